@@ -1,5 +1,6 @@
-//! What a limit costs a request: a counter of 50,000 networks, all known and each new. `cargo bench --bench limits`.
-//! Nothing is asserted: read the figures.
+//! Measures the cost of a rate limit per request, with 50,000 networks, new and known.
+//!
+//! `cargo bench --bench limits`. Nothing is asserted: read the figures.
 #![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,36 +8,36 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use passerelle::env::Env;
-use passerelle::quota::{Limit, NetworkRate, Prefixes, Quotas, Rates, Subject};
+use passerelle::quota::{KeyedRateLimiter, NetworkRate, PrefixLengths, RateLimits, RateLimitSettings, LimitKey};
 use passerelle::telemetry::Metrics;
 use tokio::time::Instant;
 
 const NETWORKS: u32 = 50_000;
-const PREFIXES: Prefixes = Prefixes { v4: 32, v6: 64 };
+const PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
 
 fn main() {
     let env = Env::system();
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-    let off = Rates {
+    let off = RateLimitSettings {
         logins_per_service_provider: None,
         requests_per_network: NetworkRate::Unlimited,
-        departures_per_connector: None,
+        redirects_per_connector: None,
         failed_authentications_per_network: None,
         prefixes: PREFIXES,
     };
     let most = NonZeroU32::new(600).unwrap();
-    let on = Rates { requests_per_network: NetworkRate::Everyone(most), ..off };
+    let on = RateLimitSettings { requests_per_network: NetworkRate::Everyone(most), ..off };
     for (name, rates) in [("off", off), ("on", on)] {
-        let quotas = Quotas::new(rates, &env, &metrics);
+        let quotas = RateLimits::new(rates, &env, &metrics);
         for round in ["first", "again", "again"] {
-            let each = measured(|number| quotas.request_comes(address(number)).is_ok());
-            println!("{name}, {round}: {each} ns a request");
+            let each = measured(|number| quotas.check_request(address(number)).is_ok());
+            println!("{name}, {round}: {each} ns per request");
         }
     }
-    let limit = Limit::new("flood", 16_384, &env);
+    let limit = KeyedRateLimiter::new("flood", 16_384, &env);
     let each =
-        measured(|number| limit.take(Subject::around(address(number), PREFIXES), most).is_ok());
-    println!("three times as many networks as places: {each} ns a request");
+        measured(|number| limit.take(LimitKey::from_network(address(number), PREFIXES), most).is_ok());
+    println!("three times as many networks as the table holds: {each} ns per request");
 }
 
 fn address(number: u32) -> IpAddr {

@@ -1,5 +1,8 @@
-//! How long a register file of a million persons takes to load and to answer, and the memory that it costs.
-//! `cargo bench --bench register`; `-- 100000` for fewer persons. Nothing is asserted: read the figures.
+//! Measures how long a register file of a million persons takes to load and to search, and its
+//! memory.
+//!
+//! `cargo bench --bench register`; `-- 100000` for fewer persons. Nothing is asserted: read the
+//! figures.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -11,9 +14,9 @@ use std::hint::black_box;
 use std::path::Path;
 
 use passerelle::identity::Identity;
-use passerelle::register::Answer;
+use passerelle::register::RegisterAnswer;
 use passerelle::register::file::FileRegister;
-use passerelle::register::file::import::{Keep, import};
+use passerelle::register::file::import::{ImportMode, import};
 use tokio::time::Instant;
 
 const GIVEN: [&str; 16] = [
@@ -77,14 +80,14 @@ fn csv(persons: usize) -> String {
     text
 }
 
-/// Of this process now, and at its highest, in MiB.
+/// Returns the resident memory of this process, now and at its peak, in MiB.
 fn resident() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let of = |key: &str| {
+    let mebibytes = |key: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
         line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap_or_default() / 1024
     };
-    (of("VmRSS:"), of("VmHWM:"))
+    (mebibytes("VmRSS:"), mebibytes("VmHWM:"))
 }
 
 fn load(path: &Path) -> FileRegister {
@@ -106,7 +109,7 @@ fn look_up(register: &FileRegister, persons: usize) {
         .iter()
         .map(|asked| {
             let begun = Instant::now();
-            assert!(matches!(black_box(register.find(black_box(asked))), Answer::Found(_)));
+            assert!(matches!(black_box(register.find(black_box(asked))), RegisterAnswer::Found(_)));
             begun.elapsed().as_nanos()
         })
         .collect();
@@ -135,7 +138,7 @@ fn main() {
     drop(register);
     for what in ["import", "again"] {
         let begun = Instant::now();
-        let done = import(&source, &target, "99100", Keep::Both).unwrap();
+        let done = import(&source, &target, "99100", ImportMode::Merge).unwrap();
         println!(
             "{what:10} {done} in {:.2} s; {} MiB at most",
             begun.elapsed().as_secs_f64(),

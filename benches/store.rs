@@ -1,4 +1,6 @@
-//! What a verb of the shared store costs, against the one in memory: alone, and a hundred at once.
+//! Measures the operations of the Redis store and of the one in memory: alone, and a hundred at
+//! once.
+//!
 //! `cargo bench --bench store`; needs Debian's redis-server. Nothing is asserted: read the figures.
 #![expect(
     clippy::unwrap_used,
@@ -21,15 +23,15 @@ use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
 use passerelle::store::redis::RedisStore;
-use passerelle::store::{Capacities, Draft, Family, Key, Kind, Store, Version};
+use passerelle::store::{Capacities, NewRecord, Family, RecordKey, RecordKind, Store, RecordVersion};
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server};
 use tokio::time::Instant;
 
-const MANY: u32 = 20_000;
+const OPERATIONS: u32 = 20_000;
 const CAPACITY: usize = 1_000_000;
 
-/// As long as a login that waits at its identity provider, and as hard to deflate.
+/// Returns a value as long as a waiting login, and as hard to compress.
 fn value(n: u32) -> Vec<u8> {
     let random =
         |at: u32| Secret::new(passerelle::digest::fingerprint(&format!("{n} {at}"))).into_inner();
@@ -43,10 +45,10 @@ fn main() {
     let server = Server::start(&[]);
     let nodes = vec![format!("127.0.0.1:{}", server.port)];
     let config =
-        RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::at(nodes) };
+        RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::with_nodes(nodes) };
     let credentials = StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
-        seal_keys: vec![Secret::new("a key".to_owned())],
+        encryption_keys: vec![Secret::new("a key".to_owned())],
         ..StoreCredentials::default()
     };
     let capacities = Capacities {
@@ -54,10 +56,10 @@ fn main() {
         login_bytes: usize::MAX,
         sessions: CAPACITY,
         grants: CAPACITY,
-        logouts: CAPACITY,
-        parked: CAPACITY,
+        logout_redirects: CAPACITY,
+        pending_logouts: CAPACITY,
         assertions: CAPACITY,
-        own_codes: CAPACITY,
+        login_page_codes: CAPACITY,
         blocks: 1,
         probes: 1,
     };
@@ -79,37 +81,37 @@ fn main() {
 }
 
 async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
-    let key = |kind, n: u32| Key { kind, name: format!("{at_once}/{n}").into() };
+    let key = |kind, n: u32| RecordKey { kind, name: format!("{at_once}/{n}").into() };
     let until = now + Duration::from_secs(600);
     let families: Arc<[Family]> = [Family("session".into()), Family("grant".into())].into();
     let families = &families;
-    let many = MANY / if at_once == 1 { 10 } else { 1 };
+    let operations = OPERATIONS / if at_once == 1 { 10 } else { 1 };
     let report = |verb: &str, took: Duration| {
-        println!("{name}, {at_once} at once: {verb} {:?}", took / many)
+        println!("{name}, {at_once} at once: {verb} {:?}", took / operations)
     };
     macro_rules! each {
         ($verb:literal, |$n:ident| $work:expr) => {{
             let began = Instant::now();
-            stream::iter(0..many)
+            stream::iter(0..operations)
                 .for_each_concurrent(at_once as usize, async |$n| _ = $work.await.unwrap())
                 .await;
             report($verb, began.elapsed());
         }};
     }
-    let draft = |n, families: &Arc<[Family]>| Draft {
+    let draft = |n, families: &Arc<[Family]>| NewRecord {
         value: value(n),
         expires_at: until,
-        unread_until: None,
+        expires_unread_at: None,
         families: Arc::clone(families),
     };
     let none: &Arc<[Family]> = &Arc::default();
-    each!("insert ", |n| store.insert(key(Kind::Login, n), draft(n, none), now));
-    each!("load   ", |n| store.load(&key(Kind::Login, n), now));
-    each!("replace", |n| store.replace(&key(Kind::Login, n), Version(1), value(n + 1), until, now));
+    each!("insert ", |n| store.insert(key(RecordKind::Login, n), draft(n, none), now));
+    each!("load   ", |n| store.load(&key(RecordKind::Login, n), now));
+    each!("replace", |n| store.replace(&key(RecordKind::Login, n), RecordVersion(1), value(n + 1), until, now));
     each!("insert with two families", |n| store.insert(
-        key(Kind::Code, n),
+        key(RecordKind::Code, n),
         draft(n, families),
         now
     ));
-    each!("take   ", |n| store.take(&key(Kind::Code, n), b"tombstone".to_vec(), until, now));
+    each!("take   ", |n| store.take(&key(RecordKind::Code, n), b"tombstone".to_vec(), until, now));
 }

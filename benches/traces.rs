@@ -1,5 +1,7 @@
-//! What the spans of one login cost: the eight requests of a login, with as many spans as a real one has, told by the
-//! tracer, and written for the collector. `cargo bench --bench traces`. Nothing is asserted: read the figures.
+//! Measures the cost of the spans of one login: its eight requests with as many spans as a real
+//! login has, recorded and encoded for the collector.
+//!
+//! `cargo bench --bench traces`. Nothing is asserted: read the figures.
 #![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
 
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId, SupportId};
 use passerelle::protocol::trace_context::TraceContext;
 use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::{self, Transport, Undelivered};
+use passerelle::telemetry::export::{self, SpanTransport, ExportError};
 use passerelle::telemetry::otlp::Resource;
 use passerelle::telemetry::trace::{self, Propagation, Sampling, Tracer};
 use tokio::time::Instant;
@@ -18,12 +20,12 @@ use tokio::time::Instant;
 const LOGINS: u32 = 2_000;
 const ROUNDS: usize = 15;
 
-/// Takes bodies and lets them go: the network's cost is the collector's business.
-struct Nowhere;
+/// Transport that drops bodies: the cost of the network is not measured.
+struct NullTransport;
 
 #[async_trait]
-impl Transport for Nowhere {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, Undelivered> {
+impl SpanTransport for NullTransport {
+    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
         std::hint::black_box(body);
         Ok(0)
     }
@@ -36,12 +38,12 @@ struct Login {
 }
 
 impl Login {
-    /// Authorize, and seven requests that belong to it.
-    async fn whole(&self, tracer: &Tracer) {
-        let mut authorize = tracer.request(None);
-        let context = authorize.run(async { trace::begin_login(&self.support_id) }).await;
-        authorize.route("GET", Some("/api/v2/authorize".into()));
-        authorize.status(303);
+    /// Runs the authorization request and seven further requests.
+    async fn run(&self, tracer: &Tracer) {
+        let mut authorize = tracer.start_request(None);
+        let context = authorize.run(async { trace::start_login_trace(&self.support_id) }).await;
+        authorize.set_route("GET", Some("/api/v2/authorize".into()));
+        authorize.set_status(303);
         drop(authorize);
         for calls in [0, 1, 4, 0, 1, 1, 0] {
             self.request(tracer, context.as_ref(), calls).await;
@@ -49,29 +51,29 @@ impl Login {
     }
 
     async fn request(&self, tracer: &Tracer, context: Option<&TraceContext>, calls: usize) {
-        let mut request = tracer.request(None);
+        let mut request = tracer.start_request(None);
         let work = async {
-            trace::about(&self.support_id, context);
-            let mut step = trace::span("login step");
-            step.client(&self.client);
+            trace::attach_login(&self.support_id, context);
+            let mut step = trace::start_span("login step");
+            step.set_client(&self.client);
             step.run(async {
                 for _ in 0..calls {
-                    let mut span = trace::span("idp complete");
-                    span.connector(&self.connector);
+                    let mut span = trace::start_span("idp complete");
+                    span.set_connector(&self.connector);
                     span.run(async {
-                        let mut call = trace::call("POST");
-                        call.host("POST", "idp.example.org", Some(443));
-                        call.status(200);
+                        let mut call = trace::start_call("POST");
+                        call.set_server("POST", "idp.example.org", Some(443));
+                        call.set_status(200);
                     })
                     .await;
                 }
             })
             .await;
-            step.state("away");
+            step.set_login_state("away");
         };
         request.run(work).await;
-        request.route("POST", Some("/api/v2/interaction/{hash}/provider".into()));
-        request.status(303);
+        request.set_route("POST", Some("/api/v2/interaction/{hash}/provider".into()));
+        request.set_status(303);
     }
 }
 
@@ -83,31 +85,31 @@ fn main() {
         connector: "impots".into(),
     };
     runtime.block_on(async {
-        println!("off             {:?} a login", measured(&login, &Tracer::off(), None).await);
+        println!("off             {:?} per login", median_duration(&login, &Tracer::disabled(), None).await);
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
             let metrics = Arc::new(Metrics::new(env.now()).unwrap());
             let (queue, exporter) =
-                export::queue(10_000_000, Resource::default(), Box::new(Nowhere), &metrics);
+                export::span_queue(10_000_000, Resource::default(), Box::new(NullTransport), &metrics);
             let tracer =
-                Tracer::new(ratio, Sampling::Ours, Propagation::Nobody, queue.clone(), env);
+                Tracer::new(ratio, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env);
             let exporting = tokio::spawn(exporter.run());
             println!(
-                "sample_ratio {ratio:.1} {:?} a login, export included",
-                measured(&login, &tracer, Some(&queue)).await
+                "sample_ratio {ratio:.1} {:?} per login, export included",
+                median_duration(&login, &tracer, Some(&queue)).await
             );
             exporting.abort();
         }
     });
 }
 
-/// The median of the rounds.
-async fn measured(login: &Login, tracer: &Tracer, queue: Option<&export::Queue>) -> Duration {
+/// Returns the median of the rounds.
+async fn median_duration(login: &Login, tracer: &Tracer, queue: Option<&export::SpanQueue>) -> Duration {
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();
         for _ in 0..LOGINS {
-            login.whole(tracer).await;
+            login.run(tracer).await;
         }
         if let Some(queue) = queue {
             queue.flush(Duration::from_secs(60)).await;

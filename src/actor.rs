@@ -1,44 +1,45 @@
-//! L3 · actix: one actor per login, one per identity provider, and the registry that keeps the latter.
+//! Runs logins and connectors as actors: one actor per login, one per identity provider, and the
+//! registry of the latter (docs/design/actors-and-shutdown.md).
 //!
-//! Owns: who works on what at which moment, admission, passivation, time limits on waiting. Must not know: HTTP,
-//! pages, which store, register or kind of connector is behind the ports. The machine (`login`) decides, the actor
-//! drives, the store is the truth (architecture, rules 1 to 4).
+//! Responsible for what runs when: admission, passivation, time limits. Does not know HTTP, pages,
+//! or which store, register or connector kind is in use. [`crate::login`] decides, the actors
+//! execute, and the store has the truth.
 //!
 //! ```text
-//! web ─▶ Logins (typed handle: admit, find, activate) ─▶ LoginActor (queue and cache) ─▶ steps::drive
-//!                                                                                          │ effects
-//!                                         Connectors (typed handle, snapshot) ◀────────────┤
-//!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
+//! web ─▶ Logins (handle: admits, finds, activates) ─▶ LoginActor (queue, cache) ─▶ run_browser_step
+//!                                                                                    │ effects
+//!                                        Connectors (handle, snapshot) ◀─────────────┤
+//!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grant
 //! ```
 
-mod admission;
-mod audited;
+mod step_admission;
+mod step_audit;
 pub mod blocks;
 mod choices;
 pub mod connector;
 pub mod health;
 mod identify;
-mod live;
-mod login;
+mod live_actor;
+mod login_actor;
 pub mod logins;
 mod logouts;
-mod means;
-pub mod ongoing;
+mod login_services;
+pub mod live_login_counter;
 mod prober;
 pub mod registry;
-mod reuse;
+mod session_reuse;
 mod sandbox;
 mod sign_in;
 mod steps;
-mod unauthenticated;
+mod unauthenticated_logins;
 
-pub use choices::{ChoiceEntry, Obstacle};
-pub use health::Standing as Condition;
-pub use logins::{Ended, Logins, Reply, Standing, StoredLogin, Unserved};
-pub use logouts::{Departed, Logouts};
-pub use means::LoginServices;
-pub use prober::WayOut;
+pub use choices::{ChoiceEntry, UnavailableReason};
+pub use health::Availability;
+pub use logins::{StepError, Logins, Reply, LoginSummary, StoredLogin, LoginAdmissionError};
+pub use logouts::{LogoutOutcome, Logouts};
+pub use login_services::LoginServices;
+pub use prober::OutboundNetwork;
 pub use registry::Connectors;
-pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
-pub use sign_in::{SignInOutcome, TypedIn};
-pub use unauthenticated::{UNSEEN_LIFE, UnauthenticatedLogins};
+pub use sandbox::{SandboxOffer, SandboxUser, SandboxError};
+pub use sign_in::{SignInOutcome, PasswordForm};
+pub use unauthenticated_logins::{UNSEEN_LOGIN_LIFETIME, UnauthenticatedLogins};

@@ -1,32 +1,33 @@
-//! The composition root: the only place that names concrete stores, connectors, registers and actors.
+//! Builds a hub from its configuration: the composition root, and the only module that names
+//! concrete stores, connectors, registers and actors.
 //!
-//! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
+//! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
 
-pub mod administer;
-mod audit;
+pub mod admin_client;
+mod audit_log;
 pub mod check;
-mod codes;
-mod connections;
-mod counted;
+mod code_store;
+mod connection_limits;
+mod metrics_sampler;
 mod draining;
 pub mod explain;
-mod fault;
-pub mod handed;
+mod build_error;
+pub mod socket_activation;
 pub mod health;
 mod keys;
-mod listening;
+mod startup;
 pub mod plan;
 mod prepare;
-mod private;
-mod pulse;
-mod quotas;
+mod private_listener;
+mod watchdog;
+mod counter_sync;
 mod readiness;
 mod register;
 mod reload;
-mod running;
-mod seals;
+mod running_hub;
+mod audit_checkpoints;
 pub mod service_manager;
-mod settled;
+mod from_settings;
 mod snapshot;
 mod store;
 mod traces;
@@ -37,121 +38,122 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
-pub use self::check::{Findings, check, probe, probe_client_keys};
-pub use self::fault::BuildFault;
-pub use self::keys::Keys;
-use self::prepare::{Prepared, prepare};
-use self::readiness::{Looked, Places};
-pub use self::register::ask_register;
-use self::reload::Follower;
+pub use self::check::{ProbeResults, find_startup_errors, probe_providers, probe_client_keys};
+pub use self::build_error::BuildError;
+pub use self::keys::HubKeys;
+use self::prepare::{PreparedHub, prepare_hub};
+use self::readiness::{ReadinessSources, StoreCapacities};
+pub use self::register::query_register;
+use self::reload::ReloadConfig;
 pub use self::reload::Reload;
-pub use self::running::{Running, Sockets};
-use self::settled::{allowed, identity_source, limits, login_room, rates, rules, workers};
-use self::snapshot::Successor;
+pub use self::running_hub::{RunningHub, SocketOwner};
+use self::from_settings::{auth_failure_limits, identity_source, login_limits, login_capacity, quota_rates, identity_rules, worker_count};
+use self::snapshot::ShutdownSnapshot;
 pub use self::store::probe_store;
-use crate::actor::ongoing::Ongoing;
+use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, LoginServices, UnauthenticatedLogins};
 use crate::audit::Audit;
-use crate::config::{Current, Loaded};
+use crate::config::{CurrentFederation, LoadedConfig};
 use crate::env::Env;
-use crate::grant::mistakes::Mistakes;
-use crate::grant::subjects::Subjects;
-use crate::grant::{AssertionRoom, Gate, Grants, Lives};
+use crate::grant::auth_failures::AuthFailureLimiter;
+use crate::grant::subjects::SubjectDeriver;
+use crate::grant::{UsedAssertionQuota, Gate, Grants, GrantLifetimes};
 use crate::ids::Secret;
-use crate::quota::Quotas;
+use crate::quota::RateLimits;
 use crate::session;
 use crate::telemetry::Metrics;
-use crate::telemetry::export::Queue;
-use crate::token::keyring::JWKS_CACHE;
-use crate::web::admin::{self, Admin};
-use crate::web::client_address::Proxies;
-use crate::web::connection::admission::Admission;
+use crate::telemetry::export::SpanQueue;
+use crate::token::keyring::JWKS_MAX_AGE;
+use crate::web::admin::{self, AdminApi};
+use crate::web::client_address::TrustedProxies;
+use crate::web::connection::admission::ConnectionLimiter;
 use crate::web::cookies::Cookies;
 use crate::web::host::PrivateHosts;
 use crate::web::pages;
-use crate::web::private::Readiness;
-use crate::web::shell::Shell;
-use crate::web::window::Window;
-use crate::web::{Hub, Sandbox};
+use crate::web::private_listener::Readiness;
+use crate::web::outer_middleware::OuterMiddleware;
+use crate::web::admin_console::AdminConsole;
+use crate::web::{Hub, SandboxRoutes};
 
-/// What a program is made of besides its configuration.
-pub struct Parts {
+/// Dependencies of a hub besides its configuration.
+pub struct ProgramDeps {
     pub env: Env,
-    pub keys: Keys,
+    pub keys: HubKeys,
 }
 
-impl Parts {
-    /// As `passerelle serve` runs: the machine's clock, OpenSSL's randomness, keys and register from files.
+impl ProgramDeps {
+    /// Returns the system clock, OpenSSL's randomness and the keys in the configured folder.
     #[must_use]
-    pub fn real() -> Self {
-        Self { env: Env::system(), keys: Keys::Folder }
+    pub fn system() -> Self {
+        Self { env: Env::system(), keys: HubKeys::FromFolder }
     }
 }
 
-/// A hub, put together and not yet listening.
-pub struct Program {
+/// A hub that is built and does not listen yet.
+pub struct HubServer {
     hub: web::Data<Hub>,
-    shell: Arc<Shell>,
+    outer_middleware: Arc<OuterMiddleware>,
     metrics: Arc<Metrics>,
     readiness: Arc<Readiness>,
-    admin: Arc<Admin>,
+    admin: Arc<AdminApi>,
     audit: Audit,
-    traces: Option<Queue>,
+    traces: Option<SpanQueue>,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
-    admission: Arc<Admission>,
+    admission: Arc<ConnectionLimiter>,
     private_hosts: Arc<PrivateHosts>,
-    request: Duration,
-    not_ready: Duration,
-    shutdown: Duration,
-    successor: Option<Successor>,
+    request_timeout: Duration,
+    not_ready_delay: Duration,
+    shutdown_timeout: Duration,
+    snapshot: Option<ShutdownSnapshot>,
 }
 
-impl Program {
-    /// Puts a hub together. Must be called inside an actix system. No identity provider is waited for.
+impl HubServer {
+    /// Builds a hub without waiting for any identity provider. Must be called inside an actix
+    /// system.
     ///
     /// # Errors
-    /// What can't work, and how to mend it.
-    pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
-        let Parts { env, keys } = parts;
+    /// Returns every part that can't be built, with its fix.
+    pub fn build(loaded: &LoadedConfig, deps: ProgramDeps) -> Result<Self, BuildError> {
+        let ProgramDeps { env, keys } = deps;
         let settings = &loaded.settings;
-        let Prepared {
+        let PreparedHub {
             metrics,
             federation,
             client_keys,
             keys,
-            connector_means,
-            codes,
-            plans,
+            connector_context,
+            code_store,
+            connector_specs,
             register,
             blocks,
             subject_keys,
-            publication,
+            discovery_publisher,
             traces,
-            shell,
-        } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
-        let federation = Current::new(federation);
-        let store::Opened { store, complaint, counters, successor } =
-            store::open(loaded, &env, &metrics)?;
-        codes.wait_in(&store);
+            outer_middleware,
+        } = prepare_hub(loaded, &env, keys).map_err(BuildError::Several)?;
+        let federation = CurrentFederation::new(federation);
+        let store::OpenedStore { store, check: store_check, counters, snapshot } =
+            store::open_store(loaded, &env, &metrics)?;
+        code_store.set_store(&store);
         store::share_blocks(&blocks, &store);
-        let traces = traces.start();
+        let traces = traces.start_export();
         let audit =
-            audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
-        let recent = audit::recent(loaded, &env);
-        let audit = recent.iter().fold(audit, Audit::remembered);
-        let shared_keys = keys::share(keys, &settings.keys, &audit);
-        actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
+            audit_log::start_audit(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
+        let recent = audit_log::recent_logins(loaded, &env);
+        let audit = recent.iter().fold(audit, Audit::with_recent);
+        let shared_keys = keys::start_key_reload(keys, &settings.keys, &audit);
+        actix::spawn(Arc::clone(&client_keys).run(env.clone()));
         let register =
-            register::share(register, Duration::from_secs(settings.limits.reload_seconds));
-        let workers = workers(settings.limits.workers);
+            register::start_register(register, Duration::from_secs(settings.limits.reload_seconds));
+        let workers = worker_count(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
 
         let (connectors, registry) = Registry::start(
-            plans,
+            connector_specs,
             registry::RegistryDeps {
                 federation: federation.clone(),
                 blocks: blocks.clone(),
@@ -163,34 +165,34 @@ impl Program {
                 arbiters: handles.clone(),
             },
         );
-        let ongoing = Arc::new(Ongoing::default());
-        let looked = counted::Looked {
+        let live_logins = Arc::new(LiveLoginCounter::default());
+        let metric_sources = metrics_sampler::MetricSources {
             federation: federation.clone(),
             client_keys: Arc::clone(&client_keys),
             keys: shared_keys.clone(),
-            ongoing: Arc::clone(&ongoing),
+            live_logins: Arc::clone(&live_logins),
             env: env.clone(),
         };
-        counted::follow(loaded, looked, &metrics);
-        let on_the_way = counted::on_the_way(Arc::clone(&ongoing), &env, &metrics);
-        let reload = Follower {
-            naming: counted::Naming::of(loaded),
+        metrics_sampler::start_sampling(loaded, metric_sources, &metrics);
+        let live_login_reader = metrics_sampler::live_login_reader(Arc::clone(&live_logins), &env, &metrics);
+        let reload = ReloadConfig {
+            label_policy: metrics_sampler::LabelPolicy::from_settings(loaded),
             files: loaded.files.clone(),
-            connectors: connector_means,
-            publication,
+            connectors: connector_context,
+            discovery_publisher,
             registry,
             client_keys: Arc::clone(&client_keys),
-            own_keys: shared_keys.clone(),
+            hub_keys: shared_keys.clone(),
             metrics: Arc::clone(&metrics),
             audit: audit.clone(),
             env: env.clone(),
-            round: Duration::from_secs(settings.limits.reload_seconds),
+            interval: Duration::from_secs(settings.limits.reload_seconds),
         }
         .start();
-        let session_limits = session::Limits {
+        let session_limits = session::SessionLimits {
             idle: settings.lifetimes.session_idle(settings.platform),
-            life: settings.lifetimes.session(settings.platform),
-            ..session::Limits::of(settings.platform)
+            lifetime: settings.lifetimes.session(settings.platform),
+            ..session::SessionLimits::for_platform(settings.platform)
         };
         let grants = Arc::new(Grants {
             store: Arc::clone(&store),
@@ -198,9 +200,9 @@ impl Program {
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             federation: federation.clone(),
             client_keys,
-            assertion_room: AssertionRoom::within(settings.limits.grants),
-            subjects: Subjects { source: settings.subject, keys: subject_keys },
-            mistakes: Mistakes::counted(allowed(&settings.limits), &env, &metrics),
+            assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
+            subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
+            auth_failures: AuthFailureLimiter::with_metrics(auth_failure_limits(&settings.limits), &env, &metrics),
             metrics: Arc::clone(&metrics),
             audit: audit.clone(),
             env: env.clone(),
@@ -208,7 +210,7 @@ impl Program {
             issuer: loaded.issuer.clone(),
             amr_marker: settings.amr_marker.clone(),
             own_keys: Arc::clone(&shared_keys.own),
-            lives: Lives {
+            lifetimes: GrantLifetimes {
                 code: settings.lifetimes.code(),
                 access_token: settings.lifetimes.access_token(),
                 id_token: settings.lifetimes.id_token(),
@@ -216,10 +218,10 @@ impl Program {
             },
             session_limits,
         });
-        let quotas = Arc::new(Quotas::new(rates(&settings.quotas), &env, &metrics));
-        let exchange = quotas::exchange(counters, &quotas, &grants.mistakes, &env);
-        let means = Arc::new(LoginServices {
-            quotas: Arc::clone(&quotas),
+        let quotas = Arc::new(RateLimits::new(quota_rates(&settings.quotas), &env, &metrics));
+        let exchange = counter_sync::start_counter_sync(counters, &quotas, &grants.auth_failures, &env);
+        let login_services = Arc::new(LoginServices {
+            rate_limits: Arc::clone(&quotas),
             env: env.clone(),
             platform: settings.platform,
             store: Arc::clone(&store),
@@ -228,76 +230,76 @@ impl Program {
             register: register.clone(),
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
-            ongoing,
-            unauthenticated: UnauthenticatedLogins::new(login_room(&settings.limits), &metrics),
+            live_logins,
+            unauthenticated: UnauthenticatedLogins::new(login_capacity(&settings.limits), &metrics),
             identity_source: identity_source(loaded),
-            identity_rules: rules(loaded),
+            identity_rules: identity_rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
             session_limits,
-            login_life: settings.lifetimes.login(settings.platform),
+            login_lifetime: settings.lifetimes.login(settings.platform),
         });
-        let logouts = Logouts::new(Arc::clone(&means));
+        let logouts = Logouts::new(Arc::clone(&login_services));
         let hub = web::Data::new(Hub {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
-            logins: Logins::new(means, handles, limits(&settings.limits)),
+            logins: Logins::new(login_services, handles, login_limits(&settings.limits)),
             logouts,
             connectors,
             grants,
             quotas,
             exchange: exchange.clone(),
-            proxies: Proxies::of(&settings.public),
+            proxies: TrustedProxies::from_config(&settings.public),
             metrics: Arc::clone(&metrics),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
-            theme: pages::Theme::from(&loaded.theme),
+            theme: pages::PageTheme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
-            sandbox: if settings.sandbox { Sandbox::On } else { Sandbox::Off },
+            sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
             federation,
             keyring: Arc::clone(&shared_keys.ring),
             upstream_keys: Arc::clone(&shared_keys.upstream),
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token())
-                + JWKS_CACHE,
+                + JWKS_MAX_AGE,
             env,
         });
         admin::report_blocks(&hub);
-        let places = Places::of(loaded);
-        let readiness = Arc::new(readiness::readiness(Looked {
+        let capacities = StoreCapacities::from_settings(loaded);
+        let readiness = Arc::new(readiness::build_readiness(ReadinessSources {
             env: hub.env.clone(),
             store: Arc::clone(&store),
-            complaint,
-            places,
+            store_check,
+            capacities,
             keys: shared_keys.clone(),
             connectors: hub.connectors.clone(),
             blocks,
             register,
             reload: reload.clone(),
             audit: audit.clone(),
-            exchange,
+            counter_sync: exchange,
         }));
-        let window = Window {
+        let console = AdminConsole {
             env: hub.env.clone(),
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
             recent,
-            login_life: settings.lifetimes.login(settings.platform),
+            login_lifetime: settings.lifetimes.login(settings.platform),
             federation: hub.federation.clone(),
             connectors: hub.connectors.clone(),
             readiness: Arc::clone(&readiness),
-            store: Box::new(move || places.rows(store.as_ref())),
-            live: on_the_way,
+            store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
+            live_logins: live_login_reader,
             settings: serde_json::to_value(settings)?,
         };
-        let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
+        let admin = AdminApi::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
         let admin =
-            Arc::new(admin.audited(&audit).with_keys(Arc::new(shared_keys)).with_window(window));
-        let (not_ready, shutdown) =
+            Arc::new(admin.with_audit(&audit).with_key_reloader(Arc::new(shared_keys)).with_console(console));
+        let (not_ready_delay, shutdown_timeout) =
             (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
-        let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
-        // Last: what is taken up would be lost with a hub that can't start.
-        snapshot::take_up(successor.as_ref(), &hub.grants)?;
+        let (not_ready_delay, shutdown_timeout) = (Duration::from_secs(not_ready_delay), Duration::from_secs(shutdown_timeout));
+        // Last: restoring consumes the snapshot, which a later start error would lose.
+        snapshot::restore_snapshot(snapshot.as_ref(), &hub.grants)?;
         Ok(Self {
             hub,
-            shell,
+            outer_middleware,
             admin,
             metrics,
             readiness,
@@ -306,52 +308,53 @@ impl Program {
             reload,
             arbiters,
             workers,
-            admission: connections::public(settings, workers),
+            admission: connection_limits::public_admission(settings, workers),
             private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
-            request: Duration::from_secs(settings.limits.request_seconds),
-            not_ready,
-            shutdown,
-            successor,
+            request_timeout: Duration::from_secs(settings.limits.request_seconds),
+            not_ready_delay,
+            shutdown_timeout,
+            snapshot,
         })
     }
 
-    /// What an in-process test serves requests from.
+    /// Returns the state from which an in-process test serves requests.
     #[must_use]
     pub fn hub(&self) -> web::Data<Hub> {
         self.hub.clone()
     }
 
-    /// What an in-process test administers the hub by.
+    /// Returns the administration, for in-process tests.
     #[must_use]
-    pub fn admin(&self) -> Arc<Admin> {
+    pub fn admin(&self) -> Arc<AdminApi> {
         Arc::clone(&self.admin)
     }
 
-    /// What an in-process test is told of the hub by its probes.
+    /// Returns the readiness checks, for in-process tests.
     #[must_use]
     pub fn readiness(&self) -> Arc<Readiness> {
         Arc::clone(&self.readiness)
     }
 
-    /// Where spans wait for the collector, if there is one.
+    /// Returns the queue of spans for the collector, if one is configured.
     #[must_use]
-    pub fn traces(&self) -> Option<Queue> {
+    pub fn traces(&self) -> Option<SpanQueue> {
         self.traces.clone()
     }
 
+    /// Returns the outer middleware, for in-process tests.
     #[must_use]
-    pub fn shell(&self) -> Arc<Shell> {
-        Arc::clone(&self.shell)
+    pub fn outer_middleware(&self) -> Arc<OuterMiddleware> {
+        Arc::clone(&self.outer_middleware)
     }
 
-    /// What follows the files.
+    /// Returns the handle of the configuration reload.
     #[must_use]
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
 }
 
-/// For the demo, whose secrets live as long as its process.
+/// Returns a random secret, for the demo.
 #[must_use]
 pub fn fresh_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())

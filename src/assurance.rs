@@ -1,18 +1,20 @@
-//! L1 · Honest levels of assurance (`acr`) and authentication methods (`amr`): decisions 8 and 9.
+//! Levels of assurance (`acr`) and authentication methods (`amr`) (`docs/design/assurance.md`).
 //!
-//! Owns: the order of levels, what each platform accepts, what evidence proves. Must not know: HTTP, actors, stores.
+//! Responsible for the order of levels, for what each platform accepts, and for what evidence
+//! proves.
 
 pub mod acr;
 pub mod amr;
 
-pub use crate::protocol::acr::{Demand, Level, Platform};
+pub use crate::protocol::acr::{AuthenticationRequirement, Level, Platform};
 
-/// A level that the gate judges (decisions 1), and what it is.
+/// A level that the gate checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum At {
-    /// Before the callback: what a request needs. More may be asked upstream, never less than the connector's lowest
-    /// ([`acr::Agreement::to_ask`]).
-    Asked(Demand),
-    /// From the callback on: what the identity provider proved, which must be what its connector may prove now.
-    Obtained(Level),
+pub enum AcrCheck {
+    /// Before the callback: what a request needs. The hub may request more upstream, never less
+    /// than the connector's lowest level ([`acr::AcrPolicy::level_to_request`]).
+    Requested(AuthenticationRequirement),
+    /// From the callback on: the level that the identity provider proved, which must be in the
+    /// connector's current range.
+    Achieved(Level),
 }

@@ -1,22 +1,24 @@
-//! L1 · The audit log: one JSON line for each business event, chained by hashes and sealed by signatures.
+//! Writes the audit log: one JSON line per business event, chained by hashes and signed
+//! checkpoints.
 //!
-//! Owns: which events there are and what may stand in them ([`event`]), the chain and its seals ([`chain`]), what proves
-//! them ([`verify`]), what a start knows of the log before it ([`last_seal`], [`descent`]), and the one thread that writes ([`writer`]) to a
-//! file that it rotates ([`mod@file`]) or to standard output. Must not know: why something happened, or who reads it. docs/audit.md is its page.
+//! Responsible for the events and their fields ([`event`]), the chain ([`chain`]), its verification
+//! ([`verify`]), the comparison at a start ([`last_checkpoint`], [`continuity`]), and the one
+//! thread that writes ([`writer`]) to a rotated file ([`mod@file`]) or standard output. See
+//! docs/audit.md.
 //!
 //! ```text
-//! web, actor, grant, app ── Audit::tell(|| Event) ──▶ bounded queue ──▶ writer: seq, prev, line ──▶ sink
-//!                                                                         └─ each minute: checkpoint, signed
+//! web, actor, grant, app ── Audit::record ──▶ bounded queue ──▶ writer: seq, prev, line ──▶ sink
+//!                                             each minute: signed checkpoint ──▶
 //! ```
 //!
-//! Nobody who serves a request waits for a disk: [`Audit::tell`] puts the event into a queue and goes on. Off, it costs
-//! one comparison, for the event is not even made.
+//! No request waits for a disk: [`Audit::record`] queues the event. Switched off, it costs one
+//! comparison, because the event is not even built.
 
 pub mod chain;
-pub mod descent;
+pub mod continuity;
 pub mod event;
 pub mod file;
-pub mod last_seal;
+pub mod last_checkpoint;
 pub mod memory;
 mod queue;
 pub mod recent;
@@ -30,111 +32,112 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use event::{Event, Name};
+pub use event::{Event, EventKind};
 pub use queue::WhenFull;
-pub use recent::Recent;
+pub use recent::RecentEvents;
 pub use schema::{SCHEMA, schema, write_schema};
 pub use writer::{WriterConfig, Sink};
 
 use crate::protocol::catalogue::ErrorCode;
-use queue::Shared;
+use queue::AuditQueue;
 
-/// Of the line's shape. A field that is added does not change it; one that changes its meaning, or goes, does.
-pub const VERSION: u32 = 1;
+/// Version of the line format. It changes when a field is removed or changes its meaning.
+pub const LINE_VERSION: u32 = 1;
 
-/// Why the audit log can't begin.
+/// Error that keeps the audit log from starting.
 #[derive(thiserror::Error, Debug)]
-pub enum AuditFault {
+pub enum AuditError {
     #[error(
-        "{path}: the audit log can't be written there: {cause}; mend: let this user write to the folder (the setting `audit.path`)"
+        "{path}: the audit log can't be written there: {cause}; fix: let this user write to the folder (the setting `audit.path`)"
     )]
     Unwritable { path: String, cause: std::io::Error },
     #[error(
-        "{path}: another process writes this audit log; mend: give each process a path of its own (the setting `audit.path`)"
+        "{path}: another process writes this audit log; fix: give each process its own path (the setting `audit.path`)"
     )]
-    Taken { path: String },
+    Locked { path: String },
     #[error(
-        "{path}: the last lines are no audit log of this version, so its chain can't go on; \
-         mend: move the file away and keep it, or name another one (the setting `audit.path`)"
+        "{path}: the last lines are no audit log of this version, so its chain can't continue; \
+         fix: move the file away and keep it, or name another one (the setting `audit.path`)"
     )]
-    Foreign { path: String },
+    NotAnAuditLog { path: String },
     #[error("the audit log's thread can't be started: {0}")]
     Thread(std::io::Error),
 }
 
-/// The way to the audit log: cheap to clone, and nothing where there is none.
+/// Handle to the audit log and the recent events. Cheap to clone; does nothing if neither exists.
 #[derive(Clone, Default)]
 pub struct Audit {
-    log: Option<Arc<Shared>>,
-    recent: Option<Arc<Recent>>,
+    log: Option<Arc<AuditQueue>>,
+    recent: Option<Arc<RecentEvents>>,
 }
 
 impl Audit {
-    /// Nothing is written, nothing is made to be written.
+    /// Returns a handle that does nothing.
     #[must_use]
     pub const fn off() -> Self {
         Self { log: None, recent: None }
     }
 
-    /// What is told of a login is remembered as well, whether or not there is a log.
+    /// Returns a handle that also keeps events in `recent`, with or without a log.
     #[must_use]
-    pub fn remembered(self, recent: &Arc<Recent>) -> Self {
+    pub fn with_recent(self, recent: &Arc<RecentEvents>) -> Self {
         Self { recent: Some(Arc::clone(recent)), ..self }
     }
 
-    /// Has an event written. It never waits: what finds no place is counted as lost, and the log says so.
-    pub fn tell(&self, event: impl FnOnce() -> Event) {
-        self.tell_some(|| Some(event()));
+    /// Queues an event for the log. Never waits: an event that finds no room is counted as lost.
+    pub fn record(&self, event: impl FnOnce() -> Event) {
+        self.record_if_some(|| Some(event()));
     }
 
-    /// The same, where it is yet to be seen whether there is an event.
-    pub fn tell_some(&self, event: impl FnOnce() -> Option<Event>) {
+    /// Like [`Self::record`], for an event that may not exist.
+    pub fn record_if_some(&self, event: impl FnOnce() -> Option<Event>) {
         if self.log.is_none() && self.recent.is_none() {
             return;
         }
         let Some(event) = event() else { return };
         if let Some(recent) = &self.recent {
-            recent.note(&event);
+            recent.record(&event);
         }
         if let Some(shared) = &self.log {
-            shared.take(event);
+            shared.enqueue(event);
         }
     }
 
-    /// Remembered alone: what is no business event, and somebody may ask about.
-    pub fn remember_some(&self, event: impl FnOnce() -> Option<Event>) {
+    /// Keeps an event only in the recent events: it is no business event, but an operator may need
+    /// it.
+    pub fn remember_if_some(&self, event: impl FnOnce() -> Option<Event>) {
         if let Some(recent) = &self.recent
             && let Some(event) = event()
         {
-            recent.note(&event);
+            recent.record(&event);
         }
     }
 
-    /// Whether a login may begin: not without an audit log that can be written, where the operator wants it so.
+    /// Checks whether a login may begin. With `when_full = "stop"` it needs a writable audit log.
     ///
     /// # Errors
     /// `AuditUnwritable`.
-    pub fn admits(&self) -> Result<(), ErrorCode> {
+    pub fn check_admission(&self) -> Result<(), ErrorCode> {
         match &self.log {
-            Some(shared) if !shared.admits() => Err(ErrorCode::AuditUnwritable),
+            Some(shared) if !shared.admits_logins() => Err(ErrorCode::AuditUnwritable),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// What an operator should mend, a line each.
+    /// Returns the problems that an operator should solve, one line each.
     #[must_use]
-    pub fn complaints(&self) -> Vec<String> {
-        self.log.as_ref().map(|shared| shared.complaints()).unwrap_or_default()
+    pub fn warnings(&self) -> Vec<String> {
+        self.log.as_ref().map(|shared| shared.warnings()).unwrap_or_default()
     }
 
-    /// Comes back when all that was told before is with the operating system, or can't be written now. It blocks.
+    /// Blocks until all queued events are with the operating system, or can't be written.
     pub fn flush(&self) {
         if let Some(shared) = &self.log {
             shared.flush();
         }
     }
 
-    /// The last words: `stop`, a checkpoint, and all of it on the disk. What is told afterwards is lost.
+    /// Writes `stop` and a checkpoint, and syncs the log. Later events are lost.
     pub async fn stop(&self) {
         if let Some(shared) = &self.log {
             shared.stop().await;

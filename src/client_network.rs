@@ -1,29 +1,30 @@
-//! L0 · The network that a client's address is in, by which distinct clients are told apart without keeping addresses.
-//!
-//! Responsible for the prefix lengths and for never printing an address.
+//! Reduces a client's address to its network, so that clients are distinguished without keeping
+//! addresses. Responsible for the prefix lengths and for never printing an address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The /24 (IPv4) or /48 (IPv6) network around a client's address: what one subscriber can hold at most, as a rule
-/// (RFC 6177 §2). Its `Debug` prints nothing, since an address may identify a person.
+/// The /24 (IPv4) or /48 (IPv6) network of a client's address, normally the most that one
+/// subscriber holds (RFC 6177 §2).
+///
+/// `Debug` prints no address, since an address may identify a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientNetwork([u8; 16]);
 
 impl ClientNetwork {
-    /// Returns the network that contains `address`; an IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns the network that contains `address`. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn containing(address: IpAddr) -> Self {
-        Self(masked(address, 24, 48))
+        Self(mask_address(address, 24, 48))
     }
 
-    /// Returns whether [`is_private`] holds for the addresses of this network.
+    /// Returns whether the addresses of this network are private, see [`is_private`].
     #[must_use]
     pub const fn is_private(self) -> bool {
         is_private(IpAddr::V6(Ipv6Addr::from_bits(u128::from_be_bytes(self.0))))
     }
 
-    /// Returns the network's address, IPv4 as IPv4-mapped IPv6, for keyed hashes alone.
+    /// Returns the network's address, IPv4 as IPv4-mapped IPv6. It is meant only for keyed hashes.
     #[must_use]
     pub const fn octets(self) -> [u8; 16] {
         self.0
@@ -36,8 +37,8 @@ impl fmt::Debug for ClientNetwork {
     }
 }
 
-/// Returns whether an address belongs to this machine or to a private network (loopback, RFC 1918, link-local, RFC 4193), or
-/// is unspecified: a proxy's as a rule, and not a client's.
+/// Returns whether an address is loopback, private (RFC 1918, RFC 4193), link-local or unspecified.
+/// Such an address normally belongs to a proxy, not to a client.
 #[must_use]
 pub const fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -53,15 +54,16 @@ pub const fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Returns the first `v4_prefix` or `v6_prefix` bits of an address, IPv4 as IPv4-mapped IPv6, so that no network of one
-/// family equals one of the other.
+/// Returns the first `v4_prefix` or `v6_prefix` bits of an address.
+///
+/// IPv4 is returned as IPv4-mapped IPv6, so that no IPv4 network equals an IPv6 network.
 #[must_use]
-pub fn masked(address: IpAddr, v4_prefix: u8, v6_prefix: u8) -> [u8; 16] {
-    let (bits, kept) = match address.to_canonical() {
+pub fn mask_address(address: IpAddr, v4_prefix: u8, v6_prefix: u8) -> [u8; 16] {
+    let (bits, prefix) = match address.to_canonical() {
         IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), 96 + u32::from(v4_prefix.min(32))),
         IpAddr::V6(v6) => (v6.to_bits(), u32::from(v6_prefix.min(128))),
     };
-    let mask = u128::MAX.checked_shl(128 - kept).unwrap_or(0);
+    let mask = u128::MAX.checked_shl(128 - prefix).unwrap_or(0);
     Ipv6Addr::from_bits(bits & mask).octets()
 }
 

@@ -1,13 +1,14 @@
-//! L1 · Typed configuration: parsed once, unknown keys refused, every error with file, key and mend (architecture 9).
+//! Loads and checks the configuration: every file with its shape, its rules and its secrets.
 //!
-//! Owns: the shape and the validity of every configuration file. Must not know: what runs on it.
+//! [`load_config`] reads a folder: `passerelle.toml` (overridden by `PASSERELLE_…` variables),
+//! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`, the theme
+//! and the connectors' folder. It returns either a complete, checked [`LoadedConfig`] or every
+//! [`Diagnostic`]. A running hub reloads all of them except `passerelle.toml` and the theme
+//! ([`ReloadableFiles::rescan`]).
 //!
-//! [`load`] reads a folder: `passerelle.toml` (with `PASSERELLE_…` variables over it), `service-providers/*.toml`,
-//! `data-providers/*.toml`, `scopes.toml`, `notices.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
-//! [`Problem`] that was found; never a part. A running hub reads all but `passerelle.toml` and the theme again, by
-//! [`Files::read`].
+//! Does not know what uses the configuration.
 
-pub mod access;
+pub mod admin_access;
 pub mod acr_table;
 mod address;
 pub mod audit;
@@ -16,15 +17,15 @@ pub mod changes;
 pub mod client_assertions;
 mod client_auth;
 pub mod client_keys;
-mod connector_findings;
+mod connector_diagnostics;
 pub mod connector_rules;
 pub mod connectors;
-mod current;
+mod current_federation;
 pub mod data_providers;
 mod environment;
-mod facts;
+mod connector_metadata;
 pub mod federation;
-pub mod files;
+pub mod reloadable_files;
 pub mod ldap;
 pub mod logo;
 pub mod mapping;
@@ -33,32 +34,32 @@ pub mod model;
 pub mod notices;
 pub mod oauth2;
 mod oidc;
-pub mod outline;
-mod problem;
+pub mod config_digest;
+mod diagnostic;
 pub mod proxies;
 pub mod quotas;
-mod reference;
+mod markdown_reference;
 mod register;
-mod regular;
-mod release;
+mod safe_read;
+mod claim_release;
 mod schema;
 pub mod scopes;
 pub mod secret_rules;
 mod secrets;
 pub mod service_providers;
 mod settings;
-pub mod shown;
-mod source;
+pub mod provider_display;
+mod source_file;
 pub mod store;
-pub mod surroundings;
-mod text;
+pub mod check_context;
+mod localized_text;
 pub mod theme;
-mod together;
+mod consistency;
 pub mod traces;
 mod validity;
 
 #[cfg(test)]
-mod committed;
+mod generated_files;
 #[cfg(test)]
 mod tests;
 
@@ -71,76 +72,78 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 pub use blocks::Block;
-pub use client_keys::{AnswerEncryption, JwksUri, KeySource};
-pub use connectors::{ConfiguredConnector, Sandbox};
-pub use current::Current;
+pub use client_keys::{ResponseEncryptionAlgs, JwksUri, KeySource};
+pub use connectors::{ConfiguredConnector, SandboxMode};
+pub use current_federation::CurrentFederation;
 pub use data_providers::RegisteredDataProvider;
 pub use environment::Environment;
-pub use facts::ConnectorFacts;
-pub use federation::{DataProvider, Federation, Service, Unavailable};
-pub use files::Files;
-pub use model::{ConnectorFile, ServiceProvider, Settings};
-pub use problem::{Problem, report};
-pub use reference::reference_markdown;
+pub use connector_metadata::ConnectorMetadata;
+pub use federation::{DataProvider, Federation, Service, UnavailableDisplay};
+pub use reloadable_files::ReloadableFiles;
+pub use model::{ConnectorFile, ServiceProviderFile, Settings};
+pub use diagnostic::{Diagnostic, report};
+pub use markdown_reference::reference_markdown;
 pub use register::RegisterCredentials;
 pub use schema::{schemas, write_schemas};
 pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
-pub use settings::SubjectKeys;
+pub use settings::SubjectKeysByVersion;
 pub use store::StoreCredentials;
-pub use text::in_language;
+pub use localized_text::text_in_language;
 pub use theme::Theme;
 pub use traces::TraceHeaders;
-pub use validity::{Flaw, Standing, Validity, in_rfc3339};
+pub use validity::{FieldDiagnostic, ValidityStatus, Validity, format_rfc3339};
 
 #[cfg(test)]
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
-use connector_rules::Order;
-use secret_rules::{Context, Owner, SecretRules};
-use source::{Source, problem_of_file};
+use connector_rules::ConnectorOrder;
+use secret_rules::{SecretContext, SecretOwner, SecretRules};
+use source_file::{SourceFile, file_diagnostic};
 
-/// A whole configuration: every file read, every rule kept, every secret at hand.
+/// A complete, checked configuration with its secrets resolved.
 #[derive(Clone, Debug)]
-pub struct Loaded {
-    /// Paths are joined to the configuration folder; `base_url` has no trailing slash.
+pub struct LoadedConfig {
+    /// The settings with absolute paths; `base_url` has no trailing slash.
     pub settings: Settings,
     pub base_url: Url,
-    /// `{base_url}/api/v2` (decisions 2).
+    /// The hub's issuer: `{base_url}/api/v2`.
     pub issuer: String,
-    /// By version: at least one, each of at least 32 bytes.
-    pub subject_keys: SubjectKeys,
-    /// What whoever administers the running hub proves itself with; nobody does without.
+    /// The subject keys by version: at least one, each of at least 32 bytes.
+    pub subject_keys: SubjectKeysByVersion,
+    /// Bearer token for the administration of a running hub; without one there is no
+    /// administration.
     pub admin_token: Option<Secret<String>>,
-    /// Headers of each call to the trace collector.
+    /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
-    /// What the `http` register is called with; empty for another.
+    /// Credentials for the `http` register; empty for other registers.
     pub register: RegisterCredentials,
-    /// What the store is called with, and what seals its records; empty for memory that nothing outlives.
+    /// Credentials and encryption keys of the store; empty for a memory store without a snapshot.
     pub store: StoreCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
-    pub scopes: scopes::Tables,
+    pub scopes: scopes::ScopeTables,
     pub theme: Theme,
-    /// The files that are read again while the hub runs.
-    pub files: Files,
-    /// Files of secrets that anybody on this machine may read: `check` refuses them, a start warns of them.
-    pub exposed: Vec<Problem>,
-    /// What is allowed but deserves a line in the log at every start.
-    pub warnings: Vec<Problem>,
-    /// What `check` refuses, and a hub that serves reports at its start, in its log and at `/readyz`.
-    pub refused: Vec<Problem>,
+    /// The files that a running hub reloads.
+    pub files: ReloadableFiles,
+    /// Secret files that every local user can read. `check` rejects them; a start warns about them.
+    pub exposed_secrets: Vec<Diagnostic>,
+    /// Valid but questionable settings, logged at every start.
+    pub warnings: Vec<Diagnostic>,
+    /// Connectors without verified identities. `check` rejects them; a start logs them, and
+    /// `/readyz` reports them.
+    pub unverified_connectors: Vec<Diagnostic>,
 }
 
 /// Reads and checks the configuration in `folder`.
 ///
 /// # Errors
-/// Every problem found, in order of file and line; none of them holds a value.
-pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Problem>> {
+/// Returns every problem found, sorted by file and line. None of them contains a value.
+pub fn load_config(folder: &Path, environment: &Environment) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut problems = Vec::new();
-    let loaded = read_all(folder, environment, &mut problems);
+    let loaded = load_all_files(folder, environment, &mut problems);
     problems.sort();
     problems.dedup();
     match loaded {
@@ -149,75 +152,75 @@ pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Prob
     }
 }
 
-fn read_all(
+fn load_all_files(
     folder: &Path,
     environment: &Environment,
-    problems: &mut Vec<Problem>,
-) -> Option<Loaded> {
-    let scopes = scopes::load(&folder.join("scopes.toml"), problems);
-    let notices = notices::load(&folder.join("notices.toml"), problems);
-    let drafts = service_providers::read(&folder.join(service_providers::FOLDER), problems);
-    let data_drafts = data_providers::read(&folder.join(data_providers::FOLDER), problems);
-    let main = Source::read(&folder.join("passerelle.toml"))
+    problems: &mut Vec<Diagnostic>,
+) -> Option<LoadedConfig> {
+    let scopes = scopes::load_scopes(&folder.join("scopes.toml"), problems);
+    let notices = notices::load_notices(&folder.join("notices.toml"), problems);
+    let drafts = service_providers::read_drafts(&folder.join(service_providers::FOLDER), problems);
+    let data_drafts = data_providers::read_drafts(&folder.join(data_providers::FOLDER), problems);
+    let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok();
-    let main = main.map(|source| overlaid(source, environment, problems));
-    let settings: Option<Settings> = main.as_ref().and_then(|source| source.shape(problems));
+    let main = main.map(|source| apply_environment(source, environment, problems));
+    let settings: Option<Settings> = main.as_ref().and_then(|source| source.deserialize(problems));
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
         .unwrap_or_default();
-    let context = Context { folder, environment, secrets: &rules, owner: Owner::Settings };
+    let context = SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
 
-    let sandbox = settings.as_ref().map(|settings| Sandbox::of(settings.sandbox));
+    let sandbox = settings.as_ref().map(|settings| SandboxMode::from_flag(settings.sandbox));
     let (platform, connectors_path) =
         settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
     let before = problems.len();
     let checked = match (&main, settings) {
-        (Some(source), Some(settings)) => settings::check(source, settings, &context, problems),
+        (Some(source), Some(settings)) => settings::check_settings(source, settings, &context, problems),
         _ => None,
     };
     let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
-        Some(file) => theme::load(file, problems),
-        None => theme::built_in(problems),
+        Some(file) => theme::load_theme(file, problems),
+        None => theme::built_in_theme(problems),
     };
-    // A connector is judged only once it is known whether this is a sandbox.
+    // Checking a connector requires the sandbox setting.
     let connectors = match (sandbox, connectors_path) {
         (Some(sandbox), Some(path)) => {
-            all_connectors(&folder.join(path), sandbox, &context, problems)
+            load_connectors(&folder.join(path), sandbox, &context, problems)
         }
         _ => None,
     };
     let mut warnings = Vec::new();
     if let (Some(connectors), Some(platform)) = (&connectors, platform) {
-        problems.extend(unreachable(&drafts, connectors, platform));
+        problems.extend(unreachable_service_providers(&drafts, connectors, platform));
         let is_known =
             |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
         warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
-        let of = |(source, connector): &(Source, ConfiguredConnector)| {
-            connector_findings::warnings(source.path(), &connector.file, platform)
+        let warnings_for = |(source, connector): &(SourceFile, ConfiguredConnector)| {
+            connector_diagnostics::connector_warnings(source.path(), &connector.file, platform)
         };
-        warnings.extend(connectors.iter().flat_map(of));
+        warnings.extend(connectors.iter().flat_map(warnings_for));
         let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
         let folder =
             checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
-        warnings.extend(blocks::warnings(
+        warnings.extend(blocks::unknown_service_provider_warnings(
             folder,
             connectors.iter().map(|(_, connector)| connector),
             &known,
         ));
     }
     let scopes_or_built_in = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
-    warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
-    let parties: Vec<_> = drafts
+    warnings.extend(drafts.iter().filter_map(insecure_http_warning));
+    let declarations: Vec<_> = drafts
         .iter()
-        .map(service_providers::Draft::party)
-        .chain(data_drafts.iter().map(data_providers::Draft::party))
+        .map(service_providers::ServiceProviderDraft::declaration)
+        .chain(data_drafts.iter().map(data_providers::DataProviderDraft::declaration))
         .collect();
     let conflicts = match &checked {
-        Some(checked) => together::conflicts(&parties, &checked.subject_keys),
+        Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
         None => {
-            together::duplicates(&parties).into_iter().chain(together::sectors(&parties)).collect()
+            consistency::duplicate_ids(&declarations).into_iter().chain(consistency::sector_conflicts(&declarations)).collect()
         }
     };
     problems.extend(conflicts.into_iter().map(|conflict| conflict.problem));
@@ -225,69 +228,69 @@ fn read_all(
         .as_ref()
         .and_then(|checked| checked.subject_keys.keys().next_back().copied())
         .unwrap_or(1);
-    let service = |service_providers::Draft { source, file }| {
-        service_providers::against_scopes(&source, &file, &scopes_or_built_in, problems);
-        let client = service_providers::check(&source, file, newest, platform, &context, problems);
+    let service = |service_providers::ServiceProviderDraft { source, file }| {
+        service_providers::check_scopes(&source, &file, &scopes_or_built_in, problems);
+        let client = service_providers::check_file(&source, file, newest, platform, &context, problems);
         (source, client)
     };
-    let services: Vec<(Source, RegisteredClient)> = drafts.into_iter().map(service).collect();
-    let provider = |data_providers::Draft { source, file }| {
-        data_providers::against_scopes(&source, &file, &scopes_or_built_in.scopes, problems);
-        let registered = data_providers::check(&source, file, newest, &context, problems);
+    let services: Vec<(SourceFile, RegisteredClient)> = drafts.into_iter().map(service).collect();
+    let provider = |data_providers::DataProviderDraft { source, file }| {
+        data_providers::check_scopes(&source, &file, &scopes_or_built_in.scopes, problems);
+        let registered = data_providers::check_file(&source, file, newest, &context, problems);
         (source, registered)
     };
-    let data_providers: Vec<(Source, RegisteredDataProvider)> =
+    let data_providers: Vec<(SourceFile, RegisteredDataProvider)> =
         data_drafts.into_iter().map(provider).collect();
     let clients = services
         .iter()
         .map(|(source, _)| source)
         .chain(data_providers.iter().map(|(source, _)| source));
-    let all: Vec<&Source> =
+    let all: Vec<&SourceFile> =
         clients.chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
     problems.extend(
-        together::shared_secrets(all.iter().copied(), folder)
+        consistency::shared_secret_conflicts(all.iter().copied(), folder)
             .into_iter()
             .map(|conflict| conflict.problem),
     );
     if problems.len() > before {
         return None;
     }
-    let exposed =
-        main.iter().chain(all).flat_map(|source| secret_rules::exposed(source, folder)).collect();
+    let exposed_secrets =
+        main.iter().chain(all).flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let (source, checked) = (main?, checked?);
-    let judged = files::Judged {
+    let checked_files = reloadable_files::CheckedFiles {
         services,
         data_providers,
         connectors: connectors?,
         scopes: scopes?,
         notices: notices?,
     };
-    let loaded = whole(&context, (&source, checked), judged, theme?, warnings)
+    let loaded = assemble(&context, (&source, checked), checked_files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    Some(Loaded { exposed, ..loaded })
+    Some(LoadedConfig { exposed_secrets, ..loaded })
 }
 
-/// Everything is there and holds.
-fn whole(
-    context: &Context<'_>,
-    (source, checked): (&Source, settings::Checked),
-    judged: files::Judged,
+/// Builds the configuration from files that passed every check.
+fn assemble(
+    context: &SecretContext<'_>,
+    (source, checked): (&SourceFile, settings::CheckedSettings),
+    checked_files: reloadable_files::CheckedFiles,
     theme: Theme,
-    mut warnings: Vec<Problem>,
-) -> Result<Loaded, Problem> {
+    mut warnings: Vec<Diagnostic>,
+) -> Result<LoadedConfig, Diagnostic> {
     let by_id =
-        |(_, client): &(Source, RegisteredClient)| (client.file.client_id.clone(), client.clone());
-    let service_providers: BTreeMap<_, _> = judged.services.iter().map(by_id).collect();
-    let by_id = |(_, provider): &(Source, RegisteredDataProvider)| {
+        |(_, client): &(SourceFile, RegisteredClient)| (client.file.client_id.clone(), client.clone());
+    let service_providers: BTreeMap<_, _> = checked_files.services.iter().map(by_id).collect();
+    let by_id = |(_, provider): &(SourceFile, RegisteredDataProvider)| {
         (provider.file.client_id.clone(), provider.clone())
     };
-    let data_providers = judged.data_providers.iter().map(by_id).collect();
+    let data_providers = checked_files.data_providers.iter().map(by_id).collect();
     let by_id =
-        |(_, connector): &(Source, ConfiguredConnector)| (connector.id.clone(), connector.clone());
-    let connectors = judged.connectors.iter().map(by_id).collect();
-    let scopes = judged.scopes.1.clone();
-    let settings::Checked {
+        |(_, connector): &(SourceFile, ConfiguredConnector)| (connector.id.clone(), connector.clone());
+    let connectors = checked_files.connectors.iter().map(by_id).collect();
+    let scopes = checked_files.scopes.1.clone();
+    let settings::CheckedSettings {
         settings,
         base_url,
         subject_keys,
@@ -296,25 +299,25 @@ fn whole(
         register,
         store,
     } = checked;
-    warnings.extend(settings::warnings(source, &settings, &subject_keys));
-    warnings.extend(connector_findings::without_category(&connectors, &settings));
-    warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
-    let ground = files::Ground {
+    warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
+    warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
+    warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
+    let load_context = reloadable_files::LoadContext {
         folder: context.folder.to_owned(),
         connectors: settings.connectors.clone(),
         environment: context.environment.clone(),
         secrets: context.secrets.clone(),
-        sandbox: Sandbox::of(settings.sandbox),
+        sandbox: SandboxMode::from_flag(settings.sandbox),
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
         subject: settings.subject,
-        order: Arc::new(Order::of(&settings.choice.order, &[])),
+        order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
     };
-    let files = Files::of(ground, judged)?;
-    let refused = files.refused();
+    let files = ReloadableFiles::new(load_context, checked_files)?;
+    let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}/api/v2", settings.base_url);
-    Ok(Loaded {
+    Ok(LoadedConfig {
         settings,
         base_url,
         issuer,
@@ -329,39 +332,40 @@ fn whole(
         scopes,
         theme,
         files,
-        exposed: Vec::new(),
+        exposed_secrets: Vec::new(),
         warnings,
-        refused,
+        unverified_connectors,
     })
 }
 
-/// The settings with their variables over them; one that this file refers to is a secret, and sets no key.
-fn overlaid(source: Source, environment: &Environment, problems: &mut Vec<Problem>) -> Source {
-    let mut reserved: BTreeSet<String> = source.variables_referred_to().into_iter().collect();
-    // `PASSERELLE_SUBJECT_KEY__ENV=NAME` refers to NAME as a file would.
-    let through = ["PASSERELLE_SUBJECT_KEY__ENV", "PASSERELLE_PRIVATE__ADMIN_TOKEN__ENV"];
+/// Overrides the settings with environment variables. A variable that the file references is a
+/// secret and sets no key.
+fn apply_environment(source: SourceFile, environment: &Environment, problems: &mut Vec<Diagnostic>) -> SourceFile {
+    let mut reserved: BTreeSet<String> = source.referenced_variables().into_iter().collect();
+    // `PASSERELLE_SUBJECT_KEY__ENV=NAME` references NAME as a file would.
+    let by_reference = ["PASSERELLE_SUBJECT_KEY__ENV", "PASSERELLE_PRIVATE__ADMIN_TOKEN__ENV"];
     reserved.extend(
-        through.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned),
+        by_reference.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned),
     );
-    let schema = schema::of::<Settings>();
+    let schema = schema::schema_for::<Settings>();
     let overlay =
-        environment::overlay(environment, &schema::Node::root(&schema), &reserved, problems);
-    source.under(overlay)
+        environment::read_overlay(environment, &schema::SchemaNode::root(&schema), &reserved, problems);
+    source.with_overlay(overlay)
 }
 
-/// `None` when a file is bad: then nothing can be said about what service providers can reach.
-fn all_connectors(
+/// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
+fn load_connectors(
     folder: &Path,
-    sandbox: Sandbox,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
-) -> Option<Vec<(Source, ConfiguredConnector)>> {
-    let paths = connectors::files(folder).map_err(|problem| problems.push(problem)).ok()?;
+    sandbox: SandboxMode,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Vec<(SourceFile, ConfiguredConnector)>> {
+    let paths = connectors::list_files(folder).map_err(|problem| problems.push(problem)).ok()?;
     let (mut good, before) = (Vec::new(), problems.len());
     for path in paths {
-        let source = Source::read_in(folder, &path).map_err(|problem| vec![problem]);
+        let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
         match source
-            .and_then(|source| Ok((connectors::configured(&source, sandbox, context)?, source)))
+            .and_then(|source| Ok((connectors::check_source(&source, sandbox, context)?, source)))
         {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),
@@ -370,92 +374,93 @@ fn all_connectors(
     (problems.len() == before).then_some(good)
 }
 
-fn unreachable(
-    drafts: &[service_providers::Draft],
-    connectors: &[(Source, ConfiguredConnector)],
+fn unreachable_service_providers(
+    drafts: &[service_providers::ServiceProviderDraft],
+    connectors: &[(SourceFile, ConfiguredConnector)],
     platform: Platform,
-) -> Vec<Problem> {
-    let of = |(source, connector): &'_ (Source, ConfiguredConnector)| {
+) -> Vec<Diagnostic> {
+    let level_and_path = |(source, connector): &'_ (SourceFile, ConfiguredConnector)| {
         (connector.file.levels.highest, source.path().to_owned())
     };
-    let described: Vec<_> = connectors.iter().map(of).collect();
+    let described: Vec<_> = connectors.iter().map(level_and_path).collect();
     let ids = connectors.iter().map(|(_, connector)| &connector.id);
     let connectors =
         ids.zip(described.iter().map(|(highest, path)| (*highest, path.as_path()))).collect();
-    let reach = service_providers::Reach { connectors };
+    let existing_connectors = service_providers::ExistingConnectors { connectors };
     let files = drafts.iter().map(|draft| (&draft.source, &draft.file));
-    service_providers::reachable(files, &reach, platform)
+    service_providers::unreachable_conflicts(files, &existing_connectors, platform)
         .into_iter()
         .map(|conflict| conflict.problem)
         .collect()
 }
 
-fn warning_of_service_provider(draft: &service_providers::Draft) -> Option<Problem> {
-    let what = "lets codes travel without TLS";
+fn insecure_http_warning(draft: &service_providers::ServiceProviderDraft) -> Option<Diagnostic> {
+    let message = "allows authorization codes to be sent without TLS";
     draft
         .file
         .insecure_http
-        .then(|| draft.source.problem("insecure_http", what, "never use it in production"))
+        .then(|| draft.source.diagnostic("insecure_http", message, "never use it in production"))
 }
 
-/// A hub with nobody to serve starts all the same: connectors can be dropped in later.
-fn emptiness(
-    source: &Source,
+/// Warns about missing connectors and service providers. The hub starts without them, since files
+/// can be added later.
+fn missing_entry_warnings(
+    source: &SourceFile,
     settings: &Settings,
     connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     service_providers: &BTreeMap<ClientId, RegisteredClient>,
-) -> Vec<Problem> {
+) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if connectors.is_empty() {
-        let mend = "put a connector's file there; it is picked up without a restart";
-        warnings.push(problem_of_file(
+        let fix = "add a connector file there; no restart is needed";
+        warnings.push(file_diagnostic(
             &settings.connectors,
-            "the folder holds no connector: nobody can log in yet",
-            mend,
+            "the folder contains no connector, so no user can log in",
+            fix,
         ));
     }
     if service_providers.is_empty() {
-        warnings.push(source.problem(
+        warnings.push(source.diagnostic(
             "",
-            "there is no service provider yet",
-            "add a file to service-providers/; it is picked up without a restart",
+            "there is no service provider",
+            "add a file to service-providers/; no restart is needed",
         ));
     }
     for (index, id) in
         settings.choice.order.iter().enumerate().filter(|(_, id)| !connectors.contains_key(*id))
     {
-        let what = format!("names {id}, for which there is no connector");
-        warnings.push(source.problem(
+        let message = format!("names {id}, but there is no such connector");
+        warnings.push(source.diagnostic(
             &format!("choice.order[{index}]"),
-            what,
+            message,
             "remove it, or add the connector's file",
         ));
     }
     warnings
 }
 
-/// Every file of a folder that can be read and has the shape; what is wrong with the others is told.
-fn shapes<T: DeserializeOwned + JsonSchema>(
+/// Parses every file of a folder. Reports those that can't be parsed.
+fn parse_folder<T: DeserializeOwned + JsonSchema>(
     folder: &Path,
-    mend: &str,
-    problems: &mut Vec<Problem>,
-) -> Vec<(Source, T)> {
+    fix: &str,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<(SourceFile, T)> {
     let files =
-        toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
+        list_toml_files(folder, fix).map_err(|problem| problems.push(problem)).unwrap_or_default();
     let read = |path: PathBuf| {
         let source =
-            Source::read_in(folder, &path).map_err(|problem| problems.push(problem)).ok()?;
-        let file = source.shape(problems)?;
+            SourceFile::read_in(folder, &path).map_err(|problem| problems.push(problem)).ok()?;
+        let file = source.deserialize(problems)?;
         Some((source, file))
     };
     files.into_iter().filter_map(read).collect()
 }
 
-/// What has the name of a `*.toml` file in a folder, in order; hidden ones are left out (editors and Kubernetes keep their own
-/// there). Whether each is a file is seen when it is read.
-fn toml_files(folder: &Path, mend: &str) -> Result<Vec<PathBuf>, Problem> {
+/// Lists the `*.toml` entries of a folder in order of name. Skips hidden ones, which editors and
+/// Kubernetes create. An entry may turn out not to be a regular file when it is read.
+fn list_toml_files(folder: &Path, fix: &str) -> Result<Vec<PathBuf>, Diagnostic> {
     let entries = std::fs::read_dir(folder)
-        .map_err(|_| problem_of_file(folder, "the folder is missing or can't be read", mend))?;
+        .map_err(|_| file_diagnostic(folder, "the folder is missing or can't be read", fix))?;
     let is_ours = |path: &PathBuf| {
         let hidden = path
             .file_name()

@@ -1,18 +1,19 @@
-//! L2 · Adapters to identity providers, one kind a file, behind one small trait.
+//! L2 · Adapters to identity providers: one trait, [`Connector`], and one module per kind.
 //!
-//! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
-//! actors, stores, service providers, pages. `docs/adding-a-kind.md` shows how another kind is added.
+//! Responsible for the upstream protocols and every check on the responses of identity providers
+//! (docs/design/upstream-verification.md). Does not know actors, stores, service providers or
+//! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
-mod asked;
+mod online_check;
 mod code_flow;
-mod connection;
-pub mod finding;
+mod connection_check;
+pub mod diagnostic;
 pub mod ldap;
 mod mapped;
 pub mod oauth2;
 pub mod oidc;
-pub mod one_time;
-pub mod own_page;
+pub mod one_time_code;
+pub mod hub_page;
 pub mod persona;
 
 use std::path::Path;
@@ -24,208 +25,217 @@ use async_trait::async_trait;
 use openidconnect::HttpResponse;
 use url::Url;
 
-use self::finding::{Examination, Finding};
+use self::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
 use self::ldap::LdapConnector;
 use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
-use self::one_time::CodeStore;
-use self::own_page::PasswordPage;
+use self::one_time_code::CodeStore;
+use self::hub_page::PasswordPage;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
-use crate::assurance::acr::Agreement;
+use crate::assurance::acr::AcrPolicy;
 use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::egress::authorities::Authorities;
-use crate::egress::guard::GuardFault;
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::safe_http_client::EgressError;
 use crate::egress::retry_after::retry_after;
-use crate::egress::shared::Guards;
+use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 
-/// An adapter to one identity provider. It is `Sync`: calls of several logins run side by side.
+/// Adapter to one identity provider. Calls of several logins run concurrently.
 #[async_trait]
 pub trait Connector: Send + Sync {
-    /// Where to send the browser.
+    /// Returns the redirect to the identity provider.
+    ///
     /// # Errors
-    /// The identity provider's metadata can't be had or used.
-    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault>;
+    /// Returns an error if the identity provider's metadata can't be fetched or used.
+    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError>;
 
-    /// Turns a callback into a proven authentication: code exchange, every check, userinfo.
+    /// Exchanges the code of a callback and verifies the identity provider's responses.
+    ///
     /// # Errors
-    /// One fault, with a code of its own for each failed check.
-    async fn complete(
+    /// Returns an error with a distinct code for each failed check.
+    async fn complete_login(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
-    ) -> Result<Authentication, ConnectorFault>;
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError>;
 
-    /// Where to send the browser to end the identity provider's own session; `None` where that can't be done.
+    /// Returns the URL that ends the session at the identity provider; `None` if it has no logout.
+    ///
     /// # Errors
-    /// As for `begin`.
-    async fn end(&self, _: Farewell) -> Result<Option<Url>, ConnectorFault> {
+    /// Returns the errors of [`Self::begin_login`].
+    async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         Ok(None)
     }
 
-    /// Fetches what will be needed (discovery, keys) ahead of the first login; also what `check --online` calls.
+    /// Fetches metadata and keys before the first login. `check --online` calls it, too.
+    ///
     /// # Errors
-    /// As for `begin`.
-    async fn warm(&self) -> Result<(), ConnectorFault>;
+    /// Returns the errors of [`Self::begin_login`].
+    async fn preload(&self) -> Result<(), ConnectorError>;
 
-    /// Looks at everything that a login would need, ahead of any; what `check connector --online` shows.
-    async fn examine(&self, _: &Examination) -> Vec<Finding> {
-        vec![match self.warm().await {
-            Ok(()) => Finding::ok("reachable", "it answers as it should"),
-            Err(fault) => Finding::fault(
+    /// Checks everything that a login needs, for `check connector --online`.
+    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        vec![match self.preload().await {
+            Ok(()) => ConnectorDiagnostic::ok("reachable", "the identity provider responds"),
+            Err(error) => ConnectorDiagnostic::error(
                 "reachable",
-                fault.to_string(),
-                "the error is explained in docs/errors.md",
+                error.to_string(),
+                "look up the error in docs/errors.md",
             ),
         }]
     }
 
-    /// Calls the identity provider to see whether it works, over a new connection: never answered from memory. What it
-    /// fetches replaces the documents in use.
+    /// Checks over a new connection whether the identity provider works. The fetched documents
+    /// replace the cached ones.
+    ///
     /// # Errors
-    /// As for `begin`.
-    async fn probe(&self) -> Result<(), ConnectorFault> {
-        self.warm().await
+    /// Returns the errors of [`Self::begin_login`].
+    async fn probe(&self) -> Result<(), ConnectorError> {
+        self.preload().await
     }
 
-    /// Makes the call that a login needs, without a person: redeems a made-up code. Any error answer of RFC 6749 §5.2 is
-    /// what a working identity provider says, and so a success. `redirect_uri` is the hub's callback for this connector.
+    /// Checks whether the identity provider can complete a login, by redeeming an invented code.
+    /// Every error response of RFC 6749 §5.2 is a success. `redirect_uri` is the connector's
+    /// callback.
+    ///
     /// # Errors
-    /// As for `begin`.
-    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorFault> {
+    /// Returns the errors of [`Self::begin_login`].
+    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorError> {
         self.probe().await
     }
 
-    /// Whether the identity provider is another machine's service, which can fail while the hub works.
+    /// Returns whether the identity provider is a remote service, which is then probed.
     fn is_remote(&self) -> bool {
         true
     }
 
-    /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
-    /// and for a kind that has no clock of its own.
-    fn skew_seconds(&self) -> Option<i64> {
+    /// Returns by how many seconds the identity provider's clock was ahead at the last login;
+    /// `None` before the first login, and for a kind without a clock.
+    fn clock_skew_seconds(&self) -> Option<i64> {
         None
     }
 
-    /// When the identity provider's keys that are in use were fetched; `None` before that, and for a kind that has none.
+    /// Returns when the identity provider's current keys were fetched; `None` before the first
+    /// fetch, and for a kind without keys.
     fn keys_fetched_at(&self) -> Option<Timestamp> {
         None
     }
 
-    /// The page of the hub's own where a password is typed, for a kind that has one.
+    /// Returns the password check behind the hub's own login page, for a kind that has one.
     fn password_page(&self) -> Option<&dyn PasswordPage> {
         None
     }
 
-    /// The sandbox's own page, for the one kind that has it.
-    fn sandbox(&self) -> Option<&dyn crate::connector::persona::SandboxPage> {
+    /// Returns the model of the sandbox's page, for the persona kind.
+    fn persona_page(&self) -> Option<&dyn crate::connector::persona::PersonaPage> {
         None
     }
 }
 
-/// A connector file that can't work: which key, and how to mend it. The caller knows the file.
+/// Error in a connector file: the key, and what is wrong with its value. The caller adds the file.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("{key}: {mend}")]
-pub struct ConnectorRefused {
+#[error("{key}: {message}")]
+pub struct ConnectorConfigError {
+    /// Path of the key, such as `kind.oidc.issuer`.
     pub key: &'static str,
-    pub mend: String,
+    pub message: String,
 }
 
-impl ConnectorRefused {
-    pub fn new(key: &'static str, mend: impl Into<String>) -> Self {
-        Self { key, mend: mend.into() }
+impl ConnectorConfigError {
+    /// Returns an error about `key`.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
     }
 }
 
 /// Whether `persona` connectors may be built (`sandbox = true` in the hub's settings).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sandbox {
-    Off,
-    On,
+pub enum PersonaSupport {
+    Disabled,
+    Enabled,
 }
 
-/// What every connector has of its hub.
+/// Dependencies of a connector.
 #[derive(Clone)]
 pub struct ConnectorContext {
     pub env: Env,
-    /// What identity providers seal to, and what proves to them who the hub is; swapped when keys are rotated.
-    pub keys: Arc<ArcSwap<UpstreamKeys>>,
-    pub sandbox: Sandbox,
-    /// The way out, shared by connectors with the same rules for it.
-    pub guards: Guards,
-    /// Where codes of the hub's own login pages wait for their callback.
-    pub codes: Arc<dyn CodeStore>,
+    /// The hub's keys for encrypted responses and client assertions; replaced when keys are
+    /// rotated.
+    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub sandbox: PersonaSupport,
+    pub http_clients: HttpClientPool,
+    /// Stores the one-time codes of the hub's own login pages.
+    pub code_store: Arc<dyn CodeStore>,
 }
 
-/// Builds the connector that a file describes: one line for each kind. `client_secret` is the resolved one, where the
-/// file names any. Paths in the file must already be absolute or relative to the working directory.
+/// Builds the connector that a file describes. `client_secret` is the resolved secret of the file,
+/// if it has one. Paths in the file must be absolute or relative to the working directory.
 ///
 /// # Errors
-/// Which key of the file can't work, and how to mend it.
+/// Returns the key whose value can't be used.
 pub fn build(
     id: ConnectorId,
     file: &ConnectorFile,
     client_secret: Option<Secret<String>>,
-    means: ConnectorContext,
-) -> Result<Arc<dyn Connector>, ConnectorRefused> {
-    let mapping = config::mapping::of(file).map_err(|faults| {
-        let fault =
-            faults.into_iter().map(|fault| fault.to_string()).collect::<Vec<_>>().join("; ");
-        ConnectorRefused::new("mapping", fault)
+    context: ConnectorContext,
+) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    let mapping = config::mapping::parse_mapping(file).map_err(|errors| {
+        let message =
+            errors.into_iter().map(|error| error.to_string()).collect::<Vec<_>>().join("; ");
+        ConnectorConfigError::new("mapping", message)
     })?;
     let connector: Arc<dyn Connector> = match &file.kind {
         ConnectorKind::Oidc(kind) => {
-            Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, means)?)
+            Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, context)?)
         }
         ConnectorKind::Oauth2(kind) => {
-            Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, means)?)
+            Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, context)?)
         }
         ConnectorKind::Ldap(kind) => {
-            Arc::new(LdapConnector::new(id.clone(), file, kind, client_secret, means)?)
+            Arc::new(LdapConnector::new(id.clone(), file, kind, client_secret, context)?)
         }
         ConnectorKind::Persona(kind) => {
-            Arc::new(PersonaConnector::new(id.clone(), file, kind, means)?)
+            Arc::new(PersonaConnector::new(id.clone(), file, kind, context)?)
         }
     };
-    Ok(mapped::around(id, connector, mapping))
+    Ok(mapped::with_mapping(id, connector, mapping))
 }
 
-/// Reads the `ca` file of a connector, where it names one.
-fn authorities(
+/// Reads the `ca` file of a connector, if it names one.
+fn read_ca_bundle(
     key: &'static str,
     path: Option<&Path>,
-) -> Result<Option<Authorities>, ConnectorRefused> {
-    path.map(Authorities::read).transpose().map_err(|why| ConnectorRefused::new(key, why))
+) -> Result<Option<CaBundle>, ConnectorConfigError> {
+    path.map(CaBundle::read).transpose().map_err(|why| ConnectorConfigError::new(key, why))
 }
 
-/// What a connector's file agrees with its identity provider on levels: the one source for whoever asks, judges or
-/// explains.
+/// Returns the `acr` policy of a connector's file.
 #[must_use]
-pub fn agreement(file: &ConnectorFile) -> Agreement {
+pub fn acr_policy(file: &ConnectorFile) -> AcrPolicy {
     let (lowest, highest) = (file.levels.lowest, file.levels.highest);
     match &file.kind {
         ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
             let (sends_acr_values, ignores_acr) = (file.acr.send, file.ignore_acr);
-            Agreement {
+            AcrPolicy {
                 lowest,
                 highest,
-                values: file.acr.values(),
+                values: file.acr.values_by_level(),
                 assumed: file.assumed_level,
                 sends_acr_values,
                 ignores_acr,
             }
         }
-        // The sandbox's own page speaks of the hub's levels by their names.
+        // The sandbox uses the hub's own level names as `acr` values.
         ConnectorKind::Persona(_) => {
             let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
             let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
-            Agreement {
+            AcrPolicy {
                 lowest,
                 highest,
                 values,
@@ -237,55 +247,56 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
     }
 }
 
-/// Why an upstream step failed: the catalogue's code, and a line for the operator that holds no token, no secret
-/// and no claim value.
+/// Error of an upstream step. `detail` is for the operator, and contains no token, secret or claim
+/// value.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("{}: {detail}", code.entry().code)]
-pub struct ConnectorFault {
+pub struct ConnectorError {
     pub code: ErrorCode,
     pub detail: String,
-    /// How long the identity provider asks the hub to wait, with a 503 or a 429 (RFC 9110 §10.2.3, RFC 6585 §4).
+    /// `Retry-After` of a 503 or 429 response (RFC 9110 §10.2.3, RFC 6585 §4).
     pub retry_after: Option<Duration>,
 }
 
-impl ConnectorFault {
+impl ConnectorError {
+    /// Returns an error without `retry_after`.
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into(), retry_after: None }
     }
 
-    /// Returns the fault of an answer whose status is not the one that was hoped for.
-    pub fn of_status(what: &str, answer: &HttpResponse) -> Self {
+    /// Returns the error for a response with an unexpected status.
+    pub fn unexpected_status(what: &str, answer: &HttpResponse) -> Self {
         let status = answer.status();
-        // RFC 6585 §4: it works, and limits the hub's requests.
+        // RFC 6585 §4: the server works, and limits the hub's requests.
         let code = if status == http::StatusCode::TOO_MANY_REQUESTS {
             ErrorCode::IdpThrottled
         } else {
             ErrorCode::IdpStatus
         };
         let detail = format!("{what} answered with status {}", status.as_u16());
-        // With any other status the header has no meaning that the hub could rely on.
-        let may_ask_to_wait = matches!(
+        // With other statuses the header has no defined meaning.
+        let may_delay = matches!(
             status,
             http::StatusCode::TOO_MANY_REQUESTS | http::StatusCode::SERVICE_UNAVAILABLE
         );
-        let retry_after = may_ask_to_wait.then(|| retry_after(answer.headers())).flatten();
+        let retry_after = may_delay.then(|| retry_after(answer.headers())).flatten();
         Self { retry_after, ..Self::new(code, detail) }
     }
 }
 
-impl From<GuardFault> for ConnectorFault {
-    fn from(fault: GuardFault) -> Self {
-        let code = match &fault {
-            GuardFault::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
-            GuardFault::Unreachable { .. } => ErrorCode::IdpUnreachable,
-            GuardFault::Timeout(_) => ErrorCode::IdpTimeout,
-            GuardFault::TooLarge { .. } => ErrorCode::IdpTooLarge,
+impl From<EgressError> for ConnectorError {
+    fn from(error: EgressError) -> Self {
+        let code = match &error {
+            EgressError::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
+            EgressError::Unreachable { .. } => ErrorCode::IdpUnreachable,
+            EgressError::Timeout(_) => ErrorCode::IdpTimeout,
+            EgressError::TooLarge { .. } => ErrorCode::IdpTooLarge,
         };
-        Self::new(code, fault.to_string())
+        Self::new(code, error.to_string())
     }
 }
 
-/// The contributor's guide, whose example must compile.
+/// Compiles the examples of the contributor's guide as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/adding-a-kind.md")]
 pub struct AddingAKind;

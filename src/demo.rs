@@ -1,9 +1,8 @@
-//! The embedded demo: on each platform a hub, two sandbox identity providers and a data provider, and one service provider
-//! for both, in one process, on loopback.
+//! Runs the embedded demo: for each platform a hub, two sandbox identity providers and a data
+//! provider, and one service provider for both, in one process, on loopback.
 //!
-//! The identity providers are this same program with the `persona` connector, so a demo login crosses two hubs: what
-//! the first one receives is what the second one issues, on the high platform sealed at each step. Everything lives in
-//! memory and ends with the process.
+//! The identity providers are hubs with the `persona` connector, so a demo login crosses two hubs;
+//! on the high platform each step is encrypted. Nothing outlives the process.
 
 mod data_provider;
 mod federation;
@@ -14,73 +13,74 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::{BuildFault, Keys, Parts, Program, Running};
-use crate::config::Problem;
+use crate::app::{BuildError, HubKeys, ProgramDeps, HubServer, RunningHub};
+use crate::config::Diagnostic;
 use crate::env::Env;
 use crate::protocol::acr::Platform;
-use crate::token::{Keyring, KeyringFault, UpstreamKeys};
+use crate::token::{Keyring, KeyringError, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
 use data_provider::DemoDataProvider;
-use federation::{ADMIN_TOKEN, Files, IDENTITY_PROVIDERS, Side};
-use service_provider::{DemoServiceProvider, SetupFault};
+use federation::{ADMIN_TOKEN, DemoFiles, IDENTITY_PROVIDERS, DemoPlatform};
+use service_provider::{DemoServiceProvider, SetupError};
 
+/// Error returned when the demo can't be started.
 #[derive(thiserror::Error, Debug)]
-pub enum DemoFault {
+pub enum DemoStartError {
     #[error(
-        "port {port} on 127.0.0.1 can not be used ({cause}); end what listens there, or choose others with --port"
+        "port {port} on 127.0.0.1 can't be used ({cause}); stop the program that listens there, or choose another port with --port"
     )]
     Port { port: u16, cause: io::Error },
-    #[error("the port {0} leaves no room for the others above it; choose a lower one")]
+    #[error("port {0} is too high: the demo needs the ports above it; choose a lower one")]
     PortTooHigh(u16),
     #[error("the embedded configuration is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Configuration(Vec<Problem>),
+    Configuration(Vec<Diagnostic>),
     #[error(transparent)]
-    Build(#[from] BuildFault),
+    Build(#[from] BuildError),
     #[error(transparent)]
-    Keys(#[from] KeyringFault),
+    Keys(#[from] KeyringError),
     #[error(transparent)]
-    ServiceProvider(#[from] SetupFault),
+    ServiceProvider(#[from] SetupError),
     #[error("the demo data provider's HTTP client can't be built: {0}")]
     DataProvider(#[from] reqwest::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// A demo that listens.
+/// A running demo.
 pub struct Demo {
-    /// Where to begin: the demo service provider.
-    pub open: String,
-    pub standard: Addresses,
-    pub high: Addresses,
-    programs: Vec<Running>,
-    /// The programs read their folders again while they run.
-    _files: Vec<Files>,
-    /// The service provider, and the data providers that it calls.
+    /// Start page: the demo service provider.
+    pub start_url: String,
+    pub standard: PlatformAddresses,
+    pub high: PlatformAddresses,
+    hubs: Vec<RunningHub>,
+    /// Configuration folders, which the hubs reload while they run.
+    _files: Vec<DemoFiles>,
+    /// The service provider and the data providers.
     services: Vec<ServerHandle>,
 }
 
-/// Where one platform listens.
-pub struct Addresses {
+/// Addresses of one platform.
+pub struct PlatformAddresses {
     pub hub: String,
-    /// The hub's probes and metrics.
+    /// Private listener of the hub: probes, metrics, console.
     pub private: String,
     pub identity_providers: Vec<String>,
-    /// The API that is called with an access token.
+    /// API that accepts access tokens.
     pub data_provider: String,
-    /// The hub's configuration, read again when it changes: its connectors and service providers.
+    /// Configuration folder of the hub, reloaded when it changes.
     pub folder: PathBuf,
-    /// The file whose token opens the hub's administration.
+    /// File with the administration token of the hub.
     pub admin_token: PathBuf,
 }
 
-/// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
+/// Every listener of the demo, bound before anything starts.
 struct Listeners {
-    standard: SideListeners,
-    high: SideListeners,
+    standard: PlatformListeners,
+    high: PlatformListeners,
     service_provider: TcpListener,
 }
 
-struct SideListeners {
+struct PlatformListeners {
     hub: TcpListener,
     private: TcpListener,
     identity_providers: Vec<TcpListener>,
@@ -88,17 +88,18 @@ struct SideListeners {
 }
 
 impl Listeners {
-    /// The standard hub on `port`, its probes on the next, the high hub and its probes on the two after; identity
-    /// providers from `port + 10`, standard ones first, the service provider on `port + 20`, and the data providers on the
-    /// two after, the standard one first. With 0 all of them are free ports.
-    fn bind(port: u16) -> Result<Self, DemoFault> {
+    /// Binds the listeners. The standard hub uses `port` and `port + 1`, the high hub the next two;
+    /// each pair is public and private. The identity providers start at `port + 10`, the service
+    /// provider is on `port + 20`, the data providers follow; standard before high. With 0 all
+    /// ports are free ones.
+    fn bind(port: u16) -> Result<Self, DemoStartError> {
         let at = |offset: u16| {
             let port = match port {
                 0 => 0,
-                port => port.checked_add(offset).ok_or(DemoFault::PortTooHigh(port))?,
+                port => port.checked_add(offset).ok_or(DemoStartError::PortTooHigh(port))?,
             };
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-                .map_err(|cause| DemoFault::Port { port, cause })
+                .map_err(|cause| DemoStartError::Port { port, cause })
         };
         let side = |hub: u16, first: u16, data: u16| {
             let identity_providers = (first..)
@@ -106,101 +107,101 @@ impl Listeners {
                 .map(|(offset, _)| at(offset))
                 .collect::<Result<_, _>>()?;
             let (hub, private, data_provider) = (at(hub)?, at(hub + 1)?, at(data)?);
-            Ok::<_, DemoFault>(SideListeners { hub, private, identity_providers, data_provider })
+            Ok::<_, DemoStartError>(PlatformListeners { hub, private, identity_providers, data_provider })
         };
         Ok(Self { standard: side(0, 10, 21)?, high: side(2, 12, 22)?, service_provider: at(20)? })
     }
 }
 
 impl Demo {
-    /// Starts everything. Must be called inside an actix system.
+    /// Starts the demo. Must be called inside an actix system.
     ///
     /// # Errors
-    /// A port that is taken; anything else is a fault of the embedded configuration.
-    pub fn start(port: u16, env: &Env) -> Result<Self, DemoFault> {
+    /// Returns an error if a port is in use or the embedded configuration is invalid.
+    pub fn start(port: u16, env: &Env) -> Result<Self, DemoStartError> {
         let listeners = Listeners::bind(port)?;
-        let service_provider = origin(&listeners.service_provider)?;
+        let service_provider = local_origin(&listeners.service_provider)?;
         let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
         let (mut started, mut services) = (Vec::new(), Vec::new());
-        let mut start = |platform, listeners: SideListeners| {
+        let mut start = |platform, listeners: PlatformListeners| {
             let (side, addresses, data) =
-                start_side(platform, listeners, &service_provider, &keys, env, &mut started)?;
-            services.push(served(DemoDataProvider::new(side.data_registration())?.start(data)?));
-            Ok::<_, DemoFault>((side, addresses))
+                start_platform(platform, listeners, &service_provider, &keys, env, &mut started)?;
+            services.push(spawn_server(DemoDataProvider::new(side.data_registration())?.start(data)?));
+            Ok::<_, DemoStartError>((side, addresses))
         };
         let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
         let (high_side, high) = start(Platform::High, listeners.high)?;
-        let (programs, kept) = started.into_iter().unzip();
+        let (hubs, folders) = started.into_iter().unzip();
 
         let settings =
-            federation::service_provider(&service_provider, keys, &standard_side, &high_side);
-        services.push(served(
+            federation::service_provider_settings(&service_provider, keys, &standard_side, &high_side);
+        services.push(spawn_server(
             DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?,
         ));
         let open = format!("{service_provider}/");
-        Ok(Self { open, standard, high, programs, _files: kept, services })
+        Ok(Self { start_url: open, standard, high, hubs, _files: folders, services })
     }
 
-    /// Ends everything, the service provider first.
+    /// Stops the demo, the service provider first.
     pub async fn stop(self) {
         for service in self.services.into_iter().rev() {
             service.stop(true).await;
         }
-        // Each hub before the identity providers that its last logins still need.
-        for program in self.programs.into_iter().rev() {
+        // Each hub before its identity providers, which its last logins still need.
+        for program in self.hubs.into_iter().rev() {
             program.stop().await;
         }
     }
 }
 
-/// Adds the identity providers of one platform, then its hub, to `started`, each with its folder.
-fn start_side(
+/// Starts the identity providers of one platform, then its hub, and adds them to `started`.
+fn start_platform(
     platform: Platform,
-    listeners: SideListeners,
+    listeners: PlatformListeners,
     service_provider: &str,
     keys: &UpstreamKeys,
     env: &Env,
-    started: &mut Vec<(Running, Files)>,
-) -> Result<(Side, Addresses, TcpListener), DemoFault> {
-    let hub = origin(&listeners.hub)?;
-    let private = origin(&listeners.private)?;
+    started: &mut Vec<(RunningHub, DemoFiles)>,
+) -> Result<(DemoPlatform, PlatformAddresses, TcpListener), DemoStartError> {
+    let hub = local_origin(&listeners.hub)?;
+    let private = local_origin(&listeners.private)?;
     let identity_providers =
-        listeners.identity_providers.iter().map(origin).collect::<Result<Vec<_>, _>>()?;
-    let data_provider = origin(&listeners.data_provider)?;
-    let side = Side::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
+        listeners.identity_providers.iter().map(local_origin).collect::<Result<Vec<_>, _>>()?;
+    let data_provider = local_origin(&listeners.data_provider)?;
+    let side = DemoPlatform::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
     for ((provider, address), listener) in
         IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers)
     {
         let files = side.identity_provider_files(provider, address, service_provider)?;
-        // It has nobody upstream, and RSA keys take their time to make.
-        let program = Program::build(&files.load()?, parts(UpstreamKeys::none(), env)?)?;
+        // It has no upstream, and RSA keys are slow to generate.
+        let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::empty(), env)?)?;
         started.push((program.start(listener, None)?, files));
     }
     let files = side.hub_files(listeners.private.local_addr()?, service_provider, keys, env)?;
-    let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
+    let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     let folder = files.path().to_owned();
     let admin_token = folder.join(ADMIN_TOKEN);
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));
-    let data_provider = format!("{}{}", side.data_provider, data_provider::PATH);
+    let data_provider = format!("{}{}", side.data_provider, data_provider::RECORD_PATH);
     let addresses =
-        Addresses { hub, private, identity_providers, data_provider, folder, admin_token };
+        PlatformAddresses { hub, private, identity_providers, data_provider, folder, admin_token };
     Ok((side, addresses, listeners.data_provider))
 }
 
-fn served(server: Server) -> ServerHandle {
+fn spawn_server(server: Server) -> ServerHandle {
     let handle = server.handle();
     actix::spawn(server);
     handle
 }
 
-fn parts(upstream: UpstreamKeys, env: &Env) -> Result<Parts, DemoFault> {
-    Ok(Parts {
+fn program_deps(upstream: UpstreamKeys, env: &Env) -> Result<ProgramDeps, DemoStartError> {
+    Ok(ProgramDeps {
         env: env.clone(),
-        keys: Keys::Given { ring: Keyring::ephemeral(env.now())?, upstream },
+        keys: HubKeys::Given { ring: Keyring::ephemeral(env.now())?, upstream },
     })
 }
 
-/// `localhost`, because browsers treat it as a secure place and people can read it.
-fn origin(listener: &TcpListener) -> io::Result<String> {
+/// Returns the origin with `localhost`, which browsers treat as a secure context.
+fn local_origin(listener: &TcpListener) -> io::Result<String> {
     Ok(format!("http://localhost:{}", listener.local_addr()?.port()))
 }

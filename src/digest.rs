@@ -1,26 +1,29 @@
-//! L0 · The few cryptographic words that everything shares: SHA-256, HMAC, base64url, constant-time comparison.
+//! Shared cryptographic helpers: SHA-256, HMAC, base64url, constant-time comparison.
 //!
-//! All of it is OpenSSL's; nothing here draws randomness (that is [`crate::env`]).
+//! All of it uses OpenSSL; randomness is in [`crate::env`].
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::sha::Sha256;
 
+/// Returns SHA-256 of the bytes.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
-    // The one-shot function looks its algorithm up by name each time, which takes longer than the hashing.
+    // The one-shot function looks up its algorithm by name on each call, which takes longer than
+    // the hashing.
     let mut hash = Sha256::new();
     hash.update(bytes);
     hash.finish()
 }
 
-/// SHA-256 of `value` as base64url: how codes, tokens and session cookies are keyed in a store.
+/// Returns SHA-256 of `value` as base64url: the store key of codes, tokens and session cookies.
 #[must_use]
 pub fn fingerprint(value: &str) -> String {
     base64url(&sha256(value.as_bytes()))
 }
 
-/// HMAC-SHA-256 over the parts, each preceded by its length (u32, big-endian), so that no two lists of parts collide.
+/// Returns HMAC-SHA-256 over the parts, each preceded by its length (u32, big-endian), so that no
+/// two lists of parts collide.
 #[must_use]
 pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let mut message = Vec::with_capacity(parts.iter().map(|p| p.len() + 4).sum());
@@ -31,16 +34,16 @@ pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     hmac(key, &message)
 }
 
-/// HMAC-SHA-256 of one message.
+/// Returns HMAC-SHA-256 of one message.
 #[must_use]
 pub fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     HmacKey::new(key).tag(message)
 }
 
-/// A key for HMAC-SHA-256, made ready for many messages.
+/// A prepared HMAC-SHA-256 key for many messages.
 ///
-/// RFC 2104 over OpenSSL's SHA-256. OpenSSL's own call looks its algorithms up by name each time: 7.5 µs instead of 0.2, and
-/// a login needs some twenty.
+/// Implements RFC 2104 over OpenSSL's SHA-256. OpenSSL's own call looks up its algorithms by name
+/// each time: 7.5 µs instead of 0.2, and a login needs about twenty.
 #[derive(Clone)]
 pub struct HmacKey {
     inner: Sha256,
@@ -48,6 +51,7 @@ pub struct HmacKey {
 }
 
 impl HmacKey {
+    /// Prepares a key.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
         const BLOCK: usize = 64;
@@ -63,6 +67,7 @@ impl HmacKey {
         Self { inner: padded(0x36), outer: padded(0x5c) }
     }
 
+    /// Returns the HMAC of a message.
     #[must_use]
     pub fn tag(&self, message: &[u8]) -> [u8; 32] {
         let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
@@ -78,20 +83,21 @@ impl std::fmt::Debug for HmacKey {
     }
 }
 
+/// Encodes bytes as unpadded base64url.
 #[must_use]
 pub fn base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// `None` for anything that is not unpadded base64url.
+/// Decodes unpadded base64url; `None` if it is malformed.
 #[must_use]
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// Compares without telling by its duration where two values differ; lengths are not secret.
+/// Compares in constant time for equal lengths; lengths are not secret.
 #[must_use]
-pub fn equal(left: &[u8], right: &[u8]) -> bool {
+pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && openssl::memcmp::eq(left, right)
 }
 

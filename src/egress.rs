@@ -1,20 +1,20 @@
-//! L1 · The way out: every call that the hub makes to somebody else's server (decisions 10).
+//! L1 · Makes every outgoing call of the hub safe (docs/design/upstream-verification.md).
 //!
-//! Owns: which addresses may be called, how long and how large a call may be, how long a fetched document is believed,
-//! when a server that fails is left alone. Must not know: identity providers, registers, service providers, or what is
-//! asked of them.
+//! Responsible for the addresses that may be called, the limits of a call in time and size, the
+//! caching of fetched documents, and circuit breakers. Does not know what is requested, or from
+//! whom.
 
-pub mod authorities;
-pub mod breaker;
+pub mod ca_bundle;
+pub mod circuit_breaker;
 pub mod certificates;
-pub mod dial;
-pub mod guard;
-pub mod kept;
-mod lookups;
+pub mod dialer;
+pub mod safe_http_client;
+pub mod cached_document;
+mod dns_resolver;
 mod public_addresses;
 pub mod retry_after;
-pub mod shared;
-mod traced;
+pub mod http_client_pool;
+mod call_span;
 
 #[cfg(test)]
-pub mod fake;
+pub mod fake_server;

@@ -1,4 +1,4 @@
-//! L0 · The world's two inputs that would make a run unrepeatable: time and randomness. Both are passed in.
+//! Clock and randomness, injected so that a run is repeatable.
 //!
 //! clippy bans the usual ways to read either; this file is the only exception.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest;
 
-/// A moment: milliseconds since the Unix epoch, UTC.
+/// A point in time: milliseconds since the Unix epoch, UTC.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -21,28 +21,31 @@ use crate::digest;
 pub struct Timestamp(u64);
 
 impl Timestamp {
+    /// Creates a point in time from Unix milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
+    /// Creates a point in time from Unix seconds.
     #[must_use]
     pub const fn from_seconds(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
+    /// Returns Unix milliseconds.
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.0
     }
 
-    /// Whole Unix seconds, rounded down: what a JWT carries.
+    /// Returns whole Unix seconds, rounded down, as in a JWT.
     #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0 / 1000
     }
 
-    /// The time from `earlier` to `self`; zero when `earlier` is later.
+    /// Returns the time from `earlier` to `self`; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
@@ -63,15 +66,18 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
+/// Source of the current time.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
+/// Source of randomness.
 pub trait Entropy: Send + Sync {
     /// 256 unpredictable bits.
     fn bits256(&self) -> [u8; 32];
 
-    /// 256 unpredictable bits as 43 base64url characters: states, nonces, verifiers, codes, tokens, cookies.
+    /// Returns 256 unpredictable bits as 43 base64url characters: for states, nonces, verifiers,
+    /// codes, tokens, cookies.
     fn token(&self) -> String {
         digest::base64url(&self.bits256())
     }
@@ -85,21 +91,24 @@ pub struct Env {
 }
 
 impl Env {
+    /// Creates an environment.
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { clock, entropy }
     }
 
-    /// The machine's clock and OpenSSL's generator.
+    /// Creates an environment with the machine's clock and OpenSSL's generator.
     #[must_use]
     pub fn system() -> Self {
         Self::new(Arc::new(SystemClock), Arc::new(OpensslEntropy))
     }
 
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
+    /// Returns the source of randomness.
     #[must_use]
     pub fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
@@ -128,13 +137,13 @@ struct OpensslEntropy;
 impl Entropy for OpensslEntropy {
     fn bits256(&self) -> [u8; 32] {
         let mut bits = [0; 32];
-        // OpenSSL reports failure only when the operating system has no randomness to give. Going on with
-        // predictable values would be worse than stopping, so the process ends here.
+        // OpenSSL fails only when the operating system provides no randomness. Continuing with
+        // predictable values is worse than stopping, so the process aborts.
         if openssl::rand::rand_bytes(&mut bits).is_err() {
             // `eprintln!` would panic where standard error is closed, and a panic can be caught.
             let _unread = writeln!(
                 std::io::stderr(),
-                "passerelle: the operating system gives no randomness; stopping"
+                "passerelle: the operating system provides no randomness; aborting"
             );
             std::process::abort();
         }
@@ -142,37 +151,40 @@ impl Entropy for OpensslEntropy {
     }
 }
 
-/// A clock that stands still until it is moved by hand. For tests.
+/// A clock that only moves when a test moves it.
 #[derive(Debug, Default)]
-pub struct HandClock(AtomicU64);
+pub struct ManualClock(AtomicU64);
 
-impl HandClock {
+impl ManualClock {
+    /// Creates a clock that shows `now`.
     #[must_use]
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicU64::new(now.millis()))
     }
 
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// As a machine's clock that was ahead is corrected.
+    /// Moves the clock back, as when a machine's clock is corrected.
     pub fn set_back(&self, by: Duration) {
         self.0.fetch_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 }
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
 
-/// A repeatable sequence that looks random and is not. For tests.
+/// A repeatable pseudorandom sequence, for tests.
 #[derive(Debug)]
 pub struct SeededEntropy(Mutex<[u8; 32]>);
 
 impl SeededEntropy {
+    /// Creates a sequence from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Mutex::new(digest::sha256(&seed.to_be_bytes())))

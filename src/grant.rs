@@ -1,8 +1,9 @@
-//! L3 · Codes and tokens at work: issue, redeem, judge, introspect, revoke (decisions 6, 11).
+//! Issues and redeems authorization codes, validates, introspects and revokes access tokens, and
+//! keeps sessions.
 //!
-//! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued, the end of a
-//! session with all that was issued in it. Must not know: HTTP, actors, how a login came about, which store or which
-//! signer is behind the ports.
+//! Responsible for the single use of a code, for revoking what a replayed code issued, and for
+//! ending a session with everything issued in it. Does not know HTTP, actors, the course of a
+//! login, or the implementations behind the [`Store`] and [`Signer`] traits.
 
 mod assertion;
 pub mod client;
@@ -11,10 +12,10 @@ mod code;
 pub mod hint;
 pub mod introspection;
 pub mod logout;
-pub mod mistakes;
+pub mod auth_failures;
 mod records;
-pub mod refusal;
-mod seal;
+pub mod error;
+mod encryption;
 pub mod session;
 pub mod subjects;
 mod token;
@@ -22,64 +23,68 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::assurance::{At, Platform};
+use crate::assurance::{AcrCheck, Platform};
 use crate::audit::Audit;
-use crate::config::Current;
+use crate::config::CurrentFederation;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::Limits;
+use crate::session::SessionLimits;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
-pub use assertion::AssertionRoom;
+pub use assertion::UsedAssertionQuota;
 use client_keys::KeyDirectory;
-use mistakes::Mistakes;
-use subjects::Subjects;
-pub use token::UserinfoAnswer;
+use auth_failures::AuthFailureLimiter;
+use subjects::SubjectDeriver;
+pub use token::UserinfoResponse;
 
-/// What redeeming and judging work with. One for the program, shared by all.
+/// Dependencies and settings of all token operations; one instance per process.
 pub struct Grants {
     pub store: Arc<dyn Store>,
     pub signer: Arc<dyn Signer>,
     pub gate: Arc<dyn Gate>,
-    pub federation: Current,
-    /// Every service provider's and data provider's public keys.
+    pub federation: CurrentFederation,
+    /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
-    pub assertion_room: AssertionRoom,
-    pub subjects: Subjects,
-    pub mistakes: Mistakes,
+    pub assertion_quota: UsedAssertionQuota,
+    pub subjects: SubjectDeriver,
+    pub auth_failures: AuthFailureLimiter,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub env: Env,
     pub platform: Platform,
     pub issuer: String,
-    /// The word that names this hub in `amr`.
+    /// `amr` value that identifies this hub.
     pub amr_marker: String,
-    /// Our own public keys, current and retired: for ID tokens that come back as hints.
+    /// The hub's own public keys, current and retired: they verify ID tokens that come back as
+    /// hints.
     pub own_keys: Arc<ArcSwap<VerificationKeys>>,
-    pub lives: Lives,
-    pub session_limits: Limits,
+    pub lifetimes: GrantLifetimes,
+    pub session_limits: SessionLimits,
 }
 
-/// How long what is issued lives.
+/// Lifetimes of codes and tokens.
 #[derive(Clone, Copy, Debug)]
-pub struct Lives {
+pub struct GrantLifetimes {
     pub code: Duration,
     pub access_token: Duration,
     pub id_token: Duration,
-    /// Under `rules = "openid"`.
+    /// ID tokens of service providers with `rules = "openid"`.
     pub openid_id_token: Duration,
 }
 
-/// The gate (decisions 1): one question, asked at choose, callback, reuse, consent and token.
+/// Decides whether a service provider may use a connector (`docs/design/authorization-checks.md`).
+/// A login asks it on every step.
 pub trait Gate: Send + Sync {
-    /// May this service provider be served through this connector, at this level, now?
+    /// Checks that this service provider may use this connector at this level, now.
+    ///
     /// # Errors
-    /// The reason why not: `GateClosed`, `IdpOff`, `IdpBlocked`, `IdpBlockedForService`, `IdpUnknown`, `AcrTooLow`.
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode>;
+    /// Why not: `GateClosed`, `IdpOff`, `IdpBlocked`, `IdpBlockedForService`, `IdpUnknown`,
+    /// `AcrTooLow`.
+    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode>;
 }
 
 impl std::fmt::Debug for Grants {
@@ -88,13 +93,13 @@ impl std::fmt::Debug for Grants {
     }
 }
 
-/// A store's refusal, in the catalogue's words.
-pub(crate) fn store_code(fault: &crate::store::StoreFault) -> ErrorCode {
-    use crate::store::StoreFault;
-    match fault {
-        StoreFault::Full => ErrorCode::StoreFull,
-        StoreFault::Unavailable(_) => ErrorCode::StoreUnavailable,
-        StoreFault::Exists | StoreFault::Revoked => ErrorCode::Internal,
+/// Returns the error code for a failed store operation.
+pub(crate) fn store_error_code(error: &crate::store::StoreError) -> ErrorCode {
+    use crate::store::StoreError;
+    match error {
+        StoreError::Full => ErrorCode::StoreFull,
+        StoreError::Unavailable(_) => ErrorCode::StoreUnavailable,
+        StoreError::Exists | StoreError::Revoked => ErrorCode::Internal,
     }
 }
 

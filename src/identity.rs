@@ -1,13 +1,14 @@
-//! L1 · Who a person is: the pivot identity, its rules, scopes and claims, the pairwise `sub` (decisions 7).
+//! The user's identity: the pivot identity, its rules, scopes and claims, and the pairwise `sub`
+//! (`docs/design/identity-and-sub.md`).
 //!
-//! Owns: which claims exist and when an identity is whole. Must not know: where it came from.
-//!
-//! - [`mapping`]: from what an identity provider calls its claims to what they are called here.
-//! - [`rules`]: from an identity provider's claims to an [`Identity`], or the claim and the rule it breaks.
-//! - [`pivot`]: the normalised form in which two spellings of one person are equal; `sub` and the register share it.
-//! - [`sub`]: the pairwise subject identifier.
-//! - [`scopes`]: which claims a scope releases.
-//! - [`standard`]: claims of OpenID Connect that are no part of a pivot identity.
+//! - [`mapping`]: renames and transforms an identity provider's claims.
+//! - [`rules`]: validates claims into an [`Identity`], or names the claim and the rule that it
+//!   breaks.
+//! - [`pivot`]: the normalised form in which two spellings of one user are equal; `sub` and the
+//!   register share it.
+//! - [`sub`]: derives the pairwise subject identifier.
+//! - [`scopes`]: the claims that a scope releases.
+//! - [`standard`]: standard claims that are not part of a pivot identity.
 
 pub mod mapping;
 pub mod pivot;
@@ -21,10 +22,10 @@ use self::standard::StandardClaims;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An identity that keeps the rules of decisions 7. Built only by the checks of this module.
+/// A validated identity. Created only by the checks of this module.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Given names, in order; may be empty if `family_name` is there.
+    /// Given names in order; may be empty if `family_name` is present.
     pub given_names: Vec<String>,
     pub family_name: Option<String>,
     /// `YYYY-MM-DD`, `YYYY-MM-00` or `YYYY-00-00`.
@@ -36,26 +37,27 @@ pub struct Identity {
     pub birthcountry: Option<String>,
     pub email: Option<String>,
     pub preferred_username: Option<String>,
-    /// What else an identity provider says, for service providers under `rules = "openid"`.
+    /// Other standard claims, for service providers under `rules = "openid"`.
     pub standard: StandardClaims,
 }
 
 impl Identity {
-    /// All given names joined by one space: the claim `given_name` (R052). `None` without any.
+    /// Returns the claim `given_name`: all given names joined by one space (R052). `None` without
+    /// any.
     #[must_use]
     pub fn given_name(&self) -> Option<String> {
         (!self.given_names.is_empty()).then(|| self.given_names.join(" "))
     }
 
-    /// This identity as the register knows it, with the `email` and `preferred_username` that only the identity
-    /// provider knows: what a service provider of the standard platform gets (decisions 7, Source). Standard claims that
-    /// speak of the civil identity stay behind: there the register alone is heard.
+    /// Returns this register identity with the `email` and `preferred_username` of the identity
+    /// provider, for service providers of the standard platform. Standard claims about the civil
+    /// identity are dropped: there the register is the only source.
     #[must_use]
-    pub fn with_contact_of(self, provider: &Self) -> Self {
+    pub fn with_contact_claims_from(self, provider: &Self) -> Self {
         Self {
             email: provider.email.clone(),
             preferred_username: provider.preferred_username.clone(),
-            standard: standard::beside_a_register(&provider.standard),
+            standard: standard::without_civil_identity(&provider.standard),
             ..self
         }
     }
@@ -99,7 +101,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Claims of the specification, in the order of its table.
+    /// Claims of the federation's specification, in the order of its table.
     pub const FEDERATION: [Self; 10] = [
         Self::Sub,
         Self::Gender,
@@ -113,7 +115,7 @@ impl Claim {
         Self::Email,
     ];
 
-    /// What OpenID Connect Core 1.0, 5.1 has beside them.
+    /// The other standard claims of OpenID Connect Core 1.0 §5.1.
     pub const STANDARD: [Self; 13] = [
         Self::Name,
         Self::MiddleName,
@@ -130,18 +132,18 @@ impl Claim {
         Self::Address,
     ];
 
-    /// Every claim.
+    /// Returns every claim.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::FEDERATION.into_iter().chain(Self::STANDARD)
     }
 
-    /// The claim of this name on the wire.
+    /// Returns the claim with this name on the wire.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|claim| claim.as_str() == name)
     }
 
-    /// The claim's name on the wire.
+    /// Returns the claim's name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -182,7 +184,7 @@ impl std::fmt::Display for Claim {
 pub(crate) mod samples {
     use super::Identity;
 
-    /// The first person of the demo's register.
+    /// The first user of the demo's register.
     pub(crate) fn angela() -> Identity {
         Identity {
             given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
@@ -212,7 +214,7 @@ mod tests {
         let register = Identity { email: Some("register@example.org".into()), ..samples::angela() };
         let provider =
             Identity { preferred_username: Some("angie".into()), email: None, ..samples::angela() };
-        let delivered = register.with_contact_of(&provider);
+        let delivered = register.with_contact_claims_from(&provider);
         assert_eq!(
             (delivered.email, delivered.preferred_username.as_deref()),
             (None, Some("angie"))
@@ -220,15 +222,15 @@ mod tests {
     }
 
     #[test]
-    fn the_provider_does_not_speak_beside_the_register_of_who_a_person_is() {
+    fn the_provider_adds_no_civil_identity_to_the_registers() {
         let said: StandardClaims = [
-            (Claim::Name, "Somebody Else".into()),
+            (Claim::Name, "Someone Else".into()),
             (Claim::MiddleName, "X".into()),
             (Claim::Nickname, "Angie".into()),
         ]
         .into();
         let delivered =
-            samples::angela().with_contact_of(&Identity { standard: said, ..samples::angela() });
+            samples::angela().with_contact_claims_from(&Identity { standard: said, ..samples::angela() });
         assert_eq!(delivered.standard, StandardClaims::from([(Claim::Nickname, "Angie".into())]));
         assert_eq!(standard::full_name(&delivered), Some("Angela Claire Louise DUBOIS".into()));
     }

@@ -1,6 +1,4 @@
-//! L0 · Newtypes for the names that travel through the hub, and a [`Secret`] that never prints itself.
-//!
-//! Owns: what an id may look like. Must not know: where ids are stored or what they point to.
+//! Newtypes for identifiers, and a [`Secret`] that never prints its value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,12 +18,13 @@ macro_rules! string_id {
         pub struct $name(#[schemars(with = "String")] Arc<str>);
 
         impl $name {
-            /// Wraps a value that is already known to be well formed; nothing is checked here.
+            /// Wraps a value without checking it.
             #[must_use]
             pub fn new(value: impl Into<Arc<str>>) -> Self {
                 Self(value.into())
             }
 
+            /// Returns the identifier as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -57,11 +56,11 @@ string_id! {
     ClientId
 }
 string_id! {
-    /// The name of a connector: its file's stem, `[a-z0-9-]{1,64}`, never `confirm` (decisions 2).
+    /// Name of a connector: its file's stem, `[a-z0-9-]{1,64}`, never `confirm`.
     ConnectorId
 }
 string_id! {
-    /// A scope value (RFC 6749, 3.3).
+    /// A scope value (RFC 6749 §3.3).
     Scope
 }
 string_id! {
@@ -69,16 +68,17 @@ string_id! {
     Subject
 }
 string_id! {
-    /// What a person reads to the help desk and an operator finds in the log: 12 characters of Crockford's base 32.
+    /// Support id, which a user reads to the help desk and an operator finds in the log: 12
+    /// characters of Crockford's base 32.
     SupportId
 }
 string_id! {
-    /// base64url(SHA-256(login cookie's value)): the public name of a login, safe in a URL (decisions 4).
+    /// base64url(SHA-256(login cookie's value)): the public, URL-safe name of a login.
     InteractionHash
 }
 
 impl ConnectorId {
-    /// True for `[a-z0-9-]{1,64}` except `confirm`, which is a path of its own.
+    /// Returns true for `[a-z0-9-]{1,64}` except `confirm`, which is a path segment.
     #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
         let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -87,13 +87,13 @@ impl ConnectorId {
 }
 
 impl InteractionHash {
-    /// The hash that belongs to a login cookie's value.
+    /// Returns the hash of a login cookie's value.
     #[must_use]
-    pub fn of_cookie(value: &str) -> Self {
+    pub fn from_cookie(value: &str) -> Self {
         Self::new(digest::base64url(&digest::sha256(value.as_bytes())))
     }
 
-    /// True for 43 base64url characters: anything else can't name a login.
+    /// Returns true for 43 base64url characters, the form of a hash.
     #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
         value.len() == 43
@@ -102,19 +102,20 @@ impl InteractionHash {
 }
 
 impl SupportId {
-    /// 60 bits in Crockford's base 32: short enough to read out, no I, L, O or U to mistake.
+    /// Generates 60 random bits in Crockford's base 32: short enough to read out, without the
+    /// ambiguous I, L, O and U.
     #[must_use]
-    pub fn fresh(entropy: &dyn Entropy) -> Self {
+    pub fn generate(entropy: &dyn Entropy) -> Self {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         let bits = entropy.bits256();
         let letters = bits.iter().take(12).filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
         Self::new(letters.map(|letter| char::from(*letter)).collect::<String>())
     }
 
-    /// What an operator has typed from a screen or heard on the telephone: in any case, with blanks or hyphens, and with
-    /// the letters that Crockford's alphabet lacks read as what they look like. `None`: it can't be one.
+    /// Parses a support id as typed by an operator: in any case, with blanks or hyphens, with I, L
+    /// and O read as the digits that they resemble. `None` if it is not a support id.
     #[must_use]
-    pub fn read(typed: &str) -> Option<Self> {
+    pub fn parse(typed: &str) -> Option<Self> {
         let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
             match c.to_ascii_uppercase() {
                 'I' | 'L' => '1',
@@ -122,12 +123,13 @@ impl SupportId {
                 other => other,
             }
         });
-        // One more than there may be, so that a long text is neither copied nor taken for a short one.
+        // One more than the valid length, so that a long text is neither copied nor truncated to a
+        // valid id.
         let id = Self::new(letters.take(13).collect::<String>());
         id.number().is_some().then_some(id)
     }
 
-    /// Its 60 bits; `None` of what was not made by [`Self::fresh`].
+    /// Returns the 60 bits; `None` if [`Self::generate`] did not create the id.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let digit = |letter: u8| -> Option<u64> {
@@ -147,21 +149,24 @@ impl SupportId {
     }
 }
 
-/// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no `Display`.
+/// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no
+/// `Display`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret<T>(T);
 
 impl<T> Secret<T> {
+    /// Wraps a value.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value, for the one place that needs it.
+    /// Returns the value, for the code that needs it.
     pub const fn reveal(&self) -> &T {
         &self.0
     }
 
+    /// Returns the owned value.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -186,10 +191,10 @@ mod tests {
     fn a_support_id_is_understood_as_people_write_it() {
         let entropy = crate::env::SeededEntropy::new(3);
         for _ in 0..1000 {
-            let id = SupportId::fresh(&entropy);
+            let id = SupportId::generate(&entropy);
             let heard = id.as_str().to_lowercase().replace('0', "o").replace('1', "l");
             let heard = format!(" {}-{} {}\n", &heard[..4], &heard[4..8], &heard[8..]);
-            assert_eq!(SupportId::read(&heard), Some(id.clone()), "{heard}");
+            assert_eq!(SupportId::parse(&heard), Some(id.clone()), "{heard}");
         }
         for (digit, letter) in "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().enumerate() {
             let id = SupportId::new(format!("00000000000{letter}"));
@@ -204,7 +209,7 @@ mod tests {
             "<script>aaaa",
             "éééééé",
         ] {
-            assert_eq!(SupportId::read(bad), None, "{bad}");
+            assert_eq!(SupportId::parse(bad), None, "{bad}");
         }
     }
 

@@ -1,20 +1,23 @@
-//! L1 · The login machine: what one authorization request goes through, from the service provider and back
-//! (decisions 3 to 5; architecture 1).
+//! Implements the login state machine: what one authorization request goes through, from the
+//! service provider and back (docs/design/login.md).
 //!
-//! A plain function over an enum of one struct per state: `(state, event, world) → (state, effect, answer)`.
-//! Owns: which step may follow which, what is single-use, when a login has failed. Must not know: HTTP, actors,
-//! stores, clocks, randomness of its own; needing any of them is a returned [`Effect`], and what came of it
-//! arrives as a [`Report`].
+//! Each state is one struct. A step is a plain function: `(state, request or effect outcome,
+//! inputs) → (state, effect or answer)`. Responsible for the order of steps, single use, and
+//! failure. Does not use HTTP, actors, stores, clocks or randomness: the machine returns an
+//! [`Effect`], and its result arrives as an [`EffectOutcome`].
 //!
 //! ```text
-//! Choosing ─choose▶ Leaving ─departed▶ Away ─return▶ Verifying ─authenticated▶ Identifying ─identified▶ Consenting
-//!    ▲                 │                 │               │                          │                      │ yes
-//!    └──── banner ◀────┴─── choose ◀─────┘    banner ◀───┘                          ▼                      ▼
-//!                                                                                 Failed ──back──────▶ Answered
+//! Choosing ─choose─▶ PreparingRedirect ─redirect─▶ AwaitingCallback ─callback─▶ Verifying
+//!    ▲                     │                           │                            │
+//!    └────── banner ◀──────┴───────── choose ◀─────────┴────────── banner ◀─────────┤
+//!                                                                     authenticated ▼
+//!         Completed ◀─ yes ─ Consenting ◀─ identified ─ Identifying ◀───────────────┘
+//!             ▲                                              │
+//!             └──────────────────── back ── Failed ◀─────────┘
 //! ```
 
-/// Types that hold states, codes, tokens or a person's data print their name and nothing else: one `?login` in a log
-/// line must not give anybody away.
+/// Implements a `Debug` that prints only the type's name: these types hold states, codes, tokens or
+/// personal data, which must not reach a log.
 macro_rules! silent {
     ($($name:ident),*) => {$(
         impl std::fmt::Debug for $name {
@@ -25,345 +28,356 @@ macro_rules! silent {
     )*};
 }
 
-mod answered;
-mod away;
+mod completed;
+mod awaiting_callback;
 mod choosing;
 mod consenting;
 mod events;
 mod failed;
 mod identifying;
-mod leaving;
+mod preparing_redirect;
 mod step;
 pub mod upstream;
 mod verifying;
-mod withdrawn;
+mod withdrawn_registration;
 
 use serde::{Deserialize, Serialize};
 
-pub use answered::{Answered, Kept};
-pub use away::Away;
-pub use choosing::{Banner, Choosing};
+pub use completed::{Completed, PendingGrant};
+pub use awaiting_callback::AwaitingCallback;
+pub use choosing::{ChoiceBanner, Choosing};
 pub use consenting::Consenting;
 pub use events::{
-    Answer, Consent, ConsentAnswer, Effect, Grant, Problem, Proven, Report, Request, Return,
-    SessionUse, Source, Unidentified, Way,
+    LoginAnswer, ConsentSubmission, ConsentAnswer, Effect, Grant, LoginErrorPage, IdentifiedUser, EffectOutcome, LoginRequest, Callback,
+    SessionUse, ClaimsSource, IdentificationError, NextAction,
 };
 pub use failed::Failed;
 pub use identifying::Identifying;
-pub use leaving::Leaving;
-pub use step::{Save, Step, Then};
+pub use preparing_redirect::PreparingRedirect;
+pub use step::{Save, Step, StepOutput};
 pub use verifying::Verifying;
 
-use crate::assurance::At;
+use crate::assurance::AcrCheck;
 use crate::env::{Entropy, Timestamp};
 use crate::ids::{ConnectorId, InteractionHash, Secret, Subject, SupportId};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
 
-/// A login's whole truth, as the store keeps it.
+/// A login, as the store keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Login {
-    pub ticket: Ticket,
-    pub state: State,
+    #[serde(rename = "ticket")]
+    pub context: LoginContext,
+    pub state: LoginState,
 }
 
-/// What stays the same, or only grows, while a login changes state.
+/// The data of a login that does not depend on its state.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Ticket {
+pub struct LoginContext {
     pub hash: InteractionHash,
     pub support_id: SupportId,
     pub request: AuthorizationRequest,
-    /// The users that `id_token_hint` and `claims` asked for: whoever logs in must be each of them.
-    pub wanted: Vec<Subject>,
+    /// The users that `id_token_hint` and `claims` name. The user who logs in must be each of them.
+    #[serde(rename = "wanted")]
+    pub required_subjects: Vec<Subject>,
     pub opened_at: Timestamp,
-    /// From here on every step is refused; the record stays a minute longer, to say so.
+    /// When the login expires. The hub keeps the record for one more minute, to answer late
+    /// requests.
     pub expires_at: Timestamp,
-    /// `idp_hint` has been followed once; after that the user chooses.
+    /// Whether `idp_hint` has been followed. The hub follows it once; after that the user chooses.
     pub hint_followed: bool,
-    /// The `state` of the callback that was last accepted, so that its duplicate gets the same answer.
-    pub returned: Option<String>,
-    /// Where its spans hang, for those who keep them; the machine never asks. Absent where nobody traces, and so in records
-    /// that were written before anybody did.
+    /// The `state` of the last accepted callback: its duplicate gets the same answer.
+    #[serde(rename = "returned")]
+    pub accepted_state: Option<String>,
+    /// The trace that the spans of this login belong to. Absent without tracing, and in records of
+    /// releases without tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
-    #[serde(default)]
-    pub spent: Spent,
+    #[serde(default, rename = "spent")]
+    pub time_spent: TimeBreakdown,
 }
 
-/// Whose time a login has taken so far, in microseconds: for the metrics. Nothing is decided by it.
+/// Where the time of a login went, in microseconds. Used for metrics only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Spent {
+pub struct TimeBreakdown {
     /// The hub's own work.
     #[serde(rename = "h")]
     pub hub: u64,
     /// Calls to identity providers.
     #[serde(rename = "c")]
-    pub calls: u64,
+    pub idp_calls: u64,
     /// The identity rules and the register.
     #[serde(rename = "r")]
     pub register: u64,
-    /// The browser at an identity provider.
+    /// The browser at the identity provider.
     #[serde(rename = "a")]
-    pub away: u64,
-    /// The person in front of a page of ours.
+    pub at_idp: u64,
+    /// The user in front of a page of the hub.
     #[serde(rename = "p")]
-    pub person: u64,
-    /// Up to when all this is counted; `None`: from the opening.
+    pub user: u64,
+    /// Up to when time is accounted for. `None`: nothing yet, so from `opened_at`.
     #[serde(rename = "t")]
-    pub until: Option<Timestamp>,
+    pub measured_until: Option<Timestamp>,
 }
 
-/// Where a login stands. Each state holds only what is valid there.
+/// State of a login. Each variant holds only what is valid in that state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum State {
-    /// The browser is to choose an identity provider.
+pub enum LoginState {
+    /// The user chooses an identity provider.
     Choosing(Choosing),
-    /// A connector is asked where to send the browser. Never stored: a repeated choice does no harm.
-    Leaving(Leaving),
+    /// A connector prepares the redirect. Never stored: the user can choose again without harm.
+    #[serde(rename = "Leaving")]
+    PreparingRedirect(PreparingRedirect),
     /// The browser is at the identity provider.
-    Away(Away),
-    /// A callback was accepted, its attempt is closed, and the connector checks what it brought.
+    #[serde(rename = "Away")]
+    AwaitingCallback(AwaitingCallback),
+    /// A callback was accepted and its attempt closed. The connector verifies what the callback
+    /// brought.
     Verifying(Verifying),
-    /// The authentication is proven; the identity rules and the register are asked.
+    /// The authentication is verified. The identity rules and the register identify the user.
     Identifying(Identifying),
-    /// All is known; the person is to continue, or to say yes or no.
+    /// The user is identified, and continues, consents or refuses.
     Consenting(Box<Consenting>),
     /// The service provider has its answer.
-    Answered(Answered),
-    /// Nothing can mend this login; the person is to go back to the service provider.
+    #[serde(rename = "Answered")]
+    Completed(Completed),
+    /// The login can't continue. The user can go back to the service provider.
     Failed(Failed),
 }
 
-impl State {
-    /// For metrics and logs.
+impl LoginState {
+    /// Returns the name of the state, for metrics and logs.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Choosing(_) => "choosing",
-            Self::Leaving(_) => "leaving",
-            Self::Away(_) => "away",
+            Self::PreparingRedirect(_) => "preparing_redirect",
+            Self::AwaitingCallback(_) => "awaiting_callback",
             Self::Verifying(_) => "verifying",
             Self::Identifying(_) => "identifying",
             Self::Consenting(_) => "consenting",
-            Self::Answered(_) => "answered",
+            Self::Completed(_) => "completed",
             Self::Failed(_) => "failed",
         }
     }
 
-    /// The identity provider that was chosen last, as far as the state knows.
+    /// Returns the connector that was chosen last, if the state holds it.
     #[must_use]
     pub const fn connector(&self) -> Option<&ConnectorId> {
         match self {
             Self::Choosing(Choosing { banner: Some(banner) }) => banner.connector.as_ref(),
-            Self::Leaving(state) => Some(state.connector()),
-            Self::Away(state) => Some(&state.attempt.connector),
+            Self::PreparingRedirect(state) => Some(state.connector()),
+            Self::AwaitingCallback(state) => Some(&state.attempt.connector),
             Self::Verifying(state) => Some(&state.connector),
             Self::Identifying(state) => Some(&state.connector),
-            Self::Consenting(state) => Some(&state.proven.authentication.connector),
-            Self::Answered(Answered::Granted { connector, .. }) => Some(connector),
+            Self::Consenting(state) => Some(&state.user.authentication.connector),
+            Self::Completed(Completed::Granted { connector, .. }) => Some(connector),
             Self::Choosing(Choosing { banner: None })
-            | Self::Answered(Answered::Refused(_))
+            | Self::Completed(Completed::Refused(_))
             | Self::Failed(_) => None,
         }
     }
 }
 
-/// What the machine may know of the world at this moment.
-pub struct World<'a> {
+/// Inputs of one step.
+pub struct StepInputs<'a> {
     pub now: Timestamp,
-    pub fresh: &'a dyn Entropy,
-    /// The gate: may this service provider be served through this connector, at this level, now?
-    pub gate: &'a dyn Fn(&ConnectorId, At) -> Result<(), ErrorCode>,
-    /// What the service provider's file still holds of the request, now: `RedirectUriWithdrawn`, `ScopeWithdrawn`.
-    pub registered: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
+    pub entropy: &'a dyn Entropy,
+    /// Returns whether this service provider may use this connector at this level now.
+    pub gate: &'a dyn Fn(&ConnectorId, AcrCheck) -> Result<(), ErrorCode>,
+    /// Returns `RedirectUriWithdrawn` or `ScopeWithdrawn` if the service provider's file no longer
+    /// holds what the request needs.
+    pub check_registration: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
-    /// `{base_url}/api/v2/callback/`; a connector's id makes it whole.
+    /// `{base_url}/api/v2/callback/`, to which the connector's id is appended.
     pub callback_base: &'a str,
-    /// The session cookie that came with this step: a finished login puts an end to that session.
+    /// The session cookie of this request. A completed login replaces that session.
     pub session: Option<&'a Secret<String>>,
     pub nodes: Nodes,
 }
 
-impl std::fmt::Debug for World<'_> {
+impl std::fmt::Debug for StepInputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
-/// Whether other processes know this login, and may go on where this one dies.
+/// Whether other processes share the store, and may continue a login whose process dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nodes {
     One,
     Many,
 }
 
-/// When the consent page is shown (decisions 5).
+/// When the consent page is shown (docs/design/login.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConsentPolicy {
-    /// Unless this session already holds the yes.
+    /// Unless the user has consented in this session.
     Required,
-    /// When the effective prompt has `consent`.
+    /// When the effective prompt contains `consent`.
     Information,
-    /// Never: `rules = "openid"` only.
+    /// Never: for `rules = "openid"` only.
     None,
 }
 
-silent!(Ticket);
+silent!(LoginContext);
 
 impl Login {
-    /// A login that has just been admitted.
+    /// Creates a login in its first state.
     #[must_use]
-    pub fn open(ticket: Ticket) -> Self {
-        Self { ticket, state: State::Choosing(Choosing::default()) }
+    pub fn new(context: LoginContext) -> Self {
+        Self { context, state: LoginState::Choosing(Choosing::default()) }
     }
 
-    /// How the login ended, once it has: with a code, or with this error.
+    /// Returns how the login ended: with a code, or with this error. `None` while it has not.
     #[must_use]
-    pub const fn end(&self) -> Option<Result<(), ErrorCode>> {
+    pub const fn outcome(&self) -> Option<Result<(), ErrorCode>> {
         match &self.state {
-            State::Answered(Answered::Granted { .. }) => Some(Ok(())),
-            State::Answered(Answered::Refused(code)) => Some(Err(*code)),
-            State::Failed(_)
-            | State::Choosing(_)
-            | State::Leaving(_)
-            | State::Away(_)
-            | State::Verifying(_)
-            | State::Identifying(_)
-            | State::Consenting(_) => None,
+            LoginState::Completed(Completed::Granted { .. }) => Some(Ok(())),
+            LoginState::Completed(Completed::Refused(code)) => Some(Err(*code)),
+            LoginState::Failed(_)
+            | LoginState::Choosing(_)
+            | LoginState::PreparingRedirect(_)
+            | LoginState::AwaitingCallback(_)
+            | LoginState::Verifying(_)
+            | LoginState::Identifying(_)
+            | LoginState::Consenting(_) => None,
         }
     }
 
-    /// Returns whether `state` is that of the open attempt, or of the callback that was accepted last.
+    /// Returns whether `state` is that of the open attempt or of the last accepted callback.
     #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
-        let open = match &self.state {
-            State::Away(away) => Some(away.attempt.state.as_str()),
+        let open_attempt = match &self.state {
+            LoginState::AwaitingCallback(state) => Some(state.attempt.state.as_str()),
             _ => None,
         };
-        open.into_iter().chain(self.ticket.returned.as_deref()).any(|expected| expected == state)
+        open_attempt.into_iter().chain(self.context.accepted_state.as_deref()).any(|expected| expected == state)
     }
 
-    /// True while another process, or this one, may be about to say what a callback was worth.
+    /// Returns whether a process may still be verifying the callback.
     #[must_use]
     pub fn is_being_verified(&self, now: Timestamp) -> bool {
-        matches!(&self.state, State::Verifying(state) if state.is_under_way(now))
+        matches!(&self.state, LoginState::Verifying(state) if state.is_under_way(now))
     }
 
-    /// The session that the one which this login began takes the place of.
+    /// Returns the session that this login's new session replaces.
     #[must_use]
-    pub fn former_session(&self) -> Option<&Secret<String>> {
+    pub fn replaced_session(&self) -> Option<&Secret<String>> {
         match &self.state {
-            State::Answered(answered) => answered.former_session(),
+            LoginState::Completed(answered) => answered.replaced_session(),
             _ => None,
         }
     }
 
-    /// True once the service provider has its answer: the record may go soon.
+    /// Returns whether the service provider has its answer. The record is then kept for a minute.
     #[must_use]
-    pub const fn is_over(&self) -> bool {
-        matches!(self.state, State::Answered(_))
+    pub const fn is_completed(&self) -> bool {
+        matches!(self.state, LoginState::Completed(_))
     }
 }
 
-/// A browser's step.
+/// Applies a request of the browser.
 #[must_use]
-pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
-    let Login { ticket, state } = login;
-    if ticket.is_redirect_withdrawn(world) {
-        return Step::without_redirect(ticket, state);
+pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
+    let Login { context, state } = login;
+    if context.is_redirect_withdrawn(inputs) {
+        return Step::redirect_uri_withdrawn(context, state);
     }
-    // Expiry is decided here, from `now`; timers and the store only free memory.
-    if world.now >= ticket.expires_at && !matches!(state, State::Answered(_) | State::Failed(_)) {
-        return Failed::with(ErrorCode::LoginExpired).enter(ticket);
+    // Expiry is decided here, from `now`. Timers and the store only free memory.
+    if inputs.now >= context.expires_at && !matches!(state, LoginState::Completed(_) | LoginState::Failed(_)) {
+        return Failed::new(ErrorCode::LoginExpired).enter(context);
     }
-    if matches!(request, Request::Displace)
-        && !matches!(state, State::Answered(_) | State::Failed(_))
+    if matches!(request, LoginRequest::Displace)
+        && !matches!(state, LoginState::Completed(_) | LoginState::Failed(_))
     {
-        return Failed::with(ErrorCode::TooManyLogins).enter(ticket);
+        return Failed::new(ErrorCode::TooManyLogins).enter(context);
     }
     match state {
-        State::Choosing(state) => state.on(ticket, request, world),
-        State::Away(state) => state.on(ticket, request, world),
-        State::Consenting(state) => state.on(ticket, request, world),
-        State::Answered(state) => state.on(ticket, request),
-        State::Failed(state) => state.on(ticket, request),
-        // Steps of one login wait for each other, on this node and on others, so a browser can find these states only
-        // after the process that worked on them has died. The attempt is closed, the person is asked to choose again.
-        State::Leaving(_) | State::Verifying(_) | State::Identifying(_) => {
-            Choosing { banner: Some(Banner { connector: None, code: ErrorCode::Interrupted }) }
-                .on(ticket, request, world)
+        LoginState::Choosing(state) => state.on_request(context, request, inputs),
+        LoginState::AwaitingCallback(state) => state.on_request(context, request, inputs),
+        LoginState::Consenting(state) => state.on_request(context, request, inputs),
+        LoginState::Completed(state) => state.on_request(context, request),
+        LoginState::Failed(state) => state.on_request(context, request),
+        // Steps of one login run one after the other, on all nodes. A browser meets these states
+        // only after the process that worked on them has died. The attempt is closed, and the user
+        // chooses again.
+        LoginState::PreparingRedirect(_) | LoginState::Verifying(_) | LoginState::Identifying(_) => {
+            Choosing { banner: Some(ChoiceBanner { connector: None, code: ErrorCode::Interrupted }) }
+                .on_request(context, request, inputs)
         }
     }
 }
 
-/// The answer to the effect that the last step asked for.
+/// Applies the outcome of the effect that the last step requested.
 #[must_use]
-pub fn on_report(login: Login, report: Report, world: &World<'_>) -> Step {
-    let Login { ticket, state } = login;
-    if ticket.is_redirect_withdrawn(world) {
-        return Step::without_redirect_after_report(ticket, state);
+pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInputs<'_>) -> Step {
+    let Login { context, state } = login;
+    if context.is_redirect_withdrawn(inputs) {
+        return Step::redirect_uri_withdrawn_during_effect(context, state);
     }
     match (state, report) {
-        (State::Leaving(state), Report::Departed(result)) => state.departed(ticket, result, world),
-        (State::Verifying(state), Report::Authenticated(result)) => {
-            state.authenticated(ticket, result, world)
+        (LoginState::PreparingRedirect(state), EffectOutcome::RedirectPrepared(result)) => state.on_redirect_prepared(context, result, inputs),
+        (LoginState::Verifying(state), EffectOutcome::Authenticated(result)) => {
+            state.on_authentication(context, result, inputs)
         }
-        (State::Identifying(state), Report::Identified(result)) => {
-            state.identified(ticket, result, world)
+        (LoginState::Identifying(state), EffectOutcome::Identified(result)) => {
+            state.on_identification(context, result, inputs)
         }
-        (State::Answered(state), Report::Granted(result)) => state.granted(ticket, result),
-        (State::Answered(state), Report::CodeLives(lives)) => state.code_lives(ticket, lives),
+        (LoginState::Completed(state), EffectOutcome::Granted(result)) => state.on_grant(context, result),
+        (LoginState::Completed(state), EffectOutcome::CodeChecked(lives)) => state.on_code_checked(context, lives),
         (
-            state @ (State::Choosing(_)
-            | State::Leaving(_)
-            | State::Away(_)
-            | State::Verifying(_)
-            | State::Identifying(_)
-            | State::Consenting(_)
-            | State::Answered(_)
-            | State::Failed(_)),
-            Report::Departed(_)
-            | Report::Authenticated(_)
-            | Report::Identified(_)
-            | Report::Granted(_)
-            | Report::CodeLives(_),
-        ) => Step::stay(ticket, state, Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice)),
+            state @ (LoginState::Choosing(_)
+            | LoginState::PreparingRedirect(_)
+            | LoginState::AwaitingCallback(_)
+            | LoginState::Verifying(_)
+            | LoginState::Identifying(_)
+            | LoginState::Consenting(_)
+            | LoginState::Completed(_)
+            | LoginState::Failed(_)),
+            EffectOutcome::RedirectPrepared(_)
+            | EffectOutcome::Authenticated(_)
+            | EffectOutcome::Identified(_)
+            | EffectOutcome::Granted(_)
+            | EffectOutcome::CodeChecked(_),
+        ) => Step::answer_unsaved(context, state, LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp)),
     }
 }
 
-impl Answer {
-    const fn problem(code: ErrorCode, way: Way) -> Self {
-        Self::Problem(Problem { code, claim: None, way })
+impl LoginAnswer {
+    const fn error_page(code: ErrorCode, way: NextAction) -> Self {
+        Self::ErrorPage(LoginErrorPage { code, claim: None, next_action: way })
     }
 }
 
-impl Ticket {
-    /// An upstream error: back to the choice with a banner, or, where the service provider named the identity
-    /// provider itself, to the service provider at once (decisions 5).
+impl LoginContext {
+    /// Returns to the choice page after an error of the identity provider. Where `idp_hint` named
+    /// that identity provider, the service provider gets the error instead.
     fn back_to_choice(self, connector: ConnectorId, code: ErrorCode) -> Step {
         if self.request.idp_hint.as_ref() == Some(&connector) {
-            return Answered::error(self, code);
+            return Completed::finish_with_error(self, code);
         }
-        self.back_to_choice_for(Banner { connector: Some(connector), code })
+        self.show_choice(ChoiceBanner { connector: Some(connector), code })
     }
 
-    /// The gate has closed behind somebody who had already chosen: the service provider hears it (decisions 1). But
-    /// a kill switch passes, another identity provider may serve, and the operator may have a word for the person: that
-    /// is a page, where one may be shown.
-    fn shut_out(self, connector: &ConnectorId, code: ErrorCode) -> Step {
-        if !Banner::is_block(code) || self.request.prompt.none {
-            return Answered::error(self, code);
+    /// Answers the gate's refusal of a connector that the user has already chosen. The service
+    /// provider gets the error, except for a block: that ends, another identity provider may serve,
+    /// and the operator may have a message for the user. A block is shown as a page unless
+    /// `prompt=none`.
+    fn answer_gate_error(self, connector: &ConnectorId, code: ErrorCode) -> Step {
+        if !ChoiceBanner::is_block(code) || self.request.prompt.none {
+            return Completed::finish_with_error(self, code);
         }
-        let banner = Banner { connector: Some(connector.clone()), code };
-        let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
-        Step::settle(self, state, Answer::Blocked(banner))
+        let banner = ChoiceBanner { connector: Some(connector.clone()), code };
+        let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
+        Step::save_and_answer(self, state, LoginAnswer::BlockedPage(banner))
     }
 
-    fn back_to_choice_for(self, banner: Banner) -> Step {
-        let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
-        Step::settle(self, state, Answer::Choice { banner: Some(banner) })
+    fn show_choice(self, banner: ChoiceBanner) -> Step {
+        let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
+        Step::save_and_answer(self, state, LoginAnswer::ChoicePage { banner: Some(banner) })
     }
 }
 

@@ -1,30 +1,28 @@
-//! L0 · The wire: request and answer types, the ordered checks, error codes.
+//! Request and response types, request validation, and error codes of the wire protocols.
+//! Everything is pure and synchronous; no HTTP library, actor, store, clock or page is known here.
 //!
-//! Owns: what a message may look like, in which order it is judged, and what each finding is called. Everything is pure
-//! and synchronous. Must not know: HTTP libraries, actors, stores, clocks, pages.
-//!
-//! | file | wire | decisions |
-//! |---|---|---|
-//! | [`params`] | parameters as ordered pairs, so that repeats are seen | 3 |
-//! | [`authorize`] | the authorization request, and the answer that travels back by a proven redirect | 3 |
-//! | [`registration`] | what the checks must know of a service provider | 15 |
-//! | [`pkce`] | challenge and verifier | 3, 6 |
-//! | [`client_auth`] | how a client says who it is | 6 |
-//! | [`token`] | the token request and its answer | 6 |
-//! | [`revocation`] | the revocation request | 6 |
-//! | [`introspection`] | the introspection request and its answer | 6, 11 |
-//! | [`userinfo`] | the bearer token of a userinfo request | 6 |
-//! | [`logout`] | the logout request, and the proven way back | 12 |
-//! | [`error_answer`] | an error as JSON, with its status and challenge | 6, 13 |
-//! | [`discovery`] | the provider configuration document | 14 |
-//! | [`catalogue`] | every error code | 13 |
+//! | module | content |
+//! |---|---|
+//! | [`params`] | parameters as ordered pairs, so that repeated ones are detected |
+//! | [`authorize`] | the authorization request, and its response by a proven redirect |
+//! | [`registration`] | what the checks need to know of a service provider |
+//! | [`pkce`] | code challenge and verifier |
+//! | [`client_auth`] | client authentication in a request |
+//! | [`token`] | the token request and response |
+//! | [`revocation`] | the revocation request |
+//! | [`introspection`] | the introspection request and response |
+//! | [`userinfo`] | the bearer token of a userinfo request |
+//! | [`logout`] | the logout request, and its proven redirect |
+//! | [`error_response`] | errors as JSON, with status and challenge |
+//! | [`discovery`] | the provider configuration document |
+//! | [`catalogue`] | every error code |
 pub mod acr;
 pub mod alg;
 pub mod authorize;
 pub mod catalogue;
 pub mod client_auth;
 pub mod discovery;
-pub mod error_answer;
+pub mod error_response;
 pub mod introspection;
 pub mod json;
 pub mod logout;

@@ -1,147 +1,150 @@
-//! L3 · How often something may happen in a minute, on this hub and on all that share its store (docs/limits.md).
+//! Limits how often something may happen in a minute, on this hub and on all that share its store
+//! (docs/limits.md).
 //!
-//! Owns: counting, whom it is too much for and until when, and what hubs tell each other of it. Must not know: requests,
-//! pages, and what is answered. Nothing is asked of anybody while a request waits: [`exchange`] tells and hears beside it.
+//! Responsible for counting, and for who is over a limit until when. Does not know requests or
+//! pages. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
 
-mod cell;
-pub mod exchange;
-mod limit;
-mod subject;
+mod rate_window;
+pub mod counter_sync;
+mod rate_limiter;
+mod limit_key;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::limit::Limit;
-pub use self::subject::{Prefixes, Subject};
+pub use self::rate_limiter::KeyedRateLimiter;
+pub use self::limit_key::{PrefixLengths, LimitKey};
 use crate::client_network;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
 use crate::telemetry::Metrics;
 
-/// Networks that one limit knows at once: 13 MB at most.
-const NETWORKS: usize = 65_536;
-/// More than any federation has service providers or connectors; those are no strangers' choice.
-const MEMBERS: usize = 65_536;
+/// Most networks that one limiter remembers: 13 MB.
+const MAX_NETWORKS: usize = 65_536;
+/// Most service providers or connectors that one limiter remembers; no federation has more.
+const MAX_MEMBERS: usize = 65_536;
 
-/// An IPv6 site may send as many requests as so many of its networks. A mobile carrier gives each of its subscribers a network,
-/// and the subscribers of one site do not all sign in at once.
+/// How many of its networks' limits an IPv6 site has. A mobile carrier gives each of its
+/// subscribers a network, and the subscribers of one site do not all log in at once.
 const SITE_FACTOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
-/// One too many.
+/// Error returned when a rate limit is exceeded.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("too often; again in {wait:?}")]
-pub struct Over {
-    /// Until the next one is admitted, if nobody else takes its place.
-    pub wait: Duration,
+#[error("rate limit exceeded; retry in {retry_after:?}")]
+pub struct RateLimitError {
+    /// Time until the next one is admitted, unless another takes its place.
+    pub retry_after: Duration,
 }
 
-impl Over {
-    /// Whole seconds, for `Retry-After`: nobody comes back too early.
+impl RateLimitError {
+    /// Returns whole seconds for `Retry-After`, rounded up and at least 1.
     #[must_use]
-    pub fn retry_after(self) -> u64 {
-        self.wait.as_secs()
-            + u64::from(self.wait.subsec_nanos() > 0).max(u64::from(self.wait.is_zero()))
+    pub fn retry_after_seconds(self) -> u64 {
+        self.retry_after.as_secs()
+            + u64::from(self.retry_after.subsec_nanos() > 0).max(u64::from(self.retry_after.is_zero()))
     }
 }
 
-/// How many in a minute; `None`: any number, at no cost.
+/// Rate limits per minute; `None` means unlimited.
 #[derive(Clone, Copy, Debug)]
-pub struct Rates {
+pub struct RateLimitSettings {
     pub logins_per_service_provider: Option<NonZeroU32>,
     pub requests_per_network: NetworkRate,
-    pub departures_per_connector: Option<NonZeroU32>,
+    pub redirects_per_connector: Option<NonZeroU32>,
     pub failed_authentications_per_network: Option<NonZeroU32>,
-    pub prefixes: Prefixes,
+    pub prefixes: PrefixLengths,
 }
 
-/// How many requests may come from one network in a minute.
+/// Rate limit of requests from one network, per minute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NetworkRate {
     Unlimited,
-    /// Counts public addresses only: behind a proxy that the configuration does not name, everybody has its private one.
+    /// Counts public addresses only: behind a proxy that the configuration does not name, all users
+    /// share its private address.
     PublicAddresses(NonZeroU32),
     /// Counts every address.
     Everyone(NonZeroU32),
 }
 
-/// One for the program.
+/// The rate limiters of the program.
 #[derive(Debug)]
-pub struct Quotas {
-    rates: Rates,
-    logins: Arc<Limit>,
-    requests: Arc<Limit>,
-    site_requests: Arc<Limit>,
-    departures: Arc<Limit>,
-    failures: Arc<Limit>,
+pub struct RateLimits {
+    rates: RateLimitSettings,
+    logins: Arc<KeyedRateLimiter>,
+    requests: Arc<KeyedRateLimiter>,
+    site_requests: Arc<KeyedRateLimiter>,
+    redirects: Arc<KeyedRateLimiter>,
+    failed_authentications: Arc<KeyedRateLimiter>,
 }
 
-impl Quotas {
+impl RateLimits {
+    /// Creates the limiters. Refusals are counted in `metrics`.
     #[must_use]
-    pub fn new(rates: Rates, env: &Env, metrics: &Arc<Metrics>) -> Self {
-        let limit = |name, places| Arc::new(Limit::new(name, places, env).counted(metrics));
+    pub fn new(rates: RateLimitSettings, env: &Env, metrics: &Arc<Metrics>) -> Self {
+        let limiter = |name, capacity| Arc::new(KeyedRateLimiter::new(name, capacity, env).with_metrics(metrics));
         Self {
             rates,
-            logins: limit("service_provider", MEMBERS),
-            requests: limit("network", NETWORKS),
-            site_requests: limit("network_site", NETWORKS),
-            departures: limit("connector", MEMBERS),
-            failures: limit("authentication_by_network", NETWORKS),
+            logins: limiter("service_provider", MAX_MEMBERS),
+            requests: limiter("network", MAX_NETWORKS),
+            site_requests: limiter("network_site", MAX_NETWORKS),
+            redirects: limiter("connector", MAX_MEMBERS),
+            failed_authentications: limiter("authentication_by_network", MAX_NETWORKS),
         }
     }
 
-    /// A login of this service provider begins; its own rate goes before the hub's.
+    /// Counts a new login of this service provider. `own` overrides the hub's rate.
     ///
     /// # Errors
-    /// Too many have.
-    pub fn login_begins(&self, client_id: &ClientId, own: Option<NonZeroU32>) -> Result<(), Over> {
+    /// [`RateLimitError`] if the service provider is over its limit.
+    pub fn check_login(&self, client_id: &ClientId, own: Option<NonZeroU32>) -> Result<(), RateLimitError> {
         let rate = own.or(self.rates.logins_per_service_provider);
-        rate.map_or(Ok(()), |most| self.logins.take(Subject::named(client_id.as_str()), most))
+        rate.map_or(Ok(()), |most| self.logins.take(LimitKey::from_id(client_id.as_str()), most))
     }
 
-    /// An authorization request comes from this address.
+    /// Counts an authorization request from this address.
     ///
     /// # Errors
-    /// Too many have come from its network.
-    pub fn request_comes(&self, address: IpAddr) -> Result<(), Over> {
+    /// [`RateLimitError`] if its network is over its limit.
+    pub fn check_request(&self, address: IpAddr) -> Result<(), RateLimitError> {
         let most = match self.rates.requests_per_network {
             NetworkRate::Everyone(most) => most,
             NetworkRate::PublicAddresses(most) if !client_network::is_private(address) => most,
             NetworkRate::Unlimited | NetworkRate::PublicAddresses(_) => return Ok(()),
         };
-        self.requests.take(Subject::around(address, self.rates.prefixes), most)?;
-        // One subscriber may hold a whole IPv6 site, and with it thousands of the networks that are counted above.
+        self.requests.take(LimitKey::from_network(address, self.rates.prefixes), most)?;
+        // One subscriber may hold a whole IPv6 site, and with it thousands of networks.
         match address.to_canonical() {
             IpAddr::V6(_) => self
                 .site_requests
-                .take(Subject::site_around(address), most.saturating_mul(SITE_FACTOR)),
+                .take(LimitKey::from_site(address), most.saturating_mul(SITE_FACTOR)),
             IpAddr::V4(_) => Ok(()),
         }
     }
 
-    /// A person is sent to this identity provider; its own rate goes before the hub's.
+    /// Counts a redirect to this identity provider. `own` overrides the hub's rate.
     ///
     /// # Errors
-    /// Too many have been.
-    pub fn departs(&self, connector: &ConnectorId, own: Option<NonZeroU32>) -> Result<(), Over> {
-        let rate = own.or(self.rates.departures_per_connector);
-        rate.map_or(Ok(()), |most| self.departures.take(Subject::named(connector.as_str()), most))
+    /// [`RateLimitError`] if the identity provider is over its limit.
+    pub fn check_redirect(&self, connector: &ConnectorId, own: Option<NonZeroU32>) -> Result<(), RateLimitError> {
+        let rate = own.or(self.rates.redirects_per_connector);
+        rate.map_or(Ok(()), |most| self.redirects.take(LimitKey::from_id(connector.as_str()), most))
     }
 
-    /// A client at this address has failed to prove itself.
+    /// Counts a failed client authentication from this address.
     ///
     /// # Errors
-    /// Too many have in its network.
-    pub fn authentication_fails(&self, address: impl FnOnce() -> IpAddr) -> Result<(), Over> {
-        let take = |most| self.failures.take(Subject::around(address(), self.rates.prefixes), most);
+    /// [`RateLimitError`] if its network is over its limit.
+    pub fn check_failed_authentication(&self, address: impl FnOnce() -> IpAddr) -> Result<(), RateLimitError> {
+        let take = |most| self.failed_authentications.take(LimitKey::from_network(address(), self.rates.prefixes), most);
         self.rates.failed_authentications_per_network.map_or(Ok(()), take)
     }
 
-    /// Each limit, for the [`exchange`].
+    /// Returns all limiters, for the [`counter_sync`].
     #[must_use]
-    pub fn limits(&self) -> Vec<Arc<Limit>> {
-        [&self.logins, &self.requests, &self.site_requests, &self.departures, &self.failures]
+    pub fn limiters(&self) -> Vec<Arc<KeyedRateLimiter>> {
+        [&self.logins, &self.requests, &self.site_requests, &self.redirects, &self.failed_authentications]
             .map(Arc::clone)
             .to_vec()
     }

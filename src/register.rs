@@ -1,6 +1,6 @@
-//! L2 · The national register of natural persons, asked with a pivot identity (decisions 7).
+//! Queries the national register of natural persons with a pivot identity.
 //!
-//! Owns: how a register is asked and what its answers mean. Must not know: actors, stores, pages.
+//! Responsible for how a register is queried and what its answers mean.
 
 pub mod file;
 pub mod http;
@@ -13,128 +13,137 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::identity::Identity;
-use crate::identity::rules::IdentityFault;
+use crate::identity::rules::IdentityError;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
 
-/// The longest that a register may take to answer, whatever it needs to do for that (decisions 7).
-pub const LIMIT: Duration = Duration::from_secs(6);
+/// Maximum time that a register may take to answer, retries included.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// A register's word on one person.
+/// Answer of a register about one person.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Answer {
-    /// The register's own data; what the service provider gets.
+pub enum RegisterAnswer {
+    /// The data of the register, which the service provider gets.
     Found(Box<Identity>),
-    /// As `Found`, but something asked was written differently there.
+    /// Like `Found`, but the register writes some of the queried data differently.
     Corrected(Box<Identity>),
+    /// The register has no such person.
     NotFound,
-    Several,
+    /// Several persons share the pivot identity.
+    MultipleMatches,
+    /// The person has died.
     Deceased,
+    /// The register does not release the person's data.
     Refused,
 }
 
-impl Answer {
-    /// For metrics and logs.
+impl RegisterAnswer {
+    /// Returns the label for metrics and logs.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
             Self::Corrected(_) => "corrected",
             Self::NotFound => "not_found",
-            Self::Several => "several",
+            Self::MultipleMatches => "several",
             Self::Deceased => "deceased",
             Self::Refused => "refused",
         }
     }
 
-    /// The register's identity, or the code under which the login ends.
+    /// Returns the identity, or the code under which the login ends.
     ///
     /// # Errors
-    /// Every answer but `Found` and `Corrected`. The precise code is for the log: the page shows the family's
-    /// `RegisterAnswer`, so that nobody learns there who is deceased or refused.
+    /// Every answer but `Found` and `Corrected`. The code is for the log. The page shows the
+    /// general `RegisterAnswer`, so that it does not disclose who is deceased or refused.
     pub fn into_identity(self) -> Result<Identity, ErrorCode> {
         match self {
             Self::Found(identity) | Self::Corrected(identity) => Ok(*identity),
             Self::NotFound => Err(ErrorCode::RegisterNotFound),
-            Self::Several => Err(ErrorCode::RegisterSeveral),
+            Self::MultipleMatches => Err(ErrorCode::RegisterSeveral),
             Self::Deceased => Err(ErrorCode::RegisterDeceased),
             Self::Refused => Err(ErrorCode::RegisterRefused),
         }
     }
 }
 
-/// Why there is no answer. Holds no value of a person's, so it can be logged.
+/// Error of a query. It has no personal data, so it can be logged.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum RegisterFault {
+pub enum RegisterError {
+    /// The register can't be reached, or answers with an error status.
     #[error("the register does not answer: {0}")]
     Unavailable(String),
-    #[error("the register is not asked, for it has not answered for a while")]
-    BreakerOpen,
-    #[error(
-        "the register is not asked, for too many questions wait for it: see register.http.calls"
-    )]
+    /// The circuit breaker is open.
+    #[error("the register is not queried: the circuit is open after several failures")]
+    CircuitOpen,
+    /// Too many queries are running.
+    #[error("the register is not queried: too many queries are running (see register.http.calls)")]
     Busy,
+    /// The answer breaks docs/register.openapi.yaml.
     #[error("the register's answer breaks its contract: {0}")]
     Contract(String),
+    /// The answer breaks the rules of identity claims.
     #[error("the register's answer breaks the rules of an identity: {0}")]
-    Identity(#[from] IdentityFault),
+    Identity(#[from] IdentityError),
 }
 
-impl RegisterFault {
-    /// For metrics and logs.
+impl RegisterError {
+    /// Returns the label for metrics and logs.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
-            Self::BreakerOpen => "breaker_open",
+            Self::CircuitOpen => "circuit_open",
             Self::Busy => "busy",
             Self::Contract(_) => "contract",
             Self::Identity(_) => "identity",
         }
     }
 
+    /// Returns the error code of the login.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Unavailable(_) | Self::BreakerOpen => ErrorCode::RegisterUnavailable,
+            Self::Unavailable(_) | Self::CircuitOpen => ErrorCode::RegisterUnavailable,
             Self::Busy => ErrorCode::RegisterBusy,
             Self::Contract(_) => ErrorCode::RegisterContract,
             Self::Identity(_) => ErrorCode::RegisterIdentity,
         }
     }
 
-    /// Whether a question went out at all.
+    /// Returns whether a query was sent.
     #[must_use]
-    pub const fn was_asked(&self) -> bool {
+    pub const fn was_sent(&self) -> bool {
         match self {
-            Self::BreakerOpen | Self::Busy => false,
+            Self::CircuitOpen | Self::Busy => false,
             Self::Unavailable(_) | Self::Contract(_) | Self::Identity(_) => true,
         }
     }
 }
 
+/// Register of natural persons.
 #[async_trait]
 pub trait Register: Send + Sync {
-    /// Answers within [`LIMIT`]. `support_id` goes with the question, so that both sides' logs speak of the same.
+    /// Looks up one person, within [`ANSWER_TIMEOUT`]. Sends `support_id` along, for both logs.
     ///
     /// # Errors
-    /// The register can't be asked, or answers nonsense.
+    /// Any [`RegisterError`].
     async fn identify(
         &self,
         pivot: &Identity,
         support_id: &SupportId,
-    ) -> Result<Answer, RegisterFault>;
+    ) -> Result<RegisterAnswer, RegisterError>;
 
-    /// What an operator should know of it now, with the mend; it is known already, and nothing is waited for.
-    fn complaint(&self) -> Option<String> {
+    /// Returns a problem and its fix for the operator, without a call.
+    fn warning(&self) -> Option<String> {
         None
     }
 
-    /// Whether the register can be asked, without asking about anybody: for `check --online`.
+    /// Checks that the register answers, without querying a person; for `check --online`.
     ///
     /// # Errors
-    /// As `identify`.
-    async fn probe(&self) -> Result<(), RegisterFault> {
+    /// Any [`RegisterError`].
+    async fn probe(&self) -> Result<(), RegisterError> {
         Ok(())
     }
 }

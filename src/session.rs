@@ -1,8 +1,8 @@
-//! L1 · What a finished authentication allows next: its reuse (single sign-on), and the gate (decisions 1 and 5).
+//! Implements sessions: how long they live, what they remember, and when they answer a request
+//! without a new authentication (single sign-on).
 //!
-//! Owns: how long a session lives, what it remembers, when it answers a request without asking anybody. Must not know:
-//! cookies, stores, pages, clocks. All of it is plain functions over plain data.
-//! A session exists only after a login has finished, so there is nothing here for an unauthenticated browser to fixate.
+//! Plain functions over plain data. Does not know cookies, stores, pages or clocks. A session
+//! exists only after a login has completed, so an unauthenticated browser has nothing to fixate.
 
 pub mod gate;
 pub mod logout;
@@ -12,54 +12,57 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assurance::amr::Evidence;
-use crate::assurance::{At, Level, Platform, acr};
+use crate::assurance::amr::AmrEvidence;
+use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret, Subject};
 
-/// A finished authentication that one browser may use again.
+/// A completed authentication that one browser may reuse.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
     pub connector: ConnectorId,
     /// The identity provider's own `sub`, for `subject = "provider"`. Never leaves the hub.
     pub upstream_subject: Secret<String>,
-    /// The level obtained.
+    /// The achieved level.
     pub level: Level,
-    pub evidence: Evidence,
+    pub evidence: AmrEvidence,
     pub auth_time: Timestamp,
     /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
-    /// The identity provider's ID token, for the logout that may follow (`id_token_hint`).
+    /// The identity provider's ID token, the `id_token_hint` of a later logout.
     pub id_token: Option<Secret<String>>,
     pub started_at: Timestamp,
     pub last_used_at: Timestamp,
-    /// Names what was issued in this session, and in those before it that it continues: a logout ends all of it.
+    /// Identifies what was issued in this session and in those that it continues. A logout ends all
+    /// of it.
     pub lineage: String,
-    /// Marks the encrypted ID tokens that are issued in this session, so that a logout recognizes them; absent while none is.
+    /// Key that marks the encrypted ID tokens of this session, so that a logout recognizes them.
+    /// Absent while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_key: Option<Secret<String>>,
-    /// The service providers that took part, each with the sets of claims to which this user said yes there.
+    /// The service providers of this session, each with the sets of claims that the user consented
+    /// to.
     participants: BTreeMap<ClientId, Vec<BTreeSet<Claim>>>,
 }
 
-/// What a login leaves behind when it finishes; a [`Session`] without its history.
+/// Result of a completed login: a [`Session`] without its history.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct FinishedLogin {
     pub connector: ConnectorId,
     pub upstream_subject: Secret<String>,
     pub level: Level,
-    pub evidence: Evidence,
+    pub evidence: AmrEvidence,
     pub auth_time: Timestamp,
     pub identity: Identity,
     pub id_token: Option<Secret<String>>,
 }
 
 impl Session {
-    /// `lineage` is a name that no other session has, and that opens nothing.
+    /// Starts a session. `lineage` identifies it, is unique, and is not a credential.
     #[must_use]
-    pub fn start(finished: Finished, lineage: &str, now: Timestamp) -> Self {
-        let Finished {
+    pub fn start(finished: FinishedLogin, lineage: &str, now: Timestamp) -> Self {
+        let FinishedLogin {
             connector,
             upstream_subject,
             level,
@@ -84,51 +87,54 @@ impl Session {
         }
     }
 
-    /// The moment at which the session is over if it isn't used before; over means `expires_at <= now`.
+    /// Returns when the session expires if it is not used before. It is expired from that moment
+    /// on.
     #[must_use]
-    pub fn expires_at(&self, limits: &Limits) -> Timestamp {
-        let begin = match limits.life_begins {
-            LifeBegins::WithSession => self.started_at,
+    pub fn expires_at(&self, limits: &SessionLimits) -> Timestamp {
+        let begin = match limits.lifetime_start {
+            LifetimeStart::SessionStart => self.started_at,
             // An identity provider's clock that runs ahead must not lengthen the session.
-            LifeBegins::WithAuthentication => self.auth_time.min(self.started_at),
+            LifetimeStart::AuthTime => self.auth_time.min(self.started_at),
         };
-        (begin + limits.life).min(self.last_used_at + limits.idle)
+        (begin + limits.lifetime).min(self.last_used_at + limits.idle)
     }
 
-    /// Notes a use: idle time begins anew, the whole life doesn't. Time never goes back.
-    pub fn touch(&mut self, now: Timestamp) {
+    /// Records a use, which restarts the idle time but not the lifetime. Never goes back in time.
+    pub fn record_use(&mut self, now: Timestamp) {
         self.last_used_at = self.last_used_at.max(now);
     }
 
-    /// Returns true if both are of one account at one identity provider.
+    /// Returns whether both belong to one account at one identity provider.
     #[must_use]
     pub fn is_same_account(&self, other: &Self) -> bool {
         self.connector == other.connector && self.upstream_subject == other.upstream_subject
     }
 
-    /// Takes over what the session before it knew: the same person has authenticated again in the same browser.
+    /// Takes over the history of the former session: the same user has authenticated again in the
+    /// same browser.
     pub fn continue_from(&mut self, former: Self) {
         self.participants = former.participants;
         self.lineage = former.lineage;
         self.hint_key = former.hint_key;
     }
 
-    /// Notes that this service provider got an answer out of this session.
-    pub fn take_part(&mut self, service_provider: &ClientId) {
+    /// Records that this service provider got an answer from this session.
+    pub fn add_participant(&mut self, service_provider: &ClientId) {
         self.participants.entry(service_provider.clone()).or_default();
     }
 
-    /// The service providers that took part.
+    /// Returns the service providers of this session.
     pub fn participants(&self) -> impl Iterator<Item = &ClientId> {
         self.participants.keys()
     }
 
+    /// Returns whether this service provider got an answer from this session.
     #[must_use]
-    pub fn took_part(&self, service_provider: &ClientId) -> bool {
+    pub fn has_participant(&self, service_provider: &ClientId) -> bool {
         self.participants.contains_key(service_provider)
     }
 
-    /// Remembers this user's yes, for as long as the session lives.
+    /// Remembers the user's consent for as long as the session lives.
     pub fn remember_consent(&mut self, service_provider: &ClientId, claims: BTreeSet<Claim>) {
         let given = self.participants.entry(service_provider.clone()).or_default();
         given.retain(|earlier| !earlier.is_subset(&claims));
@@ -137,129 +143,134 @@ impl Session {
         }
     }
 
-    /// True if one yes covers all these claims. Two that cover them only together don't: the user never saw that page.
+    /// Returns whether one consent covers all these claims. Two that cover them only together do
+    /// not: the user never saw that page.
     #[must_use]
-    pub fn consented(&self, service_provider: &ClientId, claims: &BTreeSet<Claim>) -> bool {
+    pub fn has_consented(&self, service_provider: &ClientId, claims: &BTreeSet<Claim>) -> bool {
         self.participants
             .get(service_provider)
             .is_some_and(|given| given.iter().any(|yes| claims.is_subset(yes)))
     }
 }
 
-/// How long a session may be used.
+/// Limits of a session's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Since the last use.
+pub struct SessionLimits {
+    /// Longest time since the last use.
     pub idle: Duration,
-    /// Since its beginning, however much it is used.
-    pub life: Duration,
-    pub life_begins: LifeBegins,
+    /// Longest time since `lifetime_start`, however much the session is used.
+    pub lifetime: Duration,
+    pub lifetime_start: LifetimeStart,
 }
 
+/// When the lifetime of a session starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LifeBegins {
-    WithSession,
-    WithAuthentication,
+pub enum LifetimeStart {
+    SessionStart,
+    AuthTime,
 }
 
-impl Limits {
-    /// Decisions 5: standard 30 min idle and 8 h at most, high 10 min from the authentication.
+impl SessionLimits {
+    /// Returns the limits of a platform: standard 30 min idle and 8 h in total, high 10 min from
+    /// the authentication.
     #[must_use]
-    pub fn of(platform: Platform) -> Self {
+    pub fn for_platform(platform: Platform) -> Self {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         match platform {
             Platform::Standard => {
-                Self { idle: minutes(30), life: minutes(480), life_begins: LifeBegins::WithSession }
+                Self { idle: minutes(30), lifetime: minutes(480), lifetime_start: LifetimeStart::SessionStart }
             }
             Platform::High => Self {
                 idle: minutes(10),
-                life: minutes(10),
-                life_begins: LifeBegins::WithAuthentication,
+                lifetime: minutes(10),
+                lifetime_start: LifetimeStart::AuthTime,
             },
         }
     }
 }
 
-/// What a request asks of a session.
+/// What a request demands of a session.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReuseRequest {
     pub platform: Platform,
     pub prompt_login: PromptLogin,
-    /// Seconds; zero is as `prompt=login` (OpenID Connect Core 3.1.2.1).
+    /// In seconds. Zero means `prompt=login` (OpenID Connect Core 1.0 §3.1.2.1).
     pub max_age: Option<u64>,
-    /// The minimum that was asked.
+    /// The requested minimum level.
     pub level: Level,
-    /// The connector that `idp_hint` names; a hint that the gate refuses is ignored, so it isn't here.
+    /// The connector that `idp_hint` names. Absent if the gate refuses it: such a hint is ignored.
     pub idp_hint: Option<ConnectorId>,
-    /// Whoever `id_token_hint` and the `claims` member `sub` name: each of them must be the session's user.
-    pub wanted: Vec<Subject>,
-    /// The `sub` of the session's user at the service provider that asks.
-    pub holder: Subject,
+    /// The users that `id_token_hint` and the `claims` member `sub` name. The session's user must
+    /// be each of them.
+    pub required_subjects: Vec<Subject>,
+    /// The `sub` of the session's user at the requesting service provider.
+    pub session_subject: Subject,
 }
 
-/// Whether the effective `prompt` has `login`.
+/// Whether the effective `prompt` contains `login`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PromptLogin {
-    Asked,
-    NotAsked,
+    Requested,
+    NotRequested,
 }
 
-/// Why a session can't answer a request; the first reason of this order.
+/// Error returned when a session can't answer a request: the first reason in this order.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NotReused {
-    #[error("the session is over")]
+pub enum ReuseError {
+    #[error("the session has expired")]
     Expired,
-    #[error("prompt=login asks for a new authentication")]
-    LoginAsked,
+    #[error("prompt=login requests a new authentication")]
+    LoginRequested,
     #[error("the authentication is older than max_age")]
     TooOld,
-    #[error("the level held is lower than the one asked")]
+    #[error("the session's level is lower than the requested one")]
     LevelTooLow,
     #[error("idp_hint names another connector")]
     OtherConnector,
-    #[error("another user is wanted")]
+    #[error("the request names another user")]
     OtherUser,
-    #[error("the gate is closed: {0}")]
-    Gate(gate::Closed),
+    #[error("the gate refuses: {0}")]
+    Gate(gate::GateError),
 }
 
-/// May this session answer this request? Yes carries the level that the answer counts as, never eidas3; identity,
-/// `auth_time` and evidence are the session's. `facts` are those of the service provider that asks and the session's
-/// connector, read now.
+/// Checks whether this session may answer this request. Returns the level of the answer, never
+/// eidas3; identity, `auth_time` and evidence are the session's. `input` is the current gate input
+/// for the requesting service provider and the session's connector.
 ///
 /// # Errors
 /// The first reason against it.
-pub fn reuse(
+pub fn check_reuse(
     session: &Session,
-    asked: &Asked,
-    limits: &Limits,
-    facts: &gate::Facts,
+    request: &ReuseRequest,
+    limits: &SessionLimits,
+    input: &gate::GateInput,
     now: Timestamp,
-) -> Result<Level, NotReused> {
-    let held = acr::reused(session.level, asked.level, asked.platform);
+) -> Result<Level, ReuseError> {
+    let held = acr::level_if_reusable(session.level, request.level, request.platform);
     let too_old =
         |max_age: u64| max_age == 0 || now.since(session.auth_time) > Duration::from_secs(max_age);
     let reasons = [
-        (session.expires_at(limits) <= now, NotReused::Expired),
-        (asked.prompt_login == PromptLogin::Asked, NotReused::LoginAsked),
-        (asked.max_age.is_some_and(too_old), NotReused::TooOld),
-        (held.is_none(), NotReused::LevelTooLow),
+        (session.expires_at(limits) <= now, ReuseError::Expired),
+        (request.prompt_login == PromptLogin::Requested, ReuseError::LoginRequested),
+        (request.max_age.is_some_and(too_old), ReuseError::TooOld),
+        (held.is_none(), ReuseError::LevelTooLow),
         (
-            asked.idp_hint.as_ref().is_some_and(|hint| *hint != session.connector),
-            NotReused::OtherConnector,
+            request.idp_hint.as_ref().is_some_and(|hint| *hint != session.connector),
+            ReuseError::OtherConnector,
         ),
-        (asked.wanted.iter().any(|subject| *subject != asked.holder), NotReused::OtherUser),
+        (request.required_subjects.iter().any(|subject| *subject != request.session_subject), ReuseError::OtherUser),
     ];
     if let Some((_, reason)) = reasons.into_iter().find(|(holds, _)| *holds) {
         return Err(reason);
     }
-    // The gate judges the level that was obtained: the connector's range is about what it proves, not what we count.
-    gate::may(facts, At::Obtained(session.level)).map_err(NotReused::Gate)?;
-    // A time that nothing proves is not compared with an age.
-    if asked.max_age.is_some() && !facts.reauthenticates() {
-        return Err(NotReused::Gate(gate::Closed::ReauthenticationUnproven));
+    // The gate checks the level that was achieved: the connector's range bounds what it proves, not
+    // what the hub counts it as.
+    gate::check_gate(input, AcrCheck::Achieved(session.level)).map_err(ReuseError::Gate)?;
+    // An authentication time that is not proven is not compared with `max_age`.
+    if request.max_age.is_some() && !input.proves_reauthentication() {
+        return Err(ReuseError::Gate(gate::GateError::ReauthenticationUnproven));
     }
-    held.ok_or(NotReused::LevelTooLow)
+    held.ok_or(ReuseError::LevelTooLow)
 }
 
 #[cfg(test)]

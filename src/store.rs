@@ -1,7 +1,8 @@
-//! L2 · Where records live: a port with atomic verbs, adapters behind it, one conformance suite for all of them.
+//! Stores short-lived records (logins, sessions, codes, tokens) behind the [`Store`] trait.
 //!
-//! Owns: atomicity, expiry, capacity, families. Must not know: what a record means; values are bytes.
-//! Every verb gets `now`: a record is gone at `expires_at <= now`, whatever the adapter's own clock thinks.
+//! Responsible for atomicity, expiry, capacity and revocation. Values are opaque bytes.
+//! Every operation takes `now`. A record is expired when `expires_at <= now`, whatever the clock of
+//! the adapter says. All adapters pass the same conformance suite.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,212 +19,223 @@ pub mod memory;
 pub mod metered;
 pub mod redis;
 mod revocations;
-mod seal;
+mod encryption;
 
-/// What a record is; each kind has a capacity of its own.
+/// Kind of a record. Each kind has its own capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum RecordKind {
     Login,
     Session,
     Code,
     Token,
-    /// Where a logout leads, until its browser is back from an identity provider.
-    Logout,
-    /// A logout request that came by POST, until its browser's cookies come.
-    Parked,
-    /// The id of a client assertion that was used.
+    /// The redirect of a logout whose browser is still at its identity provider.
+    LogoutRedirect,
+    /// A cross-site POST logout request, until the browser repeats it with its cookies.
+    PendingLogout,
+    /// The `jti` of a client assertion that was used (RFC 7523 §3).
     Assertion,
-    /// What was proven on a login page of the hub's own, until its callback.
-    OwnCode,
-    /// What outlives every login: the kill switches by command, and the last seals of all audit logs, a record each.
+    /// The user verified by a login page of the hub, until its callback.
+    LoginPageCode,
+    /// Operator blocks and the last checkpoint of each audit log, one record each.
     Blocks,
-    /// Which hub probes the identity providers, and what it has found: one record.
+    /// The hub that probes the identity providers, and its results: one record.
     Probes,
 }
 
-const KINDS: [(Kind, u8); 10] = [
-    (Kind::Login, b'l'),
-    (Kind::Session, b's'),
-    (Kind::Code, b'c'),
-    (Kind::Token, b't'),
-    (Kind::Logout, b'o'),
-    (Kind::Parked, b'p'),
-    (Kind::Assertion, b'a'),
-    (Kind::OwnCode, b'i'),
-    (Kind::Blocks, b'b'),
-    (Kind::Probes, b'h'),
+const KINDS: [(RecordKind, u8); 10] = [
+    (RecordKind::Login, b'l'),
+    (RecordKind::Session, b's'),
+    (RecordKind::Code, b'c'),
+    (RecordKind::Token, b't'),
+    (RecordKind::LogoutRedirect, b'o'),
+    (RecordKind::PendingLogout, b'p'),
+    (RecordKind::Assertion, b'a'),
+    (RecordKind::LoginPageCode, b'i'),
+    (RecordKind::Blocks, b'b'),
+    (RecordKind::Probes, b'h'),
 ];
 
-impl Kind {
-    /// What it is called wherever it is written: never another one, and never for another kind.
+impl RecordKind {
+    /// Returns the letter of the kind in keys and snapshots. It never changes.
     const fn letter(self) -> u8 {
         match self {
             Self::Login => b'l',
             Self::Session => b's',
             Self::Code => b'c',
             Self::Token => b't',
-            Self::Logout => b'o',
-            Self::Parked => b'p',
+            Self::LogoutRedirect => b'o',
+            Self::PendingLogout => b'p',
             Self::Assertion => b'a',
-            Self::OwnCode => b'i',
+            Self::LoginPageCode => b'i',
             Self::Blocks => b'b',
             Self::Probes => b'h',
         }
     }
 
-    /// True of a record that hubs read all the time, whether or not anybody logs in, and that no successor takes over.
-    const fn is_watched(self) -> bool {
+    /// Returns whether hubs read records of this kind continuously. Snapshots leave them out.
+    const fn is_polled(self) -> bool {
         matches!(self, Self::Blocks | Self::Probes)
     }
 
-    fn of_letter(letter: u8) -> Option<Self> {
-        KINDS.into_iter().find(|(_, of)| *of == letter).map(|(kind, _)| kind)
+    fn from_letter(letter: u8) -> Option<Self> {
+        KINDS.into_iter().find(|(_, known)| *known == letter).map(|(kind, _)| kind)
     }
 }
 
-/// How many records of each kind are admitted, tombstones included.
+/// Maximum number of records of each kind, tombstones included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacities {
     pub logins: usize,
-    /// Bytes of all logins' values together.
+    /// Total bytes of the values of all logins.
     pub login_bytes: usize,
     pub sessions: usize,
-    /// Codes and tokens together.
+    /// Codes and tokens share this capacity.
     pub grants: usize,
-    pub logouts: usize,
-    pub parked: usize,
+    pub logout_redirects: usize,
+    pub pending_logouts: usize,
     pub assertions: usize,
-    pub own_codes: usize,
+    pub login_page_codes: usize,
     pub blocks: usize,
     pub probes: usize,
 }
 
-/// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.
+/// Key of a record. `name` is a hash wherever the plain value is a secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Key {
-    pub kind: Kind,
+pub struct RecordKey {
+    pub kind: RecordKind,
     pub name: Arc<str>,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for RecordKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}/…", self.kind)
     }
 }
 
-/// Records that are revoked together: all codes and tokens of one session, or of one grant.
+/// Name of a set of records that are revoked together: the codes and tokens of one session or
+/// grant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Family(pub Arc<str>);
 
-/// Grows by one with each `replace`; the first is 1.
+/// Version of a record: 1 after `insert`, incremented by each `replace`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Version(pub u64);
+pub struct RecordVersion(pub u64);
 
+/// Record to be inserted.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct NewRecord {
     pub value: Vec<u8>,
     pub expires_at: Timestamp,
-    /// An earlier end, unless [`Store::load_and_keep`] or [`Store::replace`] comes before. A store on a network leaves this
-    /// one to its server's clock.
-    pub unread_until: Option<Timestamp>,
-    /// A record is gone as soon as one of these is revoked.
+    /// Earlier expiry that applies until [`Store::load_and_extend`] or [`Store::replace`] is
+    /// called. A network store measures it by its server's clock.
+    pub expires_unread_at: Option<Timestamp>,
+    /// Revoking any of these families revokes the record.
     pub families: Arc<[Family]>,
 }
 
-impl Draft {
-    /// When the record ends if nothing else happens to it.
+impl NewRecord {
+    /// Returns when the record expires if it is never read or replaced.
     #[must_use]
-    pub fn first_end(&self) -> Timestamp {
-        self.unread_until.map_or(self.expires_at, |unread_until| unread_until.min(self.expires_at))
+    pub fn earliest_expiry(&self) -> Timestamp {
+        self.expires_unread_at.map_or(self.expires_at, |unread| unread.min(self.expires_at))
     }
 }
 
+/// Live record.
 #[derive(Clone, Debug)]
 pub struct Record {
-    pub version: Version,
+    pub version: RecordVersion,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
 }
 
-/// What [`Store::load_and_keep`] has found.
+/// Result of [`Store::load_and_extend`].
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedRecord {
     pub record: Record,
-    /// The record had an earlier end until now ([`Draft::unread_until`]).
-    pub is_first: bool,
+    /// Whether [`NewRecord::expires_unread_at`] still applied until this call.
+    pub was_unread: bool,
 }
 
-/// What records take of their capacity, tombstones included.
+/// Used capacity, tombstones included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     pub records: usize,
-    /// Of values.
+    /// Total bytes of the values.
     pub bytes: usize,
 }
 
+/// Outcome of [`Store::replace`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Replaced {
-    Done(Version),
-    /// Somebody was faster: load and step again.
+pub enum ReplaceOutcome {
+    Replaced(RecordVersion),
+    /// The record has another version: load it and retry.
     Stale,
-    /// Expired, revoked, or never there.
+    /// The record is expired, revoked or unknown.
     Gone,
 }
 
+/// Outcome of [`Store::take`].
 #[derive(Clone, Debug)]
-pub enum Taken {
-    /// This caller, and no other, has the record. The tombstone stands in its place.
-    Won(Record),
-    /// Somebody took it before; this is the tombstone they left.
-    Spent(Arc<[u8]>),
-    /// Expired, revoked, or never there.
+pub enum TakeOutcome {
+    /// Only this caller has the record. A tombstone replaces it.
+    Taken(Record),
+    /// Another caller took the record and left this tombstone.
+    AlreadyTaken(Arc<[u8]>),
+    /// The record is expired, revoked or unknown.
     Gone,
 }
 
-/// Who has the records of a store.
+/// Which processes can access the records of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reach {
-    /// This process alone.
+pub enum StoreScope {
+    /// Only this process.
     Process,
     /// Any number of hubs.
     Shared,
 }
 
+/// Error of a store operation.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum StoreFault {
-    /// The kind's capacity is reached; nothing live was evicted.
+pub enum StoreError {
+    /// The capacity of the kind is reached. Stores never evict live records.
     #[error("the store is full")]
     Full,
-    /// `insert` found a live record under this key, or a tombstone: what was spent does not come back.
-    #[error("the key is taken")]
+    /// `insert` found a live record or a tombstone under this key.
+    #[error("the key already exists")]
     Exists,
-    /// `insert` into families of which one has been revoked.
-    #[error("a family is revoked")]
+    /// `insert` named a revoked family.
+    #[error("a family of the record is revoked")]
     Revoked,
-    #[error("the store does not answer: {0}")]
+    /// The store can't be reached, or its reply is unusable.
+    #[error("the store is unavailable: {0}")]
     Unavailable(String),
 }
 
-/// The port. Every verb is atomic, alone and against every other.
+/// Store of records. Every operation is atomic with respect to all others.
 #[async_trait]
 pub trait Store: Send + Sync {
+    /// Inserts a record and returns its first version.
+    ///
     /// # Errors
     /// `Exists`, `Full`, `Revoked`, `Unavailable`.
-    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault>;
+    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError>;
 
-    /// Live records only: neither tombstones, nor expired, nor revoked ones.
+    /// Returns the record, or `None` if it is expired, revoked or a tombstone.
+    ///
     /// # Errors
     /// `Unavailable`.
-    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError>;
 
-    /// Loads several records at once, in the order of `keys`: a store on a network is asked in one round trip.
+    /// Loads several records in one round trip, in the order of `keys`.
+    ///
     /// # Errors
     /// `Unavailable`.
     async fn load_many(
         &self,
-        keys: &[Key],
+        keys: &[RecordKey],
         now: Timestamp,
-    ) -> Result<Vec<Option<Record>>, StoreFault> {
+    ) -> Result<Vec<Option<Record>>, StoreError> {
         let mut records = Vec::with_capacity(keys.len());
         for key in keys {
             records.push(self.load(key, now).await?);
@@ -231,53 +243,62 @@ pub trait Store: Send + Sync {
         Ok(records)
     }
 
-    /// Loads a record, which from now on lives until its `expires_at`, whatever its [`Draft::unread_until`] was.
+    /// Loads a record and cancels its [`NewRecord::expires_unread_at`].
+    ///
     /// # Errors
     /// `Unavailable`.
-    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
-        Ok(self.load(key, now).await?.map(|record| Loaded { record, is_first: false }))
+    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+        Ok(self.load(key, now).await?.map(|record| LoadedRecord { record, was_unread: false }))
     }
 
-    /// Replaces value and expiry (the families stay) if the record still has the expected version.
+    /// Replaces value and expiry if the record still has the expected version. Its families stay.
+    ///
     /// # Errors
     /// `Unavailable`.
     async fn replace(
         &self,
-        key: &Key,
-        expected: Version,
+        key: &RecordKey,
+        expected: RecordVersion,
         value: Vec<u8>,
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Replaced, StoreFault>;
+    ) -> Result<ReplaceOutcome, StoreError>;
 
-    /// Takes the record, leaving `tombstone` until `tombstone_until`. Exactly one of any number of callers wins.
-    /// A tombstone survives the revocation of its families: it must be able to tell what it issued.
+    /// Takes the record and leaves `tombstone` until `tombstone_until`.
+    ///
+    /// Of several concurrent callers exactly one gets [`TakeOutcome::Taken`]. The tombstone
+    /// survives the revocation of its families, so that a replayed code still names the tokens
+    /// issued for it.
+    ///
     /// # Errors
     /// `Unavailable`.
     async fn take(
         &self,
-        key: &Key,
+        key: &RecordKey,
         tombstone: Vec<u8>,
         tombstone_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Taken, StoreFault>;
+    ) -> Result<TakeOutcome, StoreError>;
 
-    /// Removes the record, or the tombstone; absent is fine.
+    /// Removes the record or tombstone, if there is one.
+    ///
     /// # Errors
     /// `Unavailable`.
-    async fn remove(&self, key: &Key) -> Result<(), StoreFault>;
+    async fn remove(&self, key: &RecordKey) -> Result<(), StoreError>;
 
-    /// Removes a record that has this version. Returns whether a live one was removed.
+    /// Removes the record if it has this version. Returns whether a live record was removed.
+    ///
     /// # Errors
     /// `Unavailable`.
     async fn remove_version(
         &self,
-        key: &Key,
-        version: Version,
+        key: &RecordKey,
+        version: RecordVersion,
         now: Timestamp,
-    ) -> Result<bool, StoreFault>;
+    ) -> Result<bool, StoreError>;
 
-    /// From now on every record of the family is gone, and until `until` none can be inserted into it.
+    /// Revokes every record of the family, and refuses insertions into it until `until`.
+    ///
     /// # Errors
     /// `Unavailable`.
     async fn revoke(
@@ -285,17 +306,18 @@ pub trait Store: Send + Sync {
         family: &Family,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreFault>;
+    ) -> Result<(), StoreError>;
 
-    /// Whether others change records, too: what was read a moment ago may then be old.
-    fn reach(&self) -> Reach;
+    /// Returns which processes can change the records.
+    fn scope(&self) -> StoreScope;
 
-    /// Records of a kind that take a place, tombstones included: for admission and metrics. What has expired counts
-    /// until its memory is freed.
-    fn count(&self, kind: Kind) -> usize;
+    /// Returns the number of records of a kind, tombstones included. Expired records count until
+    /// their memory is freed.
+    fn count(&self, kind: RecordKind) -> usize;
 
-    /// What the records of a kind take of its capacity. Cheap: it is asked at each admission of a login.
-    fn usage(&self, kind: Kind) -> Usage {
+    /// Returns the used capacity of a kind. Called on each admission of a login, so it must be
+    /// cheap.
+    fn usage(&self, kind: RecordKind) -> Usage {
         Usage { records: self.count(kind), bytes: 0 }
     }
 }

@@ -1,25 +1,28 @@
-//! L4 · actix-web: what enters the house and what leaves it.
+//! The HTTP layer, built on actix-web.
 //!
-//! Owns: endpoints, cookies, forms, pages, the outer shell. Must not know: a store, a connector, the inside of the
-//! login machine; it asks `actor`'s typed handles and `grant`.
+//! Responsible for endpoints, cookies, forms, pages and the outer middleware. Does not access a
+//! store, a connector or the login state machine; it calls the typed handles of `actor`, and
+//! `grant`.
 //!
 //! | file | endpoints |
 //! |---|---|
 //! | [`metadata`] | discovery, keys |
-//! | [`authorize`] | authorize, by GET and POST, and its older path |
+//! | [`authorize`] | authorize, by GET and POST, and its v1 path |
 //! | [`login`] | interaction, provider, cancel, callback, consent |
-//! | [`last_choice`] | what a browser remembers, and forgets |
+//! | [`last_choice`] | forgets the remembered identity provider |
 //! | [`assets`] | logos |
-//! | [`logout`] | session/end, its confirmation, the way back from an identity provider |
+//! | [`logout`] | session/end, its confirmation, the return from an identity provider |
 //! | [`token`] | token, userinfo |
+//! | [`introspection`] | checktoken, token/revocation |
+//! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
-//! | [`admin`] | admin/blocks, admin/connectors, on the other listener |
-//! | [`window`] | admin/, admin/status, admin/config, admin/logins, on the other listener |
-//! | [`private`] | livez, readyz, metrics, on the other listener |
-//! | [`mod@connection`] | none: the connections that requests arrive by |
+//! | [`admin`] | admin/blocks, admin/connectors, on the private listener |
+//! | [`window`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
+//! | [`private`] | livez, readyz, metrics, on the private listener |
+//! | [`mod@connection`] | none: limits on the TCP connections |
 
 pub mod admin;
-pub mod answer;
+pub mod responses;
 pub mod assets;
 pub mod authorize;
 pub mod client_address;
@@ -36,16 +39,16 @@ pub mod login;
 pub mod logout;
 pub mod metadata;
 pub mod pages;
-pub mod private;
-pub mod problem;
-mod refused;
+pub mod private_listener;
+pub mod error_pages;
+mod rejection;
 pub mod routes;
 pub mod sandbox;
-pub mod shell;
+pub mod outer_middleware;
 pub mod sign_in;
 mod spans;
 pub mod token;
-mod view;
-pub mod window;
+mod page_models;
+pub mod admin_console;
 
-pub use hub::{Hub, Sandbox};
+pub use hub::{Hub, SandboxRoutes};

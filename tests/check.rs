@@ -58,14 +58,14 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
                 fs::create_dir(folder.join("state")).unwrap();
                 fs::write(folder.join("state/blocks.json"), "{").unwrap();
             },
-            "without them an identity provider that was blocked would be open again",
+            "without them a blocked identity provider would be usable again",
         ),
         (
             "snapshot",
             |folder| {
                 fs::write(folder.join("state"), "no folder").unwrap();
-                write_private(&folder.join("seal.key"), "0123456789abcdef0123456789abcdef");
-                let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nseal_keys = [{ file = \"seal.key\" }]\n";
+                write_private(&folder.join("store.key"), "0123456789abcdef0123456789abcdef");
+                let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nseal_keys = [{ file = \"store.key\" }]\n";
                 fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}\n{table}")).unwrap();
             },
             "let this user write to the folder (the setting `store.memory.snapshot`)",

@@ -81,7 +81,7 @@ fn a_sample_is_mapped_judged_and_released() {
         assert!(told.text.contains(line), "{line}: {}", told.text);
     }
     let report = report(&folder);
-    assert_eq!(report["verdict"], "ok");
+    assert_eq!(report["status"], "ok");
     assert_eq!(report["sample"]["identity"]["birthdate"], "1815-12-10");
     assert_eq!(
         report["sample"]["claims"].get("iss"),
@@ -92,7 +92,7 @@ fn a_sample_is_mapped_judged_and_released() {
         report["sample"]["scopes"]["birth"],
         json!({ "claims": ["birthcountry"], "missing": ["birthplace"] })
     );
-    assert_eq!(report["register"][0]["name"], "redirect_uris");
+    assert_eq!(report["registration"][0]["name"], "redirect_uris");
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn what_is_missing_and_why_is_told_at_once() {
     let told = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
     assert_eq!(told.code, Some(1), "{}", told.text);
     for line in [
-        "birthdate is left out: it is no day of the calendar",
-        "gender is left out: the rule's map has no row",
+        "birthdate is omitted: it is not a calendar day",
+        "gender is omitted: the rule's map has no row",
         "given_name is made of first, middle, which this sample does not have",
         "write \"/person/sex\"",
         "identity: birthdate: required",
@@ -158,7 +158,7 @@ fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
         told.text
     );
     let told = check(hub.path(), &["connectors/persons.toml", "--config", ".", "--online"]);
-    assert!(told.code == Some(0) && told.text.contains("there is nothing to ask"), "{}", told.text);
+    assert!(told.code == Some(0) && told.text.contains("there is nothing to check"), "{}", told.text);
     fs::write(hub.path().join("passerelle.toml"), "platform = 1").unwrap();
     assert_eq!(check(hub.path(), &["idp.toml", "--config", "."]).code, Some(1));
 }

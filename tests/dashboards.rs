@@ -16,7 +16,7 @@ use std::path::Path;
 
 use passerelle::env::Timestamp;
 use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::telemetry::{Metrics, Sort, page};
+use passerelle::telemetry::{Metrics, MetricType, markdown_page};
 use serde::Deserialize;
 
 #[path = "dashboards/promql.rs"]
@@ -137,7 +137,7 @@ fn declared() -> BTreeMap<String, BTreeSet<String>> {
     let mut all = BTreeMap::from([(FROM_PROMETHEUS.to_owned(), BTreeSet::new())]);
     for metric in metrics.declared() {
         let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
-        if metric.sort == Sort::Histogram {
+        if metric.metric_type == MetricType::Histogram {
             let of_buckets = labels.iter().cloned().chain(["le".to_owned()]).collect();
             all.insert(format!("{}_bucket", metric.name), of_buckets);
             all.insert(format!("{}_sum", metric.name), labels.clone());
@@ -407,7 +407,7 @@ fn the_reference_is_what_the_program_prints() {
     let written =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
     assert!(
-        written == page(metrics.declared()),
+        written == markdown_page(metrics.declared()),
         "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md"
     );
 }

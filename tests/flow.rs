@@ -40,6 +40,6 @@ mod flow {
     mod walks;
     mod watched;
     mod whole;
-    mod window;
+    mod admin_console;
     mod withdrawn;
 }

@@ -56,12 +56,12 @@ impl<'f> Hub<'f> {
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
         let hub = Self { process, folder: folder.path() };
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         let serves = lines
             .by_ref()
-            .inspect(|line| told.push(line.clone()))
+            .inspect(|line| output.push(line.clone()))
             .any(|line| line.contains("serving"));
-        assert!(serves, "it did not start: {told:?}");
+        assert!(serves, "it did not start: {output:?}");
         (hub, lines)
     }
 
@@ -73,19 +73,19 @@ impl<'f> Hub<'f> {
 fn idp(arguments: &[&str], folder: &Path) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     let output = command.arg("idp").args(arguments).arg("--config").arg(folder).output().unwrap();
-    let told =
+    let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), told)
+    (output.status.code().unwrap(), text)
 }
 
 #[test]
 fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     let folder = administered();
     let hub = Hub::start(&folder);
-    let (code, told) = hub.idp(&["list"]);
+    let (code, output) = hub.idp(&["list"]);
     assert!(
-        code == 0 && told == "persons                  on       eidas1..eidas1 Persons\n",
-        "{code} {told}"
+        code == 0 && output == "persons                  on       eidas1..eidas1 Persons\n",
+        "{code} {output}"
     );
 
     let block = [
@@ -100,15 +100,15 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
         "--for",
         "2h",
     ];
-    let (code, told) = hub.idp(&block);
-    assert!(code == 0 && told.contains("blocked for everybody by command "), "{code} {told}");
-    let (_, told) = hub.idp(&["list"]);
+    let (code, output) = hub.idp(&block);
+    assert!(code == 0 && output.contains("blocked for all users by command "), "{code} {output}");
+    let (_, output) = hub.idp(&["list"]);
     assert!(
-        told.contains("persons                  blocked ") && told.contains(": a test\n"),
-        "{told}"
+        output.contains("persons                  blocked ") && output.contains(": a test\n"),
+        "{output}"
     );
-    let (_, told) = hub.idp(&["list", "--json"]);
-    let list: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let (_, output) = hub.idp(&["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&output).unwrap();
     let well =
         serde_json::json!({ "circuit": "closed", "failure_ratio": 0.0, "p99_seconds": null });
     assert_eq!(list["connectors"][0]["health"], well);
@@ -120,8 +120,8 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     // Killed, and started again: what was blocked is blocked.
     drop(hub);
     let hub = Hub::start(&folder);
-    let (code, told) = hub.idp(&["unblock", "persons"]);
-    assert!(code == 0 && told.starts_with("lifted: persons\n"), "{code} {told}");
+    let (code, output) = hub.idp(&["unblock", "persons"]);
+    assert!(code == 0 && output.starts_with("lifted: persons\n"), "{code} {output}");
     assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
     assert_eq!(
         hub.idp(&["unblock", "persons"]),
@@ -136,8 +136,8 @@ fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
     let (hub, log) = Hub::serving(&folder);
     drop(log);
     for _ in 0..3 {
-        let (code, told) = hub.idp(&["block", "persons", "--reason", "a test"]);
-        assert!(code == 0, "{code} {told}");
+        let (code, output) = hub.idp(&["block", "persons", "--reason", "a test"]);
+        assert!(code == 0, "{code} {output}");
         assert_eq!(hub.idp(&["unblock", "persons"]).0, 0);
     }
 }
@@ -152,10 +152,10 @@ fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
     fs::rename(&file, aside).unwrap();
     (0..2000)
         .map(|_| hub.idp(&["list"]).1)
-        .find(|told| told.contains("other                    gone\n"))
+        .find(|output| output.contains("other                    gone\n"))
         .unwrap();
-    let (code, told) = hub.idp(&["unblock", "other"]);
-    assert!(code == 0 && told.starts_with("lifted: other\n"), "{code} {told}");
+    let (code, output) = hub.idp(&["unblock", "other"]);
+    assert!(code == 0 && output.starts_with("lifted: other\n"), "{code} {output}");
     assert_eq!(
         hub.idp(&["unblock", "other"]),
         (1, "passerelle: there is no connector other; known: persons\n".to_owned())
@@ -175,18 +175,18 @@ fn the_list_tells_which_identity_provider_fails() {
     fs::write(folder.path().join("dead.secret"), "any").unwrap();
     fs::write(folder.path().join("connectors/dead.toml"), dead).unwrap();
     let hub = Hub::start(&folder);
-    let told = (0..2000)
+    let output = (0..2000)
         .map(|_| hub.idp(&["list"]).1)
-        .find(|told| told.contains("fails now and then"))
+        .find(|output| output.contains("some calls fail"))
         .unwrap();
     assert!(
-        told.contains("Dead\n  fails now and then: 100 % of the last minute's calls failed"),
-        "{told}"
+        output.contains("Dead\n  some calls fail: 100 % of the last minute's calls failed"),
+        "{output}"
     );
 }
 
 #[test]
-fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
+fn errors_have_an_exit_code_and_a_fix() {
     let folder = administered();
     let put = |file: &str, content: &str| fs::write(folder.path().join(file), content).unwrap();
     let persons = fs::read_to_string(folder.path().join("connectors/persons.toml")).unwrap();
@@ -201,38 +201,38 @@ fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
     let block = |more: &[&str]| {
         idp(&[&["block", "persons", "--reason", "a test"], more].concat(), folder.path())
     };
-    let expect = |(code, told): (i32, String), expected: i32, words: &str| {
+    let expect = |(code, output): (i32, String), expected: i32, words: &str| {
         assert!(
-            code == expected && told.contains(words),
-            "{code}, not {expected} with {words:?}: {told}"
+            code == expected && output.contains(words),
+            "{code}, not {expected} with {words:?}: {output}"
         );
     };
-    expect(block(&[]), 3, "mend: start it, or name its private listener by --private URL");
+    expect(block(&[]), 3, "fix: start it, or give its private listener with --private URL");
 
     let hub = Hub::start(&folder);
-    // Whoever must block somebody at night need not mend another file first.
+    // Blocking does not require valid files.
     put("connectors/broken.toml", "name = 3");
     expect(
-        hub.idp(&["block", "nobody", "--reason", "a test"]),
+        hub.idp(&["block", "unknown", "--reason", "a test"]),
         1,
         "There is no such connector.\n  known: persons",
     );
-    expect(block(&["--sp", "nobody"]), 1, "There is no service provider of this client_id.");
-    expect(block(&["--until", "tomorrow"]), 1, "until: is not a moment with a time zone; mend: ");
+    expect(block(&["--sp", "unknown"]), 1, "There is no service provider of this client_id.");
+    expect(block(&["--until", "tomorrow"]), 1, "until: is not a date and time with a time zone; fix: ");
     expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
     expect(block(&["--for", "2 hours"]), 64, "write a number and a unit");
     expect(
         hub.idp(&["unblock", "persons"]),
         1,
-        "blocked for everybody by its file, until 2999-01-01T00:00:00Z: by file",
+        "blocked for all users by its file, until 2999-01-01T00:00:00Z: by file",
     );
-    expect(hub.idp(&["unblock", "nobody"]), 1, "there is no connector nobody; known: persons");
-    expect(hub.idp(&["unblock", "--id", "NOBODY"]), 1, "There is no block of this id");
+    expect(hub.idp(&["unblock", "unknown"]), 1, "there is no connector unknown; known: persons");
+    expect(hub.idp(&["unblock", "--id", "UNKNOWN"]), 1, "There is no block of this id");
     expect(block(&["--private", "ftp://127.0.0.1"]), 1, "is not the address of a private listener");
     put("admin.token", &TOKEN.replace("admin", "wrong"));
-    expect(block(&[]), 4, "refuses the token");
+    expect(block(&[]), 4, "rejects the token");
     put("admin.token", "short");
-    expect(block(&[]), 1, "leads to a token that is too short");
+    expect(block(&[]), 1, "references a token that is too short");
     put("passerelle.toml", SETTINGS);
     expect(block(&[]), 4, "private.admin_token is not set");
     put("passerelle.toml", &settings);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use passerelle::env::Env;
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
-use passerelle::store::memory::keeping::{Found, Snapshots};
-use passerelle::store::{Capacities, Draft, Key, Kind, Store as _};
+use passerelle::store::memory::snapshot_file::{SnapshotLoad, SnapshotFile};
+use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
 
 mod folder;
 use folder::{SETTINGS, VARIABLE, good};
@@ -22,10 +22,10 @@ const ROOM: Capacities = Capacities {
     login_bytes: 0,
     sessions: SESSIONS,
     grants: 0,
-    logouts: 0,
-    parked: 0,
+    logout_redirects: 0,
+    pending_logouts: 0,
     assertions: 0,
-    own_codes: 0,
+    login_page_codes: 0,
     blocks: 0,
     probes: 0,
 };
@@ -39,18 +39,18 @@ fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
     let snapshots =
-        Snapshots::new(&snapshot, &[Secret::new(SEAL_KEY.into())], "http://localhost:8080/api/v2");
+        SnapshotFile::new(&snapshot, &[Secret::new(SEAL_KEY.into())], "http://localhost:8080/api/v2");
     let store = MemoryStore::new(ROOM);
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         for number in 0..SESSIONS {
             let (key, expires_at) = (
-                Key { kind: Kind::Session, name: number.to_string().into() },
+                RecordKey { kind: RecordKind::Session, name: number.to_string().into() },
                 env.now() + Duration::from_secs(3600),
             );
-            let draft = Draft {
+            let draft = NewRecord {
                 value: vec![b'x'; 500],
                 expires_at,
-                unread_until: None,
+                expires_unread_at: None,
                 families: [].into(),
             };
             store.insert(key, draft, env.now()).await.unwrap();
@@ -75,7 +75,7 @@ fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
     assert!(hub.wait().unwrap().success(), "killed by the signal, with what it had taken up");
 
     let next = MemoryStore::new(ROOM);
-    let Found::Taken { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
+    let SnapshotLoad::Restored { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
         panic!("nothing was left")
     };
     assert_eq!(restored.records, SESSIONS);

@@ -1,178 +1,184 @@
-//! The kill switches that an operator has set on the running hub, beside those of the connectors' files.
+//! Holds the blocks that an operator has set on the running hub, beside those of the connectors'
+//! files.
 //!
-//! Owns: which of them there are, and that a change is in force before anybody hears that it was made. Must not know:
-//! HTTP, or what a block does to a login: the gate asks at every step, and keeps nothing of the answer.
+//! Responsible for which blocks there are, and for each change being in force before it is
+//! confirmed. Does not know HTTP, or what a block does to a login: the gate reads the blocks at
+//! every step.
 
 mod file;
-mod shared;
+mod store_sync;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
-pub use file::BlocksFault;
-use shared::Reading;
+pub use file::BlocksFileError;
+use store_sync::SharedReadStatus;
 
 use crate::config::Block;
 use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
 use crate::store::Store;
 
-/// More than any night needs; each is looked at whenever the gate is asked.
-const MOST: usize = 500;
+/// Most blocks by operators. Every call of the gate scans them.
+const MAX_BLOCKS: usize = 500;
 
-/// A block that was set by command.
+/// A block set by an operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Commanded {
-    /// 12 characters, to lift it by.
+pub struct OperatorBlock {
+    /// 12 characters; used to lift it.
     pub id: String,
     pub set_at: Timestamp,
     pub block: Block,
 }
 
-/// The hub's blocks by command: a handle, cheap to clone.
+/// The operators' blocks: a handle, cheap to clone.
 #[derive(Clone)]
 pub struct Blocks(Arc<Inner>);
 
 struct Inner {
     env: Env,
-    current: ArcSwap<Known>,
+    current: ArcSwap<BlockSet>,
     path: PathBuf,
-    /// Held over reading, changing and writing: of two changes at once none is lost, in memory or in the file.
-    writing: Mutex<()>,
-    /// Set where several hubs have the same blocks.
+    /// Held while a change is read, applied and written, so that no concurrent change is lost in
+    /// memory or in the file.
+    write_lock: Mutex<()>,
+    /// Set if several hubs share the blocks.
     store: OnceLock<Arc<dyn Store>>,
-    reading: Mutex<Reading>,
+    read_status: Mutex<SharedReadStatus>,
 }
 
 /// The blocks as this hub knows them.
 #[derive(Default)]
-struct Known {
-    /// Grows with each change that hubs share; 0: from the file, or alone.
+struct BlockSet {
+    /// Increases with each shared change; 0 for blocks from the file, or of a hub that shares no
+    /// store.
     revision: u64,
-    blocks: Arc<Vec<Commanded>>,
+    blocks: Arc<Vec<OperatorBlock>>,
 }
 
-/// Whether a change outlives this process, and reaches the other hubs. It is in force in any case.
+/// Whether a change outlives this process and reaches the other hubs. It is in force in any case.
 #[derive(Debug)]
-pub enum Survival {
-    Kept,
+pub enum Persistence {
+    Persisted,
     /// The file could not be written.
-    Lost(BlocksFault),
+    NotPersisted(BlocksFileError),
 }
 
-/// There are too many blocks already.
+/// Error returned when there are too many blocks.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("there are {MOST} blocks already")]
-pub struct TooMany;
+#[error("there are {MAX_BLOCKS} blocks already")]
+pub struct TooManyBlocksError;
 
-/// Why nothing has changed, as far as can be known.
+/// Error returned when a change was not made, as far as is known.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum Unchanged {
+pub enum BlockUpdateError {
     #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The store that hubs share can't be asked.
+    TooMany(#[from] TooManyBlocksError),
+    /// The shared store can't be used.
     #[error("{0}")]
-    Away(String),
+    StoreUnavailable(String),
     #[error("the change was interrupted")]
     Interrupted,
 }
 
 impl Blocks {
-    /// Takes up what was kept in `folder`; nothing is written before something changes.
+    /// Loads the blocks from `folder`. Nothing is written before a change.
     ///
     /// # Errors
-    /// The file is there and can't be read, or makes no sense: whom it keeps away must not slip in.
-    pub fn load(folder: &Path, env: &Env) -> Result<Self, BlocksFault> {
-        let path = folder.join(file::NAME);
-        let kept = file::read(&path)?;
-        Ok(Self::of(kept, path, env))
+    /// [`BlocksFileError`] if the file exists and can't be read or parsed: a block must not get
+    /// lost.
+    pub fn load(folder: &Path, env: &Env) -> Result<Self, BlocksFileError> {
+        let path = folder.join(file::FILE_NAME);
+        let blocks = file::read(&path)?;
+        Ok(Self::new(blocks, path, env))
     }
 
-    fn of(kept: Vec<Commanded>, path: PathBuf, env: &Env) -> Self {
+    fn new(blocks: Vec<OperatorBlock>, path: PathBuf, env: &Env) -> Self {
         Self(Arc::new(Inner {
             env: env.clone(),
-            current: ArcSwap::from_pointee(Known { revision: 0, blocks: Arc::new(kept) }),
+            current: ArcSwap::from_pointee(BlockSet { revision: 0, blocks: Arc::new(blocks) }),
             path,
-            writing: Mutex::default(),
+            write_lock: Mutex::default(),
             store: OnceLock::new(),
-            reading: Mutex::default(),
+            read_status: Mutex::default(),
         }))
     }
 
+    /// Returns all blocks.
     #[must_use]
-    pub fn all(&self) -> Arc<Vec<Commanded>> {
+    pub fn all(&self) -> Arc<Vec<OperatorBlock>> {
         Arc::clone(&self.0.current.load().blocks)
     }
 
-    /// The clock that blocks begin and end by.
+    /// Returns the time by which blocks start and end.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.env.now()
     }
 
-    /// In force when this returns. It waits for the disk, or for the store.
+    /// Adds a block, which is in force when this returns. Waits for the disk or the store.
     ///
     /// # Errors
-    /// Nothing has changed then.
-    pub async fn add(&self, block: Block) -> Result<(Commanded, Survival), Unchanged> {
-        let added = Commanded {
-            id: SupportId::fresh(self.0.env.entropy()).to_string(),
+    /// [`BlockUpdateError`]; nothing has changed.
+    pub async fn add(&self, block: Block) -> Result<(OperatorBlock, Persistence), BlockUpdateError> {
+        let added = OperatorBlock {
+            id: SupportId::generate(self.0.env.entropy()).to_string(),
             set_at: self.now(),
             block,
         };
         let one = added.clone();
         let done = self
-            .change(move |blocks| (blocks.len() < MOST).then(|| blocks.push(one.clone())))
+            .update(move |blocks| (blocks.len() < MAX_BLOCKS).then(|| blocks.push(one.clone())))
             .await?;
-        done.map(|((), survival)| (added, survival)).ok_or(Unchanged::TooMany(TooMany))
+        done.map(|((), persistence)| (added, persistence)).ok_or(BlockUpdateError::TooMany(TooManyBlocksError))
     }
 
-    /// Lifts a block; it has no effect any more when this returns. It waits for the disk, or for the store. `None`: there is
-    /// none of this id.
+    /// Lifts a block, which has no effect any more when this returns. Waits for the disk or the
+    /// store. `None`: no block has this id.
     ///
     /// # Errors
-    /// Nothing has changed then.
-    pub async fn remove(&self, id: &str) -> Result<Option<(Commanded, Survival)>, Unchanged> {
+    /// [`BlockUpdateError`]; nothing has changed.
+    pub async fn remove(&self, id: &str) -> Result<Option<(OperatorBlock, Persistence)>, BlockUpdateError> {
         let id = id.to_owned();
-        self.change(move |blocks| {
+        self.update(move |blocks| {
             blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at))
         })
         .await
     }
 
-    /// `None`, where `change` makes none.
-    async fn change<T: Send + 'static>(
+    /// Applies a change; `None` if `change` returns `None`.
+    async fn update<T: Send + 'static>(
         &self,
-        change: impl Fn(&mut Vec<Commanded>) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Option<(T, Survival)>, Unchanged> {
+        change: impl Fn(&mut Vec<OperatorBlock>) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Option<(T, Persistence)>, BlockUpdateError> {
         if let Some(store) = self.0.store.get() {
-            return self.change_shared(store.as_ref(), change).await;
+            return self.update_shared(store.as_ref(), change).await;
         }
         let blocks = self.clone();
-        tokio::task::spawn_blocking(move || blocks.change_alone(change))
+        tokio::task::spawn_blocking(move || blocks.update_local(change))
             .await
-            .map_err(|_| Unchanged::Interrupted)
+            .map_err(|_| BlockUpdateError::Interrupted)
     }
 
-    fn change_alone<T>(
+    fn update_local<T>(
         &self,
-        change: impl FnOnce(&mut Vec<Commanded>) -> Option<T>,
-    ) -> Option<(T, Survival)> {
+        change: impl FnOnce(&mut Vec<OperatorBlock>) -> Option<T>,
+    ) -> Option<(T, Persistence)> {
         let inner = &self.0;
-        let _alone = inner.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = inner.write_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut blocks = Vec::clone(&self.all());
         let now = self.now();
-        // What is over has no effect any more, and the file need not keep it.
-        blocks.retain(|one| !one.block.is_over(now));
+        // Expired blocks have no effect, and the file need not hold them.
+        blocks.retain(|one| !one.block.has_ended(now));
         let made = change(&mut blocks)?;
         let blocks = Arc::new(blocks);
-        // First the effect, then the disk, which may be slow, or full.
-        inner.current.store(Arc::new(Known { revision: 0, blocks: Arc::clone(&blocks) }));
-        let survival =
-            file::write(&inner.path, &blocks).map_or_else(Survival::Lost, |()| Survival::Kept);
-        Some((made, survival))
+        // The change takes effect before the write, because the disk may be slow or full.
+        inner.current.store(Arc::new(BlockSet { revision: 0, blocks: Arc::clone(&blocks) }));
+        let persistence =
+            file::write(&inner.path, &blocks).map_or_else(Persistence::NotPersisted, |()| Persistence::Persisted);
+        Some((made, persistence))
     }
 }
 

@@ -1,93 +1,98 @@
-//! What a service provider's choice page is made of: every connector in its order, and what stands in the way of each.
+//! Lists what a service provider's choice page offers: every connector in its order, and why it
+//! can't be chosen.
 //!
-//! Owns: the order (the service provider's, then the hub's, then by name), and the reason in a person's terms. Must not
-//! know: how much of it a page shows. Whether a connector may serve is the gate's to say, here as everywhere.
+//! Responsible for the order (the service provider's, then the hub's, then by name) and for the
+//! reason shown to users. The gate decides which connector may be used. Does not know how much a
+//! page shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::health::Standing;
+use super::health::Availability;
 use super::registry::Connectors;
-use crate::assurance::{At, Demand};
-use crate::config::ConnectorFacts;
-use crate::config::connector_rules::Order;
+use crate::assurance::{AcrCheck, AuthenticationRequirement};
+use crate::config::ConnectorMetadata;
+use crate::config::connector_rules::ConnectorOrder;
 use crate::config::logo::Logo;
-use crate::config::shown::Shown;
+use crate::config::provider_display::ProviderDisplay;
 use crate::ids::{ClientId, ConnectorId};
-use crate::session::gate::{self, Closed};
+use crate::session::gate::{self, GateError};
 
-/// One line of the choice page.
+/// One entry of the choice page.
 #[derive(Clone, Debug)]
 pub struct ChoiceEntry {
     pub id: ConnectorId,
-    pub shown: Arc<Shown>,
-    /// Why it can't be chosen; `None` when it can.
-    pub obstacle: Option<Obstacle>,
-    /// One that is not well comes after all others, and is marked.
-    pub standing: Standing,
+    pub display: Arc<ProviderDisplay>,
+    /// Why it can't be chosen; `None` if it can.
+    pub unavailable: Option<UnavailableReason>,
+    /// Unavailable connectors come last, and are marked.
+    pub availability: Availability,
 }
 
+/// Why a connector can't be chosen.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Obstacle {
+pub enum UnavailableReason {
     Off,
-    /// A kill switch is in force: the operator's word for the person by language, empty without one.
+    /// Blocked by an operator, with the operator's message by language; empty without one.
     Blocked(Arc<BTreeMap<String, String>>),
     NotForThisService,
     LevelTooLow,
-    /// The request asks for a new authentication, and the identity provider can't prove one.
+    /// The request demands a new authentication, which the identity provider can't prove.
     ReauthenticationUnproven,
-    /// Its last calls failed; it is asked again, and offered as soon as it may be tried.
+    /// Its last calls failed. The hub probes it, and offers it again as soon as it works.
     Failing,
 }
 
-impl Obstacle {
-    fn of(closed: Closed, word: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
-        match closed {
-            Closed::ConnectorBlocked | Closed::Suspended => Self::Blocked(word()),
-            Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
-            Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
-            Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
-            Closed::ReauthenticationUnproven => Self::ReauthenticationUnproven,
+impl UnavailableReason {
+    fn from_gate_error(error: GateError, message: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
+        match error {
+            GateError::ConnectorBlocked | GateError::BlockedForServiceProvider => Self::Blocked(message()),
+            GateError::ConnectorUnknown | GateError::ConnectorOff => Self::Off,
+            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => Self::NotForThisService,
+            GateError::LevelTooHigh | GateError::LevelTooLow => Self::LevelTooLow,
+            GateError::ReauthenticationUnproven => Self::ReauthenticationUnproven,
         }
     }
 }
 
 impl Connectors {
-    /// Every connector in the service provider's order, those that it doesn't name by name in this language, with what
-    /// stands in the way; those in trouble last. Else nothing is sorted here: there may be hundreds, and each login asks.
+    /// Returns every connector in the service provider's order; those that it doesn't name are
+    /// sorted by name in this language, and unavailable ones come last. Nothing else is sorted
+    /// here: there may be hundreds, and each login calls this.
     #[must_use]
     pub fn choices(
         &self,
         client_id: &ClientId,
-        demand: Demand,
+        demand: AuthenticationRequirement,
         language: &str,
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
-        let unnamed = Order::default();
-        let order = federation.active(client_id).map_or(&unnamed, |service| service.order.as_ref());
+        let unnamed = ConnectorOrder::default();
+        let order = federation.active_service(client_id).map_or(&unnamed, |service| service.order.as_ref());
         let known = order
-            .over(federation.lineup().in_language(language))
+            .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)));
-        let at_once = self.at_once();
-        let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorFacts>)| {
-            let standing = self.standing(id);
-            let closed =
-                gate::may(&at_once.facts(&federation, client_id, id), At::Asked(demand)).err();
-            let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
-            let obstacle =
-                obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
-            ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle, standing }
+        let snapshot = self.gate_snapshot();
+        let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+            let availability = self.availability(id);
+            let error =
+                gate::check_gate(&snapshot.gate_input(&federation, client_id, id), AcrCheck::Requested(demand)).err();
+            let unavailable = error.map(|error| UnavailableReason::from_gate_error(error, || self.operator_message(client_id, id)));
+            let unavailable =
+                unavailable.or((availability == Availability::Unavailable).then_some(UnavailableReason::Failing));
+            ChoiceEntry { id: id.clone(), display: Arc::clone(&facts.display), unavailable, availability }
         };
         let mut choices: Vec<ChoiceEntry> = known.map(entry).collect();
-        if choices.iter().any(|choice| choice.standing != Standing::Well) {
-            // Stable: among those alike the order stays.
-            choices.sort_by_key(|choice| choice.standing);
+        if choices.iter().any(|choice| choice.availability != Availability::Available) {
+            // A stable sort keeps the order of equals.
+            choices.sort_by_key(|choice| choice.availability);
         }
         choices
     }
 
+    /// Returns the logo of a connector.
     #[must_use]
     pub fn logo(&self, id: &ConnectorId) -> Option<Logo> {
-        self.federation.load().connector(id)?.shown.logo.clone()
+        self.federation.load().connector(id)?.display.logo.clone()
     }
 }

@@ -1,8 +1,8 @@
-//! One actor per identity provider: it owns the connector and how many calls may be under way, so that a slow or
-//! broken identity provider harms nobody else (architecture, rule 4).
+//! Runs one actor per identity provider. It owns the connector and limits its concurrent calls, so
+//! that a slow or broken identity provider harms no other (docs/design/actors-and-shutdown.md).
 
-mod asked;
-mod names;
+mod messages;
+mod call_labels;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,267 +13,269 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
-use self::asked::{Asked, Begin, Complete, End, Posted, RunProbe, SignIn, Warm};
-use self::names::{label, span_name};
-use super::health::{Call, Health, ProbeOutcome, Standing, Turn, Verdict, verdict};
-use super::live::Live;
+use self::messages::{ConnectorMessage, BeginLogin, CompleteLogin, EndSession, TracedMessage, RunProbe, SignIn, Preload};
+use self::call_labels::{call_label, span_name};
+use super::health::{CallKind, Health, ProbeOutcome, Availability, CircuitTransition, Attribution, attribute_outcome};
+use super::live_actor::LiveActor;
 use crate::client_network::ClientNetwork;
-use crate::connector::own_page::{SignedIn, Typed};
-use crate::connector::{Connector, ConnectorFault};
+use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
+use crate::connector::{Connector, ConnectorError};
 use crate::env::Env;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::trace::{self, Party, Scope};
-use crate::telemetry::{Judged, Metrics};
+use crate::telemetry::trace::{self, TracePeer, TraceScope};
+use crate::telemetry::{CallOutcome, Metrics};
 
-/// The actor's name in metrics.
+/// Name of the actor in metrics.
 const ACTOR: &str = "connector";
 
-/// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
-const STEP_LIMIT: Duration = Duration::from_secs(18);
+/// Longest time of one call: token, keys and userinfo, six seconds each.
+const CALL_TIMEOUT: Duration = Duration::from_secs(18);
 
-/// The longest that one probe may take.
-const PROBE_LIMIT: Duration = Duration::from_secs(6);
+/// Longest time of one probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The wait after a 429 that names none.
-const UNSTATED_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// Wait after a 429 without `Retry-After`.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// The longest that anyone waits for the actor's word: the queue, the step, and a little for its mailbox and its arbiter.
-fn patience(limits: Limits) -> Duration {
-    limits.wait + STEP_LIMIT + Duration::from_millis(500)
+/// Returns the longest wait for the actor: the queue, the call, and a margin for its mailbox.
+fn response_timeout(limits: ConnectorCallLimits) -> Duration {
+    limits.wait + CALL_TIMEOUT + Duration::from_millis(500)
 }
 
-/// How much is asked of one identity provider at once.
+/// Limits on the concurrent calls to one identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct ConnectorCallLimits {
     pub calls: usize,
-    /// Calls that wait for one of those to end.
+    /// Calls that wait for another to end.
     pub queue: usize,
-    /// The longest that one waits.
+    /// Longest wait of a queued call.
     pub wait: Duration,
 }
 
-/// Which of the hub's own calls is made.
+/// A call of the hub's own.
 #[derive(Clone, Debug)]
 pub(super) enum Probe {
     Documents,
     Login { redirect_uri: String },
 }
 
-/// What the schedule must know of a probe; its outcome is in the connector's health.
+/// What the schedule needs to know of a probe; the connector's health has its outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct ProbeReport {
     /// How long the identity provider asks the hub to wait.
     pub retry_after: Option<Duration>,
 }
 
-/// What all connector actors have of their hub.
+/// Dependencies of all connector actors.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ConnectorActorDeps {
     pub env: Env,
     pub metrics: Arc<Metrics>,
 }
 
+/// Actor of one connector.
 pub struct ConnectorActor {
-    desk: Arc<Desk>,
-    /// From the actor's start to its end.
-    live: Option<Live>,
+    gate: Arc<CallGate>,
+    /// Set while the actor runs.
+    live: Option<LiveActor>,
 }
 
-/// Where each call is admitted, made and judged.
-struct Desk {
+/// Admits, makes and evaluates the calls to one identity provider.
+struct CallGate {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
-    limits: Limits,
+    limits: ConnectorCallLimits,
     calls: Arc<Semaphore>,
-    /// For those under way and those that wait.
-    places: Arc<Semaphore>,
+    /// Slots for running and queued calls.
+    slots: Arc<Semaphore>,
     health: Arc<Health>,
-    surroundings: Surroundings,
+    deps: ConnectorActorDeps,
 }
 
 impl ConnectorActor {
+    /// Creates the actor.
     pub fn new(
         id: ConnectorId,
         connector: Arc<dyn Connector>,
-        limits: Limits,
+        limits: ConnectorCallLimits,
         health: Arc<Health>,
-        surroundings: Surroundings,
+        deps: ConnectorActorDeps,
     ) -> Self {
         let calls = Arc::new(Semaphore::new(limits.calls));
-        let places = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
+        let slots = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
         Self {
-            desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }),
+            gate: Arc::new(CallGate { id, connector, limits, calls, slots, health, deps }),
             live: None,
         }
     }
 
-    /// Has the actor started, and gives the way to it.
-    pub fn run(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
-        let (health, env) = (Arc::clone(&self.desk.health), self.desk.surroundings.env.clone());
-        let patience = patience(self.desk.limits);
-        ConnectorHandle { address: start(self), health, env, patience }
+    /// Starts the actor with `start`, and returns its handle.
+    pub fn start_with(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
+        let (health, env) = (Arc::clone(&self.gate.health), self.gate.deps.env.clone());
+        let response_timeout = response_timeout(self.gate.limits);
+        ConnectorHandle { address: start(self), health, env, response_timeout }
     }
 
-    /// Runs one call beside the mailbox, never inside it: other logins' calls start meanwhile.
-    fn call<T, F>(
+    /// Runs one call outside the mailbox, so that calls of other logins start meanwhile.
+    fn run_call<T, F>(
         &self,
-        call: Call,
+        call: CallKind,
         network: Option<ClientNetwork>,
-        scope: Scope,
-        work: impl FnOnce(Arc<Desk>) -> F + 'static,
-    ) -> ResponseActFuture<Self, Result<T, ConnectorFault>>
+        scope: TraceScope,
+        work: impl FnOnce(Arc<CallGate>) -> F + 'static,
+    ) -> ResponseActFuture<Self, Result<T, ConnectorError>>
     where
         T: 'static,
-        F: Future<Output = Result<T, ConnectorFault>> + 'static,
+        F: Future<Output = Result<T, ConnectorError>> + 'static,
     {
-        let desk = Arc::clone(&self.desk);
-        Box::pin(scope.run(desk.ask(call, network, work)).into_actor(self))
+        let gate = Arc::clone(&self.gate);
+        Box::pin(scope.run(gate.call_in_span(call, network, work)).into_actor(self))
     }
 }
 
-impl Desk {
-    async fn ask<T, F>(
+impl CallGate {
+    async fn call_in_span<T, F>(
         self: Arc<Self>,
-        call: Call,
+        call: CallKind,
         network: Option<ClientNetwork>,
         work: impl FnOnce(Arc<Self>) -> F,
-    ) -> Result<T, ConnectorFault>
+    ) -> Result<T, ConnectorError>
     where
-        F: Future<Output = Result<T, ConnectorFault>>,
+        F: Future<Output = Result<T, ConnectorError>>,
     {
-        let mut span = trace::span(span_name(call)).to(Party::IdentityProvider);
-        span.connector(&self.id);
-        let outcome = span.run(self.admit(call, network, work)).await;
-        if let Err(fault) = &outcome {
-            span.refused(fault.code);
+        let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
+        span.set_connector(&self.id);
+        let outcome = span.run(self.call(call, network, work)).await;
+        if let Err(error) = &outcome {
+            span.fail_with_code(error.code);
         }
         outcome
     }
 
-    async fn admit<T, F>(
+    async fn call<T, F>(
         self: Arc<Self>,
-        call: Call,
+        call: CallKind,
         network: Option<ClientNetwork>,
         work: impl FnOnce(Arc<Self>) -> F,
-    ) -> Result<T, ConnectorFault>
+    ) -> Result<T, ConnectorError>
     where
-        F: Future<Output = Result<T, ConnectorFault>>,
+        F: Future<Output = Result<T, ConnectorError>>,
     {
-        let env = &self.surroundings.env;
-        if matches!(call, Call::Begin | Call::Complete | Call::SignIn) {
-            // Even where it is refused: people want it back.
+        let env = &self.deps.env;
+        if matches!(call, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
+            // Counted even if it is refused: users want this identity provider.
             self.health.mark_used(env.now());
         }
-        // Before anything is waited for.
-        if self.health.refuses(call, env.now()) {
-            return Err(self.spared(
+        // Checked before any wait.
+        if self.health.would_refuse(call, env.now()) {
+            return Err(self.reject_call(
                 call,
                 ErrorCode::IdpInTrouble,
-                "it has failed several times and is left alone for a moment",
+                "its circuit is open after several failures",
             ));
         }
-        // The one call that nobody waits for takes no place from those that somebody does.
-        let _room = match call {
-            Call::Warm | Call::Probe | Call::LoginProbe => None,
-            Call::Begin | Call::Complete | Call::SignIn | Call::End => {
-                Some(self.room().await.map_err(|why| self.spared(call, ErrorCode::IdpBusy, why))?)
+        // Calls that no user waits for take no slot from those that a user waits for.
+        let _permits = match call {
+            CallKind::Preload | CallKind::Probe | CallKind::LoginProbe => None,
+            CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn | CallKind::EndSession => {
+                Some(self.acquire_permits().await.map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?)
             }
         };
-        let Some(pass) = self.health.admit(call, env.now()) else {
-            return Err(self.spared(
+        let Some(permit) = self.health.admit(call, env.now()) else {
+            return Err(self.reject_call(
                 call,
                 ErrorCode::IdpInTrouble,
-                "it has failed while this call waited",
+                "its circuit opened while this call waited",
             ));
         };
         let started = Instant::now();
         let outcome =
-            tokio::time::timeout(STEP_LIMIT, work(Arc::clone(&self))).await.unwrap_or_else(|_| {
-                Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long"))
+            tokio::time::timeout(CALL_TIMEOUT, work(Arc::clone(&self))).await.unwrap_or_else(|_| {
+                Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
             });
-        let (told, took) =
-            (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
-        self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
-        self.judge(call, told);
-        log_turn(&self.id, pass.settle(told, network, took, env.now()));
+        let (result, took) =
+            (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
+        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        self.record_call_outcome(call, result);
+        log_transition(&self.id, permit.record(result, network, took, env.now()));
         outcome
     }
 
-    /// A place among the calls under way: at once, or after a short wait among few others.
-    async fn room(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
-        let place = Arc::clone(&self.places)
+    /// Acquires permits for a call: at once, or after a short wait in a short queue.
+    async fn acquire_permits(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+        let slot = Arc::clone(&self.slots)
             .try_acquire_owned()
-            .map_err(|_| "too many calls are under way and waiting")?;
-        let turn = match Arc::clone(&self.calls).try_acquire_owned() {
-            Ok(turn) => Ok(turn),
+            .map_err(|_| "too many calls are running and queued")?;
+        let call = match Arc::clone(&self.calls).try_acquire_owned() {
+            Ok(call) => Ok(call),
             Err(_) => match tokio::time::timeout(
                 self.limits.wait,
                 Arc::clone(&self.calls).acquire_owned(),
             )
             .await
             {
-                Ok(Ok(turn)) => Ok(turn),
-                Ok(Err(_)) | Err(_) => Err("no call under way has ended while this one waited"),
+                Ok(Ok(call)) => Ok(call),
+                Ok(Err(_)) | Err(_) => Err("no running call ended while this one waited"),
             },
         }?;
-        Ok((turn, place))
+        Ok((call, slot))
     }
 
-    /// Makes a call of the hub's own, beside all limits: where every other call hangs, this one still finds out.
+    /// Probes, outside of all limits: where every other call hangs, the probe still finds out.
     async fn probe(&self, probe: Probe) -> ProbeReport {
-        let env = &self.surroundings.env;
+        let env = &self.deps.env;
         let started = Instant::now();
-        let (call, asked) = match &probe {
-            Probe::Documents => (Call::Probe, self.connector.probe()),
+        let (call, outcome) = match &probe {
+            Probe::Documents => (CallKind::Probe, self.connector.probe()),
             Probe::Login { redirect_uri } => {
-                (Call::LoginProbe, self.connector.probe_login(redirect_uri))
+                (CallKind::LoginProbe, self.connector.probe_login(redirect_uri))
             }
         };
-        let late = || Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the probe took too long"));
-        let outcome = tokio::time::timeout(PROBE_LIMIT, asked).await.unwrap_or_else(|_| late());
+        let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
+        let outcome = tokio::time::timeout(PROBE_TIMEOUT, outcome).await.unwrap_or_else(|_| late());
         let took = started.elapsed();
-        let told = outcome.as_ref().map(|_| ()).map_err(|fault| fault.code);
-        self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
-        let retry_after = outcome.as_ref().err().and_then(|fault| fault.retry_after);
-        let found = match verdict(call, told) {
-            Verdict::Well => ProbeOutcome::Succeeded,
-            Verdict::Ill(code) => ProbeOutcome::Failed(code),
-            Verdict::Neither => ProbeOutcome::Inconclusive,
+        let result = outcome.as_ref().map(|_| ()).map_err(|error| error.code);
+        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        let retry_after = outcome.as_ref().err().and_then(|error| error.retry_after);
+        let probe_outcome = match attribute_outcome(call, result) {
+            Attribution::Success => ProbeOutcome::Succeeded,
+            Attribution::Failure(code) => ProbeOutcome::Failed(code),
+            Attribution::Ignored => ProbeOutcome::Inconclusive,
         };
-        let turn = match call {
-            Call::LoginProbe => self.health.record_login_probe(found, took, env.now()),
-            _ => self.health.record_documents(found, retry_after.is_some(), took, env.now()),
+        let transition = match call {
+            CallKind::LoginProbe => self.health.record_login_probe(probe_outcome, took, env.now()),
+            _ => self.health.record_document_probe(probe_outcome, retry_after.is_some(), took, env.now()),
         };
-        log_turn(&self.id, turn);
-        let is_throttled = told == Err(ErrorCode::IdpThrottled);
-        ProbeReport { retry_after: retry_after.or(is_throttled.then_some(UNSTATED_RETRY_AFTER)) }
+        log_transition(&self.id, transition);
+        let is_throttled = result == Err(ErrorCode::IdpThrottled);
+        ProbeReport { retry_after: retry_after.or(is_throttled.then_some(DEFAULT_RETRY_AFTER)) }
     }
 
-    fn judge(&self, call: Call, outcome: Result<(), ErrorCode>) {
-        let judged = match (call, verdict(call, outcome)) {
-            // Nobody waited.
-            (Call::Warm | Call::Probe | Call::LoginProbe, _) | (_, Verdict::Neither) => return,
-            (_, Verdict::Well) => Judged::Well,
-            (_, Verdict::Ill(_)) => Judged::Ill,
+    fn record_call_outcome(&self, call: CallKind, outcome: Result<(), ErrorCode>) {
+        let outcome = match (call, attribute_outcome(call, outcome)) {
+            // No user waited.
+            (CallKind::Preload | CallKind::Probe | CallKind::LoginProbe, _) | (_, Attribution::Ignored) => return,
+            (_, Attribution::Success) => CallOutcome::Success,
+            (_, Attribution::Failure(_)) => CallOutcome::Failure,
         };
-        self.surroundings.metrics.connector_judged(&self.id, judged);
+        self.deps.metrics.record_call_outcome(&self.id, outcome);
     }
 
-    /// A call that never began: counted, and no time of it is measured.
-    fn spared(&self, call: Call, code: ErrorCode, why: &str) -> ConnectorFault {
-        self.surroundings.metrics.connector_spared(&self.id, label(call), code);
-        if !matches!(call, Call::Warm | Call::Probe | Call::LoginProbe) {
-            self.surroundings.metrics.connector_judged(&self.id, Judged::Ill);
+    /// Counts a call that was not made, without a duration.
+    fn reject_call(&self, call: CallKind, code: ErrorCode, why: &str) -> ConnectorError {
+        self.deps.metrics.record_skipped_connector_call(&self.id, call_label(call), code);
+        if !matches!(call, CallKind::Preload | CallKind::Probe | CallKind::LoginProbe) {
+            self.deps.metrics.record_call_outcome(&self.id, CallOutcome::Failure);
         }
-        ConnectorFault::new(code, why)
+        ConnectorError::new(code, why)
     }
 }
 
-/// Writes one line for each change of the circuit.
-pub(super) fn log_turn(connector: &ConnectorId, turn: Option<Turn>) {
-    let Some(Turn { to, cause, tally, reasons }) = turn else { return };
+/// Logs a change of the circuit.
+pub(super) fn log_transition(connector: &ConnectorId, transition: Option<CircuitTransition>) {
+    let Some(CircuitTransition { to, cause, tally, reasons }) = transition else { return };
     match cause {
         Some(cause) => {
             let reasons: Vec<_> = reasons
@@ -281,12 +283,12 @@ pub(super) fn log_turn(connector: &ConnectorId, turn: Option<Turn>) {
                 .map(|(code, times)| format!("{} {times}", code.entry().code))
                 .collect();
             tracing::error!(
-                %connector, cause = cause.label(), failed = tally.ill, well = tally.well, reasons = reasons.join(", "),
-                "circuit opened: the identity provider fails, and is not offered until a probe finds it working"
+                %connector, cause = cause.label(), failures = tally.failures, successes = tally.successes, reasons = reasons.join(", "),
+                "circuit opened: the identity provider is not offered until a probe succeeds"
             );
         }
         None => {
-            tracing::info!(%connector, circuit = to.label(), "circuit changed: the identity provider is offered again")
+            tracing::info!(%connector, circuit = to.label(), "circuit closed or half-open: the identity provider is offered again")
         }
     }
 }
@@ -295,119 +297,128 @@ impl Actor for ConnectorActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.desk.surroundings.metrics.connector_begins(&self.desk.id);
-        self.live = Some(Live::new(&self.desk.surroundings.metrics, ACTOR));
-        // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
-        ctx.notify(Posted { message: Warm, at: Instant::now(), scope: Scope::default() });
+        self.gate.deps.metrics.init_connector(&self.gate.id);
+        self.live = Some(LiveActor::new(&self.gate.deps.metrics, ACTOR));
+        // Metadata is fetched before the first login; the hub's start does not wait for it.
+        ctx.notify(TracedMessage { message: Preload, sent_at: Instant::now(), scope: TraceScope::default() });
     }
 }
 
-/// The way to a connector's actor. Cheap to clone.
+/// Handle to a connector's actor. Cheap to clone.
 #[derive(Clone)]
 pub struct ConnectorHandle {
     address: Addr<ConnectorActor>,
     health: Arc<Health>,
     env: Env,
-    patience: Duration,
+    response_timeout: Duration,
 }
 
 impl ConnectorHandle {
+    /// Returns whether the actor runs.
     pub(super) fn is_alive(&self) -> bool {
         self.address.connected()
     }
 
-    /// Read without a message: an actor in trouble need not answer to say so.
+    /// Returns the health, without a message to the actor.
     #[must_use]
     pub const fn health(&self) -> &Arc<Health> {
         &self.health
     }
 
-    /// Whether it may be chosen now, as its last calls show.
+    /// Returns whether it may be chosen now, by its last calls.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        self.health.standing(self.env.now())
+    pub fn availability(&self) -> Availability {
+        self.health.availability(self.env.now())
     }
 
     /// Sets the gauges of this connector.
-    pub(super) fn report(&self, id: &ConnectorId, metrics: &Metrics) {
+    pub(super) fn publish_metrics(&self, id: &ConnectorId, metrics: &Metrics) {
         let view = self.health.view(self.env.now());
-        metrics.connector_breaker(id, view.condition.label(), &super::health::Condition::LABELS);
-        metrics.connector_failure_ratio(id, view.tally.failure_ratio());
+        metrics.set_connector_circuit(id, view.circuit.label(), &super::health::CircuitState::LABELS);
+        metrics.set_connector_failure_ratio(id, view.tally.failure_ratio());
         if let Some(latency) = view.latency {
             for (quantile, within) in
                 [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)]
             {
-                metrics.connector_latency(id, quantile, within);
+                metrics.set_connector_latency(id, quantile, within);
             }
         }
     }
 
-    /// # Errors
-    /// The connector's fault; `IdpBusy` beyond its limits; `IdpInTrouble` while it is left alone; `IdpTimeout` if its
-    /// actor says nothing in time; `Internal` if its actor has died.
-    pub async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
-        self.ask(Begin(departure)).await
-    }
-
-    /// # Errors
-    /// As for `begin`.
-    pub async fn complete(
-        &self,
-        attempt: Attempt,
-        arrival: Arrival,
-        network: ClientNetwork,
-    ) -> Result<Authentication, ConnectorFault> {
-        self.ask(Complete(attempt, arrival, network)).await
-    }
-
-    /// Judges what was typed on the connector's own page.
+    /// Prepares the redirect to the identity provider.
     ///
     /// # Errors
-    /// As for `begin`.
-    pub async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
-        self.ask(SignIn(typed)).await
+    /// The connector's error; `IdpBusy` beyond its limits; `IdpInTrouble` while its circuit is open;
+    /// `IdpTimeout` if its actor does not answer in time; `Internal` if its actor has died.
+    pub async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+        self.send(BeginLogin(request)).await
     }
 
+    /// Completes a login with a callback.
+    ///
     /// # Errors
-    /// As for `begin`.
-    pub async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
-        self.ask(End(farewell)).await
+    /// As for [`Self::begin_login`].
+    pub async fn complete_login(
+        &self,
+        attempt: LoginAttempt,
+        params: CallbackParams,
+        network: ClientNetwork,
+    ) -> Result<Authentication, ConnectorError> {
+        self.send(CompleteLogin(attempt, params, network)).await
     }
 
-    /// Makes a call of the hub's own, and records what it came to. Returns nothing of note if the actor has died.
+    /// Checks a password from the connector's own page.
+    ///
+    /// # Errors
+    /// As for [`Self::begin_login`].
+    pub async fn sign_in(&self, credentials: PasswordCredentials) -> Result<PasswordOutcome, ConnectorError> {
+        self.send(SignIn(credentials)).await
+    }
+
+    /// Returns the URL that ends the identity provider's session, if it has one.
+    ///
+    /// # Errors
+    /// As for [`Self::begin_login`].
+    pub async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
+        self.send(EndSession(request)).await
+    }
+
+    /// Probes, and records the outcome. Returns the default if the actor has died.
     pub(super) async fn probe(&self, probe: Probe) -> ProbeReport {
         self.address.send(RunProbe(probe)).await.unwrap_or_default()
     }
 
+    /// Fetches metadata ahead of the first login.
+    ///
     /// # Errors
-    /// As for `begin`.
-    pub async fn warm(&self) -> Result<(), ConnectorFault> {
-        self.ask(Warm).await
+    /// As for [`Self::begin_login`].
+    pub async fn preload(&self) -> Result<(), ConnectorError> {
+        self.send(Preload).await
     }
 
-    async fn ask<M, T>(&self, message: M) -> Result<T, ConnectorFault>
+    async fn send<M, T>(&self, message: M) -> Result<T, ConnectorError>
     where
-        M: Asked + Message<Result = Result<T, ConnectorFault>> + Send + 'static,
+        M: ConnectorMessage + Message<Result = Result<T, ConnectorError>> + Send + 'static,
         T: Send + 'static,
     {
         match self
             .address
-            .send(Posted { message, at: Instant::now(), scope: trace::current() })
-            .timeout(self.patience)
+            .send(TracedMessage { message, sent_at: Instant::now(), scope: trace::current_scope() })
+            .timeout(self.response_timeout)
             .await
         {
             Ok(outcome) => outcome,
-            Err(MailboxError::Timeout) => Err(ConnectorFault::new(
+            Err(MailboxError::Timeout) => Err(ConnectorError::new(
                 ErrorCode::IdpTimeout,
-                "the connector's actor said nothing in time",
+                "the connector's actor did not answer in time",
             )),
-            Err(MailboxError::Closed) => Err(died()),
+            Err(MailboxError::Closed) => Err(actor_died()),
         }
     }
 }
 
-fn died() -> ConnectorFault {
-    ConnectorFault::new(ErrorCode::Internal, "the connector's actor has died; it is being replaced")
+fn actor_died() -> ConnectorError {
+    ConnectorError::new(ErrorCode::Internal, "the connector's actor died and is being replaced")
 }
 
 #[cfg(test)]

@@ -1,49 +1,53 @@
-//! From a proven authentication to a person: identity rules, the register, `sub`, claims, methods (decisions 7, 9).
+//! Identifies the user of a verified authentication: identity rules, register, `sub`, claims,
+//! methods (docs/design/identity-and-sub.md).
 
 use std::time::Duration;
 
-use super::audited;
-use super::means::LoginServices;
-use crate::assurance::amr::{Dropped, Evidence, Gathered};
-use crate::audit::Name;
+use super::step_audit;
+use super::login_services::LoginServices;
+use crate::assurance::amr::{DropReason, AmrEvidence, GatheredEvidence};
+use crate::audit::EventKind;
 use crate::config::model::IdentitySource;
 use crate::identity::Identity;
 use crate::ids::{ClientId, Subject, SupportId};
 use crate::login::upstream::Authentication;
-use crate::login::{Login, Proven, Source, Unidentified};
+use crate::login::{Login, IdentifiedUser, ClaimsSource, IdentificationError};
 use crate::protocol::catalogue::ErrorCode;
-use crate::register::{self, Answer, Register, RegisterFault};
-use crate::telemetry::trace::{self, Party};
+use crate::register::{self, RegisterAnswer, Register, RegisterError};
+use crate::telemetry::trace::{self, TracePeer};
 
-/// The longest that anyone waits for the register's word: it keeps a limit of its own, and this is for one that hangs.
-const PATIENCE: Duration = register::LIMIT.saturating_add(Duration::from_millis(500));
+/// Timeout for a register that ignores its own.
+const REGISTER_TIMEOUT: Duration = register::ANSWER_TIMEOUT.saturating_add(Duration::from_millis(500));
 
+/// Identifies the user.
+///
 /// # Errors
-/// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
-pub(super) async fn identify(
-    means: &LoginServices,
+/// The catalogue's Y01 codes: the user can't be identified, or the register can't be queried.
+pub(super) async fn identify_user(
+    services: &LoginServices,
     login: &Login,
     authentication: Authentication,
-) -> Result<Proven, Unidentified> {
-    let support_id = login.ticket.support_id.as_str();
-    let pivot = Identity::from_claims(&authentication.claims, &means.identity_rules).map_err(|fault| {
-        tracing::warn!(support_id, connector = %authentication.connector, %fault, "the identity breaks the rules");
-        Unidentified { code: fault.code(), claim: Some(fault.claim) }
+) -> Result<IdentifiedUser, IdentificationError> {
+    let support_id = login.context.support_id.as_str();
+    let pivot = Identity::from_claims(&authentication.claims, &services.identity_rules).map_err(|error| {
+        tracing::warn!(support_id, connector = %authentication.connector, %error, "identity rejected by the identity rules");
+        IdentificationError { code: error.code(), claim: Some(error.claim) }
     })?;
-    let (identity, source) = match means.identity_source {
-        IdentitySource::Provider => (pivot, Source::Provider),
+    let (identity, source) = match services.identity_source {
+        IdentitySource::Provider => (pivot, ClaimsSource::Provider),
         IdentitySource::Register => {
-            (confirm(means, login, &authentication, pivot).await?, Source::Register)
+            (confirm_with_register(services, login, &authentication, pivot).await?, ClaimsSource::Register)
         }
     };
-    let request = &login.ticket.request;
-    let subject = subject(means, &request.client_id, &authentication, &identity)?;
-    let claims = means.federation.load().claims(request, &identity);
-    let evidence = evidence(means, support_id, &authentication)?;
-    // What the identity provider said has served; from here on only what the rules and the register made of it.
+    let request = &login.context.request;
+    let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
+    let claims = services.federation.load().released_claim_values(request, &identity);
+    let evidence = gather_evidence(services, support_id, &authentication)?;
+    // The identity provider's claims are dropped: the session keeps only what the rules and the
+    // register made of them.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
     let level = authentication.level;
-    Ok(Proven {
+    Ok(IdentifiedUser {
         authentication,
         level,
         identity,
@@ -56,91 +60,91 @@ pub(super) async fn identify(
     })
 }
 
-/// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.
-fn evidence(
-    means: &LoginServices,
+/// Returns the methods that are proven. What is dropped concerns the operator, never the user.
+fn gather_evidence(
+    services: &LoginServices,
     support_id: &str,
     authentication: &Authentication,
-) -> Result<Evidence, ErrorCode> {
+) -> Result<AmrEvidence, ErrorCode> {
     let connector = &authentication.connector;
-    let federation = means.federation.load();
+    let federation = services.federation.load();
     let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
-    let Gathered { evidence, dropped, unknown } =
-        Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
+    let GatheredEvidence { evidence, dropped, unknown } =
+        AmrEvidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
     for (reason, count) in &dropped {
-        means.metrics.amr_dropped(connector, reason.label(), *count);
+        services.metrics.record_dropped_amr_values(connector, reason.label(), *count);
     }
     let amr = evidence
-        .stated(&means.grants.amr_marker)
+        .amr_values(&services.grants.amr_marker)
         .iter()
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    let told = dropped
+    let dropped_counts = dropped
         .iter()
         .map(|(reason, count)| format!("{} {count}", reason.label()))
         .collect::<Vec<_>>()
         .join(", ");
-    tracing::debug!(support_id, %connector, amr, dropped = told, "the authentication's methods");
-    // Every login would say the same again, and is counted: the first tells the operator.
-    if let Ok(handle) = means.connectors.handle(connector) {
+    tracing::debug!(support_id, %connector, amr, dropped = dropped_counts, "authentication methods evaluated");
+    // Logs each dropped method once per connector; all are counted.
+    if let Ok(handle) = services.connectors.handle(connector) {
         let reasons = dropped
             .keys()
-            .filter(|reason| **reason != Dropped::Unknown)
+            .filter(|reason| **reason != DropReason::Unknown)
             .map(|reason| reason.label().to_owned());
         let texts =
-            unknown.iter().map(|value| format!("unknown {}", printable(value))).chain(reasons);
-        let news: Vec<_> = texts.filter(|text| handle.health().is_news(text)).collect();
+            unknown.iter().map(|value| format!("unknown {}", to_printable(value))).chain(reasons);
+        let news: Vec<_> = texts.filter(|text| handle.health().is_first_report(text)).collect();
         if !news.is_empty() {
             let dropped = news.join(", ");
-            tracing::warn!(support_id, %connector, dropped, "not all that the identity provider says of its methods is believed");
+            tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");
         }
     }
     Ok(evidence)
 }
 
-/// A stranger's text for the log: printable ASCII, cut.
-fn printable(text: &str) -> String {
+/// Returns untrusted text for the log: printable ASCII, truncated.
+fn to_printable(text: &str) -> String {
     text.chars().take(64).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 
-/// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
-async fn confirm(
-    means: &LoginServices,
+/// Returns the register's identity, with the contact data that only the identity provider has.
+async fn confirm_with_register(
+    services: &LoginServices,
     login: &Login,
     authentication: &Authentication,
     pivot: Identity,
 ) -> Result<Identity, ErrorCode> {
-    let (support_id, connector) = (&login.ticket.support_id, &authentication.connector);
-    means.grants.audit.tell(|| audited::of(Name::RegisterAsked, login).idp(connector));
-    let confirmed = look_up(means, support_id, pivot).await;
-    means.grants.audit.tell(|| {
-        let answered = audited::of(Name::RegisterAnswered, login).idp(connector);
+    let (support_id, connector) = (&login.context.support_id, &authentication.connector);
+    services.grants.audit.record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
+    let confirmed = query_register(services, support_id, pivot).await;
+    services.grants.audit.record(|| {
+        let answered = step_audit::login_event(EventKind::RegisterAnswered, login).idp(connector);
         confirmed.as_ref().err().map_or(answered.clone(), |code| answered.code(*code))
     });
     confirmed
 }
 
-async fn look_up(
-    means: &LoginServices,
+async fn query_register(
+    services: &LoginServices,
     support_id: &SupportId,
     pivot: Identity,
 ) -> Result<Identity, ErrorCode> {
-    let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
+    let register = services.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
-    let mut span = trace::span("register lookup").to(Party::Register);
-    let answer = span.run(ask(register.as_ref(), &pivot, support_id)).await;
-    let outcome = answer.as_ref().map_or_else(RegisterFault::label, Answer::label);
-    span.outcome(outcome);
+    let mut span = trace::start_span("register lookup").with_peer(TracePeer::Register);
+    let answer = span.run(query_with_timeout(register.as_ref(), &pivot, support_id)).await;
+    let outcome = answer.as_ref().map_or_else(RegisterError::label, RegisterAnswer::label);
+    span.set_outcome(outcome);
     drop(span);
     match &answer {
-        Err(fault) if !fault.was_asked() => means.metrics.register_spared(outcome),
-        Ok(_) | Err(_) => means.metrics.register_answered(outcome, started.elapsed()),
+        Err(error) if !error.was_sent() => services.metrics.record_skipped_register_lookup(outcome),
+        Ok(_) | Err(_) => services.metrics.record_register_lookup(outcome, started.elapsed()),
     }
     let support_id = support_id.as_str();
-    let answer = answer.map_err(|fault| {
-        let code = fault.code();
-        tracing::error!(support_id, code = code.entry().code, outcome, %fault, "the register gave no usable answer");
+    let answer = answer.map_err(|error| {
+        let code = error.code();
+        tracing::error!(support_id, code = code.entry().code, outcome, %error, "register query failed");
         code
     })?;
     let identity = answer.into_identity().inspect_err(|code| {
@@ -148,52 +152,55 @@ async fn look_up(
             support_id,
             code = code.entry().code,
             outcome,
-            "the register did not confirm the identity"
+            "register did not confirm the identity"
         );
     })?;
-    Ok(identity.with_contact_of(&pivot))
+    Ok(identity.with_contact_claims_from(&pivot))
 }
 
-async fn ask(
+async fn query_with_timeout(
     register: &dyn Register,
     pivot: &Identity,
     support_id: &SupportId,
-) -> Result<Answer, RegisterFault> {
-    let answer = tokio::time::timeout(PATIENCE, register.identify(pivot, support_id)).await;
-    answer.unwrap_or_else(|_| Err(RegisterFault::Unavailable("no answer in time".to_owned())))
+) -> Result<RegisterAnswer, RegisterError> {
+    let answer = tokio::time::timeout(REGISTER_TIMEOUT, register.identify(pivot, support_id)).await;
+    answer.unwrap_or_else(|_| Err(RegisterError::Unavailable("timeout".to_owned())))
 }
 
-/// The person's `sub` at this service provider.
-pub(super) fn subject(
-    means: &LoginServices,
+/// Returns the user's `sub` at this service provider.
+///
+/// # Errors
+/// `GateClosed` if the service provider is not active.
+pub(super) fn subject_for(
+    services: &LoginServices,
     client_id: &ClientId,
     authentication: &Authentication,
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
-    let federation = means.federation.load();
-    let service = federation.active(client_id).ok_or(ErrorCode::GateClosed)?;
-    means.grants.subjects.of(service.subject_key_version, &service.sector, authentication, identity)
+    let federation = services.federation.load();
+    let service = federation.active_service(client_id).ok_or(ErrorCode::GateClosed)?;
+    services.grants.subjects.derive(service.subject_key_version, &service.sector, authentication, identity)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::rules::{Required, Rules};
+    use crate::identity::rules::{RequiredClaims, IdentityRules};
 
-    struct Mute;
+    struct FakeHangingRegister;
 
     #[async_trait::async_trait]
-    impl Register for Mute {
-        async fn identify(&self, _: &Identity, _: &SupportId) -> Result<Answer, RegisterFault> {
+    impl Register for FakeHangingRegister {
+        async fn identify(&self, _: &Identity, _: &SupportId) -> Result<RegisterAnswer, RegisterError> {
             std::future::pending().await
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_register_that_does_not_answer_is_given_up_on() {
-        let rules = Rules { home_country: "99100".to_owned(), required: Required::SubjectOnly };
+    async fn a_register_that_does_not_answer_times_out() {
+        let rules = IdentityRules { home_country: "99100".to_owned(), required: RequiredClaims::SubjectOnly };
         let pivot = Identity::from_claims(&serde_json::Map::new(), &rules).unwrap();
-        let fault = ask(&Mute, &pivot, &SupportId::new("0123456789AB")).await.unwrap_err();
-        assert_eq!(fault.code(), ErrorCode::RegisterUnavailable);
+        let error = query_with_timeout(&FakeHangingRegister, &pivot, &SupportId::new("0123456789AB")).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RegisterUnavailable);
     }
 }

@@ -1,41 +1,43 @@
-//! L3 · Whether an actor is in memory, as the metrics tell it.
+//! Counts the actors in memory, for the metrics.
 
 use std::sync::Arc;
 
 use crate::telemetry::Metrics;
 
-/// Counts an actor as live until it is dropped, which a panic and a stopped arbiter do as well: those call no `stopped`.
-pub(super) struct Live {
+/// Guard that counts an actor as live until it is dropped. A panic and a stopped arbiter drop it as
+/// well, without a call of `stopped`.
+pub(super) struct LiveActor {
     metrics: Arc<Metrics>,
     actor: &'static str,
-    end: End,
+    end: ActorEnd,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// It gave its memory back in peace.
-    Asleep,
-    /// It was cut off.
-    Cut,
+enum ActorEnd {
+    /// The actor passivated.
+    Passivated,
+    /// The actor was stopped or panicked.
+    Stopped,
 }
 
-impl Live {
+impl LiveActor {
+    /// Counts an actor as live.
     pub fn new(metrics: &Arc<Metrics>, actor: &'static str) -> Self {
-        metrics.actor_activated(actor);
-        Self { metrics: Arc::clone(metrics), actor, end: End::Cut }
+        metrics.record_actor_activation(actor);
+        Self { metrics: Arc::clone(metrics), actor, end: ActorEnd::Stopped }
     }
 
-    /// From now on its end is no accident.
-    pub fn falls_asleep(&mut self) {
-        self.end = End::Asleep;
+    /// Marks the coming end of the actor as a passivation.
+    pub fn mark_passivated(&mut self) {
+        self.end = ActorEnd::Passivated;
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveActor {
     fn drop(&mut self) {
         match self.end {
-            End::Asleep => self.metrics.actor_passivated(self.actor),
-            End::Cut => self.metrics.actor_stopped(self.actor),
+            ActorEnd::Passivated => self.metrics.record_actor_passivation(self.actor),
+            ActorEnd::Stopped => self.metrics.record_actor_stop(self.actor),
         }
     }
 }
@@ -48,8 +50,8 @@ mod tests {
     #[test]
     fn an_actor_that_panics_is_not_counted_as_live() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let (held, mut asleep) = (Live::new(&metrics, "login"), Live::new(&metrics, "login"));
-        asleep.falls_asleep();
+        let (held, mut asleep) = (LiveActor::new(&metrics, "login"), LiveActor::new(&metrics, "login"));
+        asleep.mark_passivated();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
             let _live = held;
             panic!("in a step");
@@ -57,7 +59,7 @@ mod tests {
         assert!(panicked.is_err());
         drop(asleep);
         let text = metrics.render();
-        assert!(text.contains("passerelle_actors_live{actor=\"login\"} 0"), "{text}");
+        assert!(text.contains("passerelle_actors_active{actor=\"login\"} 0"), "{text}");
         assert!(text.contains("passerelle_actors_passivated_total{actor=\"login\"} 1"), "{text}");
     }
 }

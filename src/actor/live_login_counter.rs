@@ -1,10 +1,10 @@
-//! L3 · Logins without an outcome: how many stand in each state, and which of them nobody came back to.
+//! Counts logins without an outcome: how many are in each state, and how many were abandoned.
 //!
-//! Owns: the counting. Must not know: any login. A login leaves no trace here, only a one in the count of those that stand
-//! in its state and expire in the same second; what is left in a second that is past was abandoned. So the count needs no
-//! walk over the store, whichever store that is, and a login that ends in time is never counted twice. Where a login moves
-//! between processes, one has counted it below zero and the other above: the sum over all of them is right, and a process
-//! pays what it owes before it tells of another abandoned login.
+//! Does not know any login. It counts logins by state and by the second in which they expire; what
+//! is left of a past second was abandoned. So the count needs no scan of the store, and a login
+//! that ends in time is never counted twice. A login that moves between processes is counted below
+//! zero in one and above zero in the other: the sum over all processes is right. A process offsets
+//! its deficits before it reports abandoned logins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -12,60 +12,64 @@ use std::time::Duration;
 
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
-use crate::login::{Login, State};
+use crate::login::{Login, LoginState};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::{Metrics, Outcome};
+use crate::telemetry::{Metrics, LoginOutcome};
 
-/// A step that began in time may still end in this time; the longest that one takes is shorter.
-const GRACE: Duration = Duration::from_secs(20);
+/// A step that began before the expiry may end within this time, which is longer than any step
+/// takes.
+const ABANDON_GRACE: Duration = Duration::from_secs(20);
 
-/// Where a login may stand without an outcome, as [`State::name`] calls it.
-const STATES: [&str; 5] = ["choosing", "away", "verifying", "identifying", "consenting"];
+/// States without an outcome, as [`LoginState::name`] returns them.
+const STATES: [&str; 5] = ["choosing", "awaiting_callback", "verifying", "identifying", "consenting"];
 
-/// Where a login stands: what it is counted under.
+/// What a login is counted under.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Spot {
+pub(super) struct LoginPosition {
     state: &'static str,
     service: ClientId,
     connector: Option<ConnectorId>,
 }
 
-impl Spot {
-    /// `None` for a login that has its outcome.
-    pub fn of(login: &Login) -> Option<Self> {
+impl LoginPosition {
+    /// Returns the position of a login; `None` if it has its outcome.
+    pub fn from_login(login: &Login) -> Option<Self> {
         let state = match &login.state {
-            // Its time ran out: that is counted when its second is past, whether or not somebody came afterwards.
-            State::Failed(failed) if failed.code() != ErrorCode::LoginExpired => return None,
-            State::Answered(_) => return None,
+            // An expired login is counted as abandoned once its second is past, whether or not the
+            // user returned.
+            LoginState::Failed(failed) if failed.code() != ErrorCode::LoginExpired => return None,
+            LoginState::Completed(_) => return None,
             state => state.name(),
         };
-        let service = login.ticket.request.client_id.clone();
+        let service = login.context.request.client_id.clone();
         Some(Self { state, service, connector: login.state.connector().cloned() })
     }
 
-    /// Expired logins stay where they stood.
-    pub fn stays(login: &Login) -> bool {
-        matches!(&login.state, State::Failed(failed) if failed.code() == ErrorCode::LoginExpired)
+    /// Returns whether the login has expired: it stays in its position.
+    pub fn is_expired(login: &Login) -> bool {
+        matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::LoginExpired)
     }
 }
 
+/// Counter of the logins without an outcome.
 #[derive(Default)]
-pub struct Ongoing {
+pub struct LiveLoginCounter {
     counts: Mutex<Counts>,
 }
 
 #[derive(Default)]
 struct Counts {
-    /// By the second in which they expire.
-    by_end: BTreeMap<u64, HashMap<Spot, i64>>,
+    /// Counts by the second in which the logins expire.
+    by_expiry: BTreeMap<u64, HashMap<LoginPosition, i64>>,
     live: HashMap<&'static str, i64>,
-    /// What other processes have moved on, or opened, beyond what this one can tell.
-    owed: HashMap<Spot, i64>,
+    /// What this process counted below zero because other processes opened the logins.
+    deficits: HashMap<LoginPosition, i64>,
 }
 
-impl Ongoing {
-    /// A login that expires at `expires_at` went from one spot to another; `None`: it began, or has its outcome.
-    pub(super) fn moved(&self, expires_at: Timestamp, from: Option<&Spot>, to: Option<Spot>) {
+impl LiveLoginCounter {
+    /// Counts a move of a login that expires at `expires_at`. `None`: it has just begun, or has its
+    /// outcome.
+    pub(super) fn record_move(&self, expires_at: Timestamp, from: Option<&LoginPosition>, to: Option<LoginPosition>) {
         if from == to.as_ref() {
             return;
         }
@@ -78,64 +82,65 @@ impl Ongoing {
         }
     }
 
-    /// A login will not end at the first of these moments but at the second.
-    pub(super) fn outlives(&self, (first, second): (Timestamp, Timestamp), spot: Option<Spot>) {
-        let Some(spot) = spot else { return };
+    /// Moves a login from one expiry to a later one.
+    pub(super) fn move_expiry(&self, (first, second): (Timestamp, Timestamp), position: Option<LoginPosition>) {
+        let Some(position) = position else { return };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.add(first, spot.clone(), -1);
-        counts.add(second, spot, 1);
+        counts.add(first, position.clone(), -1);
+        counts.add(second, position, 1);
     }
 
-    /// Tells of those whose time is over at `now`, and of how many stand where.
-    pub fn report(&self, now: Timestamp, metrics: &Metrics) {
-        for (state, count) in self.live(now, metrics) {
-            metrics.logins_live(state, count);
+    /// Sets the gauges, and counts the logins that were abandoned by `now`.
+    pub fn publish_metrics(&self, now: Timestamp, metrics: &Metrics) {
+        for (state, count) in self.live_by_state(now, metrics) {
+            metrics.set_live_logins(state, count);
         }
     }
 
-    /// How many stand in each state, without those whose time is over at `now`, of which `metrics` is told.
+    /// Returns the count of each state, and counts the logins that were abandoned by `now`.
     #[must_use]
-    pub fn live(&self, now: Timestamp, metrics: &Metrics) -> [(&'static str, i64); STATES.len()] {
-        self.sweep(now, metrics);
+    pub fn live_by_state(&self, now: Timestamp, metrics: &Metrics) -> [(&'static str, i64); STATES.len()] {
+        self.count_abandoned_logins(now, metrics);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         STATES.map(|state| (state, counts.live.get(state).copied().unwrap_or_default()))
     }
 
-    /// Cheap where nothing is over: it is called with each login that opens, for nobody may be scraping.
-    pub(super) fn sweep(&self, now: Timestamp, metrics: &Metrics) {
+    /// Counts abandoned logins. Called with each new login, because the metrics may never be
+    /// scraped. Cheap where nothing has expired.
+    pub(super) fn count_abandoned_logins(&self, now: Timestamp, metrics: &Metrics) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(second) = counts.by_end.first_entry() {
-            if Timestamp::from_seconds(second.key() + 1) + GRACE > now {
+        while let Some(second) = counts.by_expiry.first_entry() {
+            if Timestamp::from_seconds(second.key() + 1) + ABANDON_GRACE > now {
                 break;
             }
-            for (spot, left) in second.remove() {
-                *counts.live.entry(spot.state).or_default() -= left;
-                counts.settle(spot, left, metrics);
+            for (position, count) in second.remove() {
+                *counts.live.entry(position.state).or_default() -= count;
+                counts.count_abandoned(position, count, metrics);
             }
         }
     }
 }
 
 impl Counts {
-    fn add(&mut self, expires_at: Timestamp, spot: Spot, by: i64) {
-        *self.live.entry(spot.state).or_default() += by;
-        *self.by_end.entry(expires_at.seconds()).or_default().entry(spot).or_default() += by;
+    fn add(&mut self, expires_at: Timestamp, position: LoginPosition, by: i64) {
+        *self.live.entry(position.state).or_default() += by;
+        *self.by_expiry.entry(expires_at.seconds()).or_default().entry(position).or_default() += by;
     }
 
-    fn settle(&mut self, spot: Spot, left: i64, metrics: &Metrics) {
-        let left = left + self.owed.remove(&spot).unwrap_or_default();
-        match u64::try_from(left) {
+    fn count_abandoned(&mut self, position: LoginPosition, count: i64, metrics: &Metrics) {
+        let count = count + self.deficits.remove(&position).unwrap_or_default();
+        match u64::try_from(count) {
             Ok(0) => {}
             Ok(times) => {
-                metrics.logins_abandoned(spot.state, times);
-                metrics.login_ended(
-                    Outcome::Abandoned,
-                    &spot.service,
-                    spot.connector.as_ref(),
+                metrics.record_abandoned_logins(position.state, times);
+                metrics.record_login_end(
+                    LoginOutcome::Abandoned,
+                    &position.service,
+                    position.connector.as_ref(),
                     times,
                 );
             }
-            Err(_) => drop(self.owed.insert(spot, left)),
+            Err(_) => drop(self.deficits.insert(position, count)),
         }
     }
 }
@@ -143,84 +148,85 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::login::Request;
-    use crate::login::samples::{OPENED, ticket};
+    use crate::login::LoginRequest;
+    use crate::login::samples::{OPENED, login_context};
 
-    fn spot(state: &'static str) -> Spot {
-        Spot { state, service: "sp".into(), connector: None }
+    fn position(state: &'static str) -> LoginPosition {
+        LoginPosition { state, service: "sp".into(), connector: None }
     }
 
     fn metrics() -> Metrics {
         Metrics::new(OPENED).unwrap()
     }
 
-    fn line(metrics: &Metrics, line: &str) {
+    fn assert_line(metrics: &Metrics, line: &str) {
         let text = metrics.render();
         assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");
     }
 
     #[test]
-    fn a_login_that_nobody_came_back_to_is_counted_once_where_it_stood() {
-        let (ongoing, metrics, end) =
-            (Ongoing::default(), metrics(), OPENED + Duration::from_secs(60));
-        ongoing.moved(end, None, Some(spot("choosing")));
-        ongoing.moved(end, Some(&spot("choosing")), Some(spot("away")));
-        ongoing.moved(end, None, Some(spot("choosing")));
-        ongoing.moved(end, Some(&spot("choosing")), None);
-        ongoing.report(end, &metrics);
-        line(&metrics, "passerelle_logins_live{state=\"away\"} 1");
-        line(&metrics, "passerelle_logins_live{state=\"choosing\"} 0");
-        line(&metrics, "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 0");
+    fn an_abandoned_login_is_counted_once_in_its_last_state() {
+        let (counter, metrics, end) =
+            (LiveLoginCounter::default(), metrics(), OPENED + Duration::from_secs(60));
+        counter.record_move(end, None, Some(position("choosing")));
+        counter.record_move(end, Some(&position("choosing")), Some(position("awaiting_callback")));
+        counter.record_move(end, None, Some(position("choosing")));
+        counter.record_move(end, Some(&position("choosing")), None);
+        counter.publish_metrics(end, &metrics);
+        assert_line(&metrics, "passerelle_logins_in_progress{state=\"awaiting_callback\"} 1");
+        assert_line(&metrics, "passerelle_logins_in_progress{state=\"choosing\"} 0");
+        assert_line(&metrics, "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 0");
         for _ in 0..2 {
-            ongoing.report(end + GRACE + Duration::from_secs(1), &metrics);
-            line(&metrics, "passerelle_logins_live{state=\"away\"} 0");
-            line(&metrics, "passerelle_logins_abandoned_total{state=\"away\"} 1");
-            line(
+            counter.publish_metrics(end + ABANDON_GRACE + Duration::from_secs(1), &metrics);
+            assert_line(&metrics, "passerelle_logins_in_progress{state=\"awaiting_callback\"} 0");
+            assert_line(&metrics, "passerelle_logins_abandoned_total{state=\"awaiting_callback\"} 1");
+            assert_line(
                 &metrics,
                 "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 1",
             );
         }
         assert!(
             !metrics.render().contains("abandoned_total{state=\"choosing\"}"),
-            "one that ended was counted"
+            "a login that ended was counted"
         );
     }
 
     #[test]
-    fn a_login_that_ended_elsewhere_is_not_told_of_as_abandoned_here_for_long() {
-        let (one, other, metrics) = (Ongoing::default(), Ongoing::default(), metrics());
+    fn a_login_that_ended_in_another_process_is_not_counted_as_abandoned() {
+        let (one, other, metrics) = (LiveLoginCounter::default(), LiveLoginCounter::default(), metrics());
         let late = OPENED + Duration::from_secs(600);
-        other.moved(OPENED, Some(&spot("choosing")), None);
-        other.report(late, &metrics);
-        // It owes one; its own next one pays it.
-        other.moved(OPENED, None, Some(spot("choosing")));
-        other.report(late, &metrics);
+        other.record_move(OPENED, Some(&position("choosing")), None);
+        other.publish_metrics(late, &metrics);
+        // Its deficit of one is offset by its next login.
+        other.record_move(OPENED, None, Some(position("choosing")));
+        other.publish_metrics(late, &metrics);
         assert!(!metrics.render().contains("abandoned_total{"));
-        one.moved(OPENED, None, Some(spot("choosing")));
-        one.report(late, &metrics);
-        line(&metrics, "passerelle_logins_abandoned_total{state=\"choosing\"} 1");
+        one.record_move(OPENED, None, Some(position("choosing")));
+        one.publish_metrics(late, &metrics);
+        assert_line(&metrics, "passerelle_logins_abandoned_total{state=\"choosing\"} 1");
     }
 
-    /// Whoever comes late finds a page that says so; the login was abandoned all the same, and not failed as well.
+    /// The user who returns late gets a page that says so; the login counts as abandoned, not as
+    /// failed.
     #[test]
-    fn a_step_after_the_end_leaves_a_login_where_it_stood() {
-        let mut login = Login::open(ticket(&[]));
-        let stood = Spot::of(&login);
-        login.ticket.expires_at = OPENED;
+    fn a_step_after_the_expiry_does_not_move_a_login() {
+        let mut login = Login::new(login_context(&[]));
+        let stood = LoginPosition::from_login(&login);
+        login.context.expires_at = OPENED;
         let gate = |_: &ConnectorId, _| Ok(());
         let fresh = crate::env::SeededEntropy::new(1);
-        let world = crate::login::World {
+        let inputs = crate::login::StepInputs {
             now: OPENED,
-            fresh: &fresh,
+            entropy: &fresh,
             gate: &gate,
-            registered: &|_| Ok(()),
+            check_registration: &|_| Ok(()),
             consent: crate::login::ConsentPolicy::None,
             callback_base: "",
             session: None,
             nodes: crate::login::Nodes::One,
         };
-        let step = crate::login::on_request(login, Request::Cancel, &world);
-        assert!(Spot::stays(&step.login));
+        let step = crate::login::on_request(login, LoginRequest::Cancel, &inputs);
+        assert!(LoginPosition::is_expired(&step.login));
         assert_eq!(stood.unwrap().state, "choosing");
     }
 }

@@ -1,5 +1,5 @@
-//! One actor per login: a queue, so that steps of one login never overlap, and a cache of its record. It is never the
-//! only copy (architecture, rule 2).
+//! Runs one actor per login: a queue, so that steps of one login never overlap, and a cache of its
+//! record. The store has the truth (docs/design/actors-and-shutdown.md).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,57 +9,61 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::live::Live;
-use super::logins::{Ended, Reply};
-use super::means::LoginServices;
-use super::steps::{self, BrowserStep, Cached};
+use super::live_actor::LiveActor;
+use super::logins::{StepError, Reply};
+use super::login_services::LoginServices;
+use super::steps::{self, BrowserStep, CachedLogin};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Without a step for this long, an actor gives its memory back; the store keeps the login.
-const IDLE: Duration = Duration::from_secs(15);
+/// An actor without a step for this long passivates; the store keeps the login.
+const PASSIVATE_AFTER: Duration = Duration::from_secs(15);
 
-/// Steps of one login that may wait: more than any person's double clicks, too few to crowd others out.
-const MOST_WAITING: usize = 8;
+/// Most queued steps of one login: more than a user's double clicks, and few enough not to starve
+/// others.
+const MAX_QUEUED_STEPS: usize = 8;
 
 /// The actor's name in metrics.
 const ACTOR: &str = "login";
 
+/// Actor of one login.
 pub(super) struct LoginActor {
     hash: InteractionHash,
-    means: Arc<LoginServices>,
-    cached: Option<Cached>,
-    /// Set while a step runs; others wait in `queue`.
+    services: Arc<LoginServices>,
+    cached: Option<CachedLogin>,
+    /// Whether a step is running. Others wait in `queue`.
     running: bool,
-    queue: VecDeque<(BrowserStep, oneshot::Sender<Result<Reply, Ended>>)>,
-    stepped: u64,
-    /// From the actor's start to its end.
-    live: Option<Live>,
+    queue: VecDeque<(BrowserStep, oneshot::Sender<Result<Reply, StepError>>)>,
+    steps_taken: u64,
+    /// Set while the actor runs.
+    live: Option<LiveActor>,
 }
 
+/// Message that runs a step.
 #[derive(Message)]
-#[rtype(result = "Result<Reply, Ended>")]
-pub(super) struct Take {
+#[rtype(result = "Result<Reply, StepError>")]
+pub(super) struct RunStep {
     pub step: BrowserStep,
     pub sent: Instant,
 }
 
 impl LoginActor {
-    pub(super) fn new(hash: InteractionHash, means: Arc<LoginServices>) -> Self {
+    /// Creates the actor, without its login.
+    pub(super) fn new(hash: InteractionHash, services: Arc<LoginServices>) -> Self {
         Self {
             hash,
-            means,
+            services: services,
             cached: None,
             running: false,
             queue: VecDeque::new(),
-            stepped: 0,
+            steps_taken: 0,
             live: None,
         }
     }
 
-    /// Runs the next step of the queue beside the mailbox. A duplicate that waited finds the state that the first
-    /// one left, and the machine answers it alike.
-    fn next(&mut self, ctx: &mut Context<Self>) {
+    /// Runs the next step of the queue outside the mailbox. A duplicate finds the state that the
+    /// first one left, and gets the same answer.
+    fn run_next(&mut self, ctx: &mut Context<Self>) {
         if self.running {
             return;
         }
@@ -67,28 +71,28 @@ impl LoginActor {
             return;
         };
         self.running = true;
-        self.stepped += 1;
-        let (means, hash, cached) =
-            (Arc::clone(&self.means), self.hash.clone(), self.cached.take());
+        self.steps_taken += 1;
+        let (services, hash, cached) =
+            (Arc::clone(&self.services), self.hash.clone(), self.cached.take());
         let scope = step.scope.clone();
-        // Boxed at once: it is large, and each wrapper would copy it.
+        // Boxed here: the future is large, and each wrapper would copy it.
         let work =
-            scope.run(Box::pin(async move { steps::drive(&means, &hash, cached, step).await }));
+            scope.run(Box::pin(async move { steps::run_browser_step(&services, &hash, cached, step).await }));
         ctx.spawn(work.into_actor(self).map(move |(cached, outcome), actor, ctx| {
             actor.cached = cached;
             actor.running = false;
-            // The requester may have gone; the step was taken all the same.
+            // The requester may be gone; the step has run all the same.
             let _gone = reply.send(outcome);
-            actor.next(ctx);
+            actor.run_next(ctx);
         }));
     }
 
     fn passivate_when_idle(&self, ctx: &mut Context<Self>) {
-        let stepped = self.stepped;
-        ctx.run_later(IDLE, move |actor, ctx| {
-            if actor.stepped == stepped && !actor.running && actor.queue.is_empty() {
+        let stepped = self.steps_taken;
+        ctx.run_later(PASSIVATE_AFTER, move |actor, ctx| {
+            if actor.steps_taken == stepped && !actor.running && actor.queue.is_empty() {
                 if let Some(live) = &mut actor.live {
-                    live.falls_asleep();
+                    live.mark_passivated();
                 }
                 ctx.stop();
             } else {
@@ -102,25 +106,25 @@ impl Actor for LoginActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.live = Some(Live::new(&self.means.metrics, ACTOR));
+        self.live = Some(LiveActor::new(&self.services.metrics, ACTOR));
         self.passivate_when_idle(ctx);
     }
 }
 
-impl Handler<Take> for LoginActor {
-    type Result = ResponseFuture<Result<Reply, Ended>>;
+impl Handler<RunStep> for LoginActor {
+    type Result = ResponseFuture<Result<Reply, StepError>>;
 
-    fn handle(&mut self, Take { step, sent }: Take, ctx: &mut Self::Context) -> Self::Result {
-        self.means.metrics.actor_took(ACTOR, sent.elapsed());
-        if self.queue.len() >= MOST_WAITING {
-            return Box::pin(async { Err(Ended::Hub(ErrorCode::Busy)) });
+    fn handle(&mut self, RunStep { step, sent }: RunStep, ctx: &mut Self::Context) -> Self::Result {
+        self.services.metrics.record_mailbox_delay(ACTOR, sent.elapsed());
+        if self.queue.len() >= MAX_QUEUED_STEPS {
+            return Box::pin(async { Err(StepError::Hub(ErrorCode::Busy)) });
         }
         if self.running {
-            step.place.leave();
+            step.permit.release_slot();
         }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back((step, reply));
-        self.next(ctx);
-        Box::pin(async move { answer.await.unwrap_or(Err(Ended::Interrupted)) })
+        self.run_next(ctx);
+        Box::pin(async move { answer.await.unwrap_or(Err(StepError::Interrupted)) })
     }
 }

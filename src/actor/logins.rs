@@ -1,4 +1,5 @@
-//! The typed handle to all logins: it admits them, finds or activates their actors, and bounds every wait.
+//! Provides the handle to all logins: it admits them, finds or starts their actors, and bounds
+//! every wait.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,114 +10,117 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::admission::Admission;
-use super::audited;
-use super::login::{LoginActor, Take};
-use super::means::LoginServices;
-use super::ongoing::Spot;
+use super::step_admission::StepAdmission;
+use super::step_audit;
+use super::login_actor::{LoginActor, RunStep};
+use super::login_services::LoginServices;
+use super::live_login_counter::LoginPosition;
 use super::steps::{self, BrowserStep};
-use super::unauthenticated::unseen_end;
-use crate::audit::Name;
+use super::unauthenticated_logins::unseen_expiry;
+use crate::audit::EventKind;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
-use crate::grant::store_code;
+use crate::grant::store_error_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
-use crate::login::{Answer, Answered, Login, Request, Spent, State, Ticket};
-use crate::protocol::acr::Demand;
+use crate::login::{LoginAnswer, Completed, Login, LoginRequest, TimeBreakdown, LoginState, LoginContext};
+use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, Kind, Record};
+use crate::store::{NewRecord, RecordKind, Record};
 use crate::telemetry::trace;
 
-/// Dead addresses are swept out each time this many actors have been started.
-const SWEEP: usize = 256;
+/// Addresses of stopped actors are removed each time this many actors have been started.
+const STARTS_BETWEEN_SWEEPS: usize = 256;
 
+/// Handle to all logins. Cheap to clone.
 #[derive(Clone)]
 pub struct Logins {
-    means: Arc<LoginServices>,
+    services: Arc<LoginServices>,
     arbiters: Arc<[ArbiterHandle]>,
     actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
     started: Arc<AtomicUsize>,
-    admission: Arc<Admission>,
-    limits: Limits,
+    admission: Arc<StepAdmission>,
+    limits: LoginLimits,
 }
 
-/// How much at once, and how long.
+/// Limits on concurrency and waiting.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Steps worked on at once, all logins together; those that wait for an identity provider are not among them.
+pub struct LoginLimits {
+    /// Concurrent steps of all logins, except those that wait for an identity provider.
     pub steps_in_flight: usize,
-    /// The longest that a browser waits for a step; the step itself goes on.
-    pub patience: Duration,
+    /// Longest time that a browser waits for a step; the step itself continues.
+    pub response_timeout: Duration,
 }
 
-/// What a step came to, and where its login now stands.
+/// Result of a step.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    pub answer: Answer,
-    pub standing: Standing,
+    pub answer: LoginAnswer,
+    pub summary: LoginSummary,
 }
 
-/// What a page must know of a login.
+/// What a page needs to know of a login.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct LoginSummary {
     pub client_id: ClientId,
     pub support_id: SupportId,
-    pub demand: Demand,
+    pub requirement: AuthenticationRequirement,
     pub ui_locales: Vec<String>,
     pub opened_at: Timestamp,
     pub expires_at: Timestamp,
-    /// The service provider has its answer; the login's cookie may go in a minute.
-    pub over: bool,
-    pub failed: bool,
-    /// It was closed because too many younger ones are open in its browser.
-    pub displaced: bool,
-    /// The connector through which somebody authenticated, once the service provider has its code.
-    pub finished_with: Option<ConnectorId>,
+    /// Whether the service provider has its answer; the login's cookie expires a minute later.
+    pub is_completed: bool,
+    pub is_failed: bool,
+    /// Whether it was closed because too many younger logins are open in its browser.
+    pub is_displaced: bool,
+    /// The connector through which the user authenticated, once the service provider has its code.
+    pub granted_by: Option<ConnectorId>,
 }
 
-impl Standing {
-    pub(super) fn of(login: &Login) -> Self {
-        let ticket = &login.ticket;
+impl LoginSummary {
+    /// Returns the summary of a login.
+    pub(super) fn from_login(login: &Login) -> Self {
+        let context = &login.context;
         Self {
-            client_id: ticket.request.client_id.clone(),
-            support_id: ticket.support_id.clone(),
-            demand: ticket.request.demand(),
-            ui_locales: ticket.request.ui_locales.clone(),
-            opened_at: ticket.opened_at,
-            expires_at: ticket.expires_at,
-            over: login.is_over(),
-            failed: matches!(login.state, State::Failed(_)),
-            displaced: matches!(&login.state, State::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
-            finished_with: match &login.state {
-                State::Answered(Answered::Granted { connector, .. }) => Some(connector.clone()),
+            client_id: context.request.client_id.clone(),
+            support_id: context.support_id.clone(),
+            requirement: context.request.requirement(),
+            ui_locales: context.request.ui_locales.clone(),
+            opened_at: context.opened_at,
+            expires_at: context.expires_at,
+            is_completed: login.is_completed(),
+            is_failed: matches!(login.state, LoginState::Failed(_)),
+            is_displaced: matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
+            granted_by: match &login.state {
+                LoginState::Completed(Completed::Granted { connector, .. }) => Some(connector.clone()),
                 _ => None,
             },
         }
     }
 }
 
-/// A login as the store has it, without a step.
+/// A login as stored.
 pub struct StoredLogin(Login);
 
 impl StoredLogin {
+    /// Returns the summary of the login.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        Standing::of(&self.0)
+    pub fn summary(&self) -> LoginSummary {
+        LoginSummary::from_login(&self.0)
     }
 
-    /// Returns whether the login waits for a callback with this `state`, or has accepted it last.
+    /// Returns whether the login expects a callback with this `state`, or has accepted it last.
     #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
         self.0.expects_state(state)
     }
 
-    /// Returns whether the login can still go on.
+    /// Returns whether the login can continue.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
-        now < self.0.ticket.expires_at
-            && !self.0.is_over()
-            && !matches!(self.0.state, State::Failed(_))
+        now < self.0.context.expires_at
+            && !self.0.is_completed()
+            && !matches!(self.0.state, LoginState::Failed(_))
     }
 }
 
@@ -126,25 +130,25 @@ impl std::fmt::Debug for StoredLogin {
     }
 }
 
-/// Why a login could not take a step at all.
+/// Error returned when a login could not run a step.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
-    #[error("there is no such login, or its time is over")]
+pub enum StepError {
+    #[error("the login is unknown or has expired")]
     Unknown,
     #[error("the step was interrupted")]
     Interrupted,
-    #[error("the hub could not take the step: {}", .0.entry().code)]
+    #[error("the hub could not run the step: {}", .0.entry().code)]
     Hub(ErrorCode),
 }
 
-/// Why a login could not be opened: the hub's trouble, told to the service provider (decisions, architecture 5).
+/// Error returned when a login could not be opened. The service provider gets it.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("the login was not admitted: {}", .0.entry().code)]
-pub struct Unserved(pub ErrorCode);
+pub struct LoginAdmissionError(pub ErrorCode);
 
 /// A login that was just admitted.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedLogin {
     /// Value of the login cookie.
     pub cookie: Secret<String>,
     pub hash: InteractionHash,
@@ -152,137 +156,139 @@ pub struct Opened {
 }
 
 impl Logins {
-    /// `arbiters` must not be web workers: those die first when the hub stops.
+    /// Creates the handle. `arbiters` must not be web workers: those stop first at shutdown.
     #[must_use]
-    pub fn new(means: Arc<LoginServices>, arbiters: Vec<ArbiterHandle>, limits: Limits) -> Self {
+    pub fn new(services: Arc<LoginServices>, arbiters: Vec<ArbiterHandle>, limits: LoginLimits) -> Self {
         Self {
-            means,
+            services: services,
             arbiters: arbiters.into(),
             actors: Arc::default(),
             started: Arc::default(),
-            admission: Arc::new(Admission::new(limits.steps_in_flight)),
+            admission: Arc::new(StepAdmission::new(limits.steps_in_flight)),
             limits,
         }
     }
 
-    /// Admits a login: its record is stored, its actor wakes with the first step.
+    /// Admits a login: stores its record. Its actor starts with the first step.
     ///
     /// # Errors
-    /// `NetworkCrowded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
-    pub async fn open(
+    /// `NetworkCrowded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is stored.
+    pub async fn admit(
         &self,
         mut request: AuthorizationRequest,
         wanted: Vec<Subject>,
         network: Option<ClientNetwork>,
-    ) -> Result<Opened, Unserved> {
-        let means = &self.means;
-        means.grants.audit.admits().map_err(Unserved)?;
-        let now = means.env.now();
-        let cookie = means.env.entropy().token();
-        let hash = InteractionHash::of_cookie(&cookie);
-        // It has told whom it wants; the token itself is nobody's business any more.
+    ) -> Result<OpenedLogin, LoginAdmissionError> {
+        let services = &self.services;
+        services.grants.audit.check_admission().map_err(LoginAdmissionError)?;
+        let now = services.env.now();
+        let cookie = services.env.entropy().token();
+        let hash = InteractionHash::from_cookie(&cookie);
+        // Its user is in `required_subjects`; the token itself is no longer needed.
         request.id_token_hint = None;
-        let support_id = SupportId::fresh(means.env.entropy());
-        let ticket = Ticket {
-            trace: trace::begin_login(&support_id),
+        let support_id = SupportId::generate(services.env.entropy());
+        let context = LoginContext {
+            trace: trace::start_login_trace(&support_id),
             hash: hash.clone(),
             support_id,
             request,
-            wanted,
+            required_subjects: wanted,
             opened_at: now,
-            expires_at: now + means.login_life,
+            expires_at: now + services.login_lifetime,
             hint_followed: false,
-            returned: None,
-            spent: Spent::default(),
+            accepted_state: None,
+            time_spent: TimeBreakdown::default(),
         };
-        let expires_at = ticket.expires_at;
-        let login = Login::open(ticket);
-        let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
+        let expires_at = context.expires_at;
+        let login = Login::new(context);
+        let value = serde_json::to_vec(&login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
         if let Some(network) = network {
-            let used = means.store.usage(Kind::Login);
-            let admitted = means.unauthenticated.admit(&hash, (network, value.len()), used, now);
-            for (displaced, version) in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
-                // If the store is away, the insertion says so.
+            let used = services.store.usage(RecordKind::Login);
+            let admitted = services.unauthenticated.admit(&hash, (network, value.len()), used, now);
+            for (displaced, version) in admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkCrowded))? {
+                // If the store is unavailable, the insertion fails.
                 let _removed =
-                    means.store.remove_version(&steps::key(&displaced), version, now).await;
+                    services.store.remove_version(&steps::login_key(&displaced), version, now).await;
             }
         }
-        // The page is fetched at once: a login that nobody looks at ends soon.
-        let unread_until = Some(unseen_end(&login.ticket));
-        let stored_until = steps::keep_until(&login, now);
+        // Browsers fetch the page at once: a login whose page is not fetched expires early.
+        let unread_until = Some(unseen_expiry(&login.context));
+        let stored_until = steps::stored_until(&login, now);
         let draft =
-            Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
-        if let Err(fault) = means.store.insert(steps::key(&hash), draft, now).await {
-            means.unauthenticated.remove(&hash);
-            return Err(Unserved(store_code(&fault)));
+            NewRecord { value, expires_at: stored_until, expires_unread_at: unread_until, families: Arc::default() };
+        if let Err(error) = services.store.insert(steps::login_key(&hash), draft, now).await {
+            services.unauthenticated.remove(&hash);
+            return Err(LoginAdmissionError(store_error_code(&error)));
         }
-        means.metrics.login_reached(login.state.name());
-        means.ongoing.sweep(now, &means.metrics);
-        means.ongoing.moved(unseen_end(&login.ticket), None, Spot::of(&login));
-        let audit = &means.grants.audit;
-        audit.tell(|| {
-            audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level)
+        services.metrics.record_login_transition(login.state.name());
+        services.live_logins.count_abandoned_logins(now, &services.metrics);
+        services.live_logins.record_move(unseen_expiry(&login.context), None, LoginPosition::from_login(&login));
+        let audit = &services.grants.audit;
+        audit.record(|| {
+            step_audit::login_event(EventKind::AuthorizationReceived, &login).level(login.context.request.level)
         });
-        Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
+        Ok(OpenedLogin { cookie: Secret::new(cookie), hash, expires_at })
     }
 
-    /// Takes a step. It is brought to its end even if the browser goes away meanwhile.
+    /// Runs a step, to its end even if the browser disconnects.
     ///
     /// # Errors
-    /// `Unknown` for a login that never was or is over; `Interrupted` when waiting took too long; the hub's own.
-    pub async fn step(
+    /// `Unknown` for a login that does not exist or has expired; `Interrupted` after a timeout;
+    /// `Hub` for errors of the hub.
+    pub async fn run_step(
         &self,
         hash: &InteractionHash,
-        request: Request,
+        request: LoginRequest,
         session: Option<Secret<String>>,
-    ) -> Result<Reply, Ended> {
-        let place = self.admission.enter().map_err(Ended::Hub)?;
+    ) -> Result<Reply, StepError> {
+        let permit = self.admission.admit().map_err(StepError::Hub)?;
         let (logins, hash) = (self.clone(), hash.clone());
         let (reply, outcome) = oneshot::channel();
-        let scope = trace::current();
-        // A requester that goes away cancels a message that is still queued, and a web worker dies before the actors
-        // do: so the asking is a task of its own, where the actor lives.
-        let arbiter = self.arbiter(&hash).cloned();
+        let scope = trace::current_scope();
+        // A requester that disconnects cancels a message that is still queued, and web workers stop
+        // before the actors. So a task on the actor's arbiter sends the message.
+        let arbiter = self.arbiter_for(&hash).cloned();
         let asking = async move {
-            let step = BrowserStep { request, session, place, scope };
-            let _gone = reply.send(logins.ask(&hash, step).await);
+            let step = BrowserStep { request, session, permit, scope };
+            let _gone = reply.send(logins.send_step(&hash, step).await);
         };
         match arbiter {
             Some(arbiter) => drop(arbiter.spawn(asking)),
             None => drop(actix::spawn(asking)),
         }
-        match tokio::time::timeout(self.limits.patience, outcome).await {
+        match tokio::time::timeout(self.limits.response_timeout, outcome).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) | Err(_) => Err(Ended::Interrupted),
+            Ok(Err(_)) | Err(_) => Err(StepError::Interrupted),
         }
     }
 
-    /// Takes no more steps, and waits until those under way are done, `limit` at most. The last thing before the
-    /// arbiters stop.
-    pub async fn rest(&self, limit: Duration) {
+    /// Refuses new steps, and waits up to `limit` for the running ones. To be called last before
+    /// the arbiters stop.
+    pub async fn drain(&self, limit: Duration) {
         if !self.admission.close(limit).await {
             tracing::warn!(
-                "some login steps were still under way at the end; their browsers can take them again"
+                "shutdown: some login steps did not finish in time; browsers can repeat them"
             );
         }
     }
 
-    /// Where a login stands, without a step: for the way back on a page of a browser that can't prove it is its own.
+    /// Returns a summary of a login without running a step, for the link on an error page of a
+    /// browser that can't prove that the login is its own.
     ///
     /// # Errors
-    /// `StoreUnavailable`: it can't be told whether there is such a login.
-    pub async fn glance(&self, hash: &InteractionHash) -> Result<Option<Standing>, ErrorCode> {
+    /// `StoreUnavailable`.
+    pub async fn peek(&self, hash: &InteractionHash) -> Result<Option<LoginSummary>, ErrorCode> {
         let found = self
-            .means
+            .services
             .store
-            .load(&steps::key(hash), self.means.env.now())
+            .load(&steps::login_key(hash), self.services.env.now())
             .await
-            .map_err(|fault| store_code(&fault))?;
-        Ok(found.map(stored_login).transpose()?.map(|login| login.standing()))
+            .map_err(|error| store_error_code(&error))?;
+        Ok(found.map(parse_stored_login).transpose()?.map(|login| login.summary()))
     }
 
-    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is unknown, expired or written by
-    /// a newer release.
+    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is
+    /// unknown, expired or written by a newer release.
     ///
     /// # Errors
     /// `StoreUnavailable`.
@@ -290,31 +296,32 @@ impl Logins {
         &self,
         hashes: &[InteractionHash],
     ) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
-        let keys: Vec<_> = hashes.iter().map(steps::key).collect();
+        let keys: Vec<_> = hashes.iter().map(steps::login_key).collect();
         let found = self
-            .means
+            .services
             .store
-            .load_many(&keys, self.means.env.now())
+            .load_many(&keys, self.services.env.now())
             .await
-            .map_err(|fault| store_code(&fault))?;
-        Ok(found.into_iter().map(|record| stored_login(record?).ok()).collect())
+            .map_err(|error| store_error_code(&error))?;
+        Ok(found.into_iter().map(|record| parse_stored_login(record?).ok()).collect())
     }
 
-    async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
-        // An actor that has just passivated leaves its address behind; the second try starts a new one.
+    async fn send_step(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, StepError> {
+        // An actor that has just passivated leaves its address behind; the second attempt starts a
+        // new one.
         if let Ok(outcome) =
-            self.actor(hash).send(Take { step: step.clone(), sent: Instant::now() }).await
+            self.actor_for(hash).send(RunStep { step: step.clone(), sent: Instant::now() }).await
         {
             return outcome;
         }
-        self.forget(hash);
-        self.actor(hash)
-            .send(Take { step, sent: Instant::now() })
+        self.forget_dead_actor(hash);
+        self.actor_for(hash)
+            .send(RunStep { step, sent: Instant::now() })
             .await
-            .unwrap_or(Err(Ended::Interrupted))
+            .unwrap_or(Err(StepError::Interrupted))
     }
 
-    fn actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {
+    fn actor_for(&self, hash: &InteractionHash) -> Addr<LoginActor> {
         if let Some(address) = self.actors.read().unwrap_or_else(PoisonError::into_inner).get(hash)
             && address.connected()
         {
@@ -327,29 +334,29 @@ impl Logins {
             return address.clone();
         }
         let count = self.started.fetch_add(1, Ordering::Relaxed);
-        if count.is_multiple_of(SWEEP) {
+        if count.is_multiple_of(STARTS_BETWEEN_SWEEPS) {
             actors.retain(|_, address| address.connected());
         }
-        let address = self.start(hash);
+        let address = self.start_actor(hash);
         actors.insert(hash.clone(), address.clone());
         address
     }
 
-    /// Where a login lives: always the same place, so that its steps need not cross threads.
-    fn arbiter(&self, hash: &InteractionHash) -> Option<&ArbiterHandle> {
+    /// Returns the arbiter of a login: always the same, so that its steps need not cross threads.
+    fn arbiter_for(&self, hash: &InteractionHash) -> Option<&ArbiterHandle> {
         let spread = hash.as_str().bytes().map(usize::from).sum::<usize>();
         self.arbiters.get(spread % self.arbiters.len().max(1))
     }
 
-    fn start(&self, hash: &InteractionHash) -> Addr<LoginActor> {
-        let actor = LoginActor::new(hash.clone(), Arc::clone(&self.means));
-        match self.arbiter(hash) {
+    fn start_actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {
+        let actor = LoginActor::new(hash.clone(), Arc::clone(&self.services));
+        match self.arbiter_for(hash) {
             Some(arbiter) => LoginActor::start_in_arbiter(arbiter, |_| actor),
             None => actor.start(),
         }
     }
 
-    fn forget(&self, hash: &InteractionHash) {
+    fn forget_dead_actor(&self, hash: &InteractionHash) {
         let mut actors = self.actors.write().unwrap_or_else(PoisonError::into_inner);
         if actors.get(hash).is_some_and(|address| !address.connected()) {
             actors.remove(hash);
@@ -357,7 +364,7 @@ impl Logins {
     }
 }
 
-fn stored_login(record: Record) -> Result<StoredLogin, ErrorCode> {
+fn parse_stored_login(record: Record) -> Result<StoredLogin, ErrorCode> {
     serde_json::from_slice(&record.value).map(StoredLogin).map_err(|_| ErrorCode::Internal)
 }
 

@@ -1,69 +1,73 @@
-//! A logout from its judgement to the browser's departure (decisions 12): what the session, the store and the identity
-//! provider's connector do about it, in this order. Nothing here waits for a mailbox before the session has ended.
+//! Performs a logout: what the session, the store and the identity provider's connector do, in this
+//! order (docs/design/logout.md). Nothing waits for a mailbox before the session has ended.
 
 use std::sync::Arc;
 
 use super::identify;
-use super::means::LoginServices;
-use super::reuse::authentication_of;
-use crate::audit::{Event, Name};
-use crate::grant::logout::Destination;
+use super::login_services::LoginServices;
+use super::session_reuse::session_authentication;
+use crate::audit::{Event, EventKind};
+use crate::grant::logout::LogoutDestination;
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::Farewell;
+use crate::login::upstream::EndSessionRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::logout::Hint;
+use crate::protocol::logout::LogoutHint;
 use crate::session::Session;
-use crate::session::logout::{Live, Verdict, judge};
-use crate::token::seal::Mark;
+use crate::session::logout::{LiveSession, LogoutDecision, decide_logout};
+use crate::token::encrypt::JweMark;
 use url::Url;
 
-/// The typed handle for logouts.
+/// Handle for logouts.
 #[derive(Clone)]
 pub struct Logouts {
-    means: Arc<LoginServices>,
+    services: Arc<LoginServices>,
 }
 
-/// What became of a session.
+/// Result of a logout.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Departed {
-    /// It has ended; the browser goes to its identity provider, which ends its own.
-    ToProvider(Url),
-    /// It has ended, and its identity provider could not be told.
-    Here { connector: ConnectorId },
-    /// It had ended before.
-    Already,
+pub enum LogoutOutcome {
+    /// The session has ended, and the browser is redirected to the identity provider to end its
+    /// session.
+    RedirectToIdp(Url),
+    /// The session has ended, and the identity provider can't be notified.
+    EndedLocally { connector: ConnectorId },
+    /// The session had ended before.
+    AlreadyEnded,
 }
 
 impl Logouts {
+    /// Creates the handle.
     #[must_use]
-    pub const fn new(means: Arc<LoginServices>) -> Self {
-        Self { means }
+    pub const fn new(services: Arc<LoginServices>) -> Self {
+        Self { services }
     }
 
-    /// What a good request may do to the session of this cookie. `named` is absent where it came without a hint.
+    /// Decides what a valid request may do to the session of this cookie. `hint` is absent if the
+    /// request has none.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn judge(
+    pub async fn decide_logout(
         &self,
-        named: Option<&Hint>,
+        hint: Option<&LogoutHint>,
         cookie: Option<&Secret<String>>,
-    ) -> Result<(Verdict, Option<Session>), ErrorCode> {
-        let means = &self.means;
+    ) -> Result<(LogoutDecision, Option<Session>), ErrorCode> {
+        let services = &self.services;
         let session = match cookie {
-            Some(cookie) => means.grants.session(cookie).await?,
+            Some(cookie) => services.grants.session(cookie).await?,
             None => None,
         };
-        let holder = session.as_ref().zip(named).and_then(|(session, hint)| {
-            identify::subject(means, &hint.audience, &authentication_of(session), &session.identity)
+        let subject = session.as_ref().zip(hint).and_then(|(session, hint)| {
+            identify::subject_for(services, &hint.audience, &session_authentication(session), &session.identity)
                 .ok()
         });
-        let live = session.as_ref().map(|session| Live { session, holder: holder.as_ref() });
-        Ok((judge(named, live), session))
+        let live = session.as_ref().map(|session| LiveSession { session, subject: subject.as_ref() });
+        Ok((decide_logout(hint, live), session))
     }
 
-    /// Returns whom an encrypted ID token names, if it was issued in the session of this cookie. Only its service provider
-    /// can decrypt it; the hub knows it by the mark that it was encrypted with.
+    /// Returns the user whom an encrypted ID token names, if it was issued in the session of this
+    /// cookie. Only its service provider can decrypt it; the hub recognizes the mark that was
+    /// encrypted with it.
     ///
     /// # Errors
     /// `StoreUnavailable`.
@@ -71,104 +75,105 @@ impl Logouts {
         &self,
         hint: &str,
         cookie: &Secret<String>,
-    ) -> Result<Option<Hint>, ErrorCode> {
-        let Some(session) = self.means.grants.session(cookie).await? else { return Ok(None) };
+    ) -> Result<Option<LogoutHint>, ErrorCode> {
+        let Some(session) = self.services.grants.session(cookie).await? else { return Ok(None) };
         let Some(key) = &session.hint_key else { return Ok(None) };
-        let audience = session.participants().find(|audience| Mark { key, audience }.is_on(hint));
+        let audience = session.participants().find(|audience| JweMark { key, audience }.matches(hint));
         Ok(audience.and_then(|audience| {
-            let user = identify::subject(
-                &self.means,
+            let user = identify::subject_for(
+                &self.services,
                 audience,
-                &authentication_of(&session),
+                &session_authentication(&session),
                 &session.identity,
             )
             .ok()?;
-            Some(Hint { audience: audience.clone(), user })
+            Some(LogoutHint { audience: audience.clone(), user })
         }))
     }
 
-    /// Ends the session of this cookie. `session` is what it was a moment ago.
+    /// Ends the session of this cookie. `session` is its state as loaded before.
     ///
     /// # Errors
-    /// `StoreUnavailable`: the session may still be there.
+    /// `StoreUnavailable`: the session may still exist.
     pub async fn log_out(
         &self,
         cookie: &Secret<String>,
         session: &Session,
-        destination: &Destination,
-    ) -> Result<Departed, ErrorCode> {
-        let grants = &self.means.grants;
+        destination: &LogoutDestination,
+    ) -> Result<LogoutOutcome, ErrorCode> {
+        let grants = &self.services.grants;
         let connector = &session.connector;
-        let state = self.means.env.entropy().token();
-        // The record first: a browser that comes back must find its way. Without room for it the session ends all the
-        // same, and the identity provider isn't told.
-        let kept = session.id_token.is_some() && self.keep(connector, &state, destination).await;
+        let state = self.services.env.entropy().token();
+        // The destination is stored first: the browser that comes back must find it. Without room
+        // for it the session ends, and the identity provider is not notified.
+        let is_saved = session.id_token.is_some() && self.save_destination(connector, &state, destination).await;
         let Some(ended) = grants.end_session(cookie).await? else {
-            self.forget(connector, &state).await;
-            return self.repeat(cookie, destination).await;
+            self.remove_destination(connector, &state).await;
+            return self.repeat_redirect(cookie, destination).await;
         };
-        grants.audit.tell(|| {
-            let done = Event::of(Name::LogoutDone).idp(connector).session(&ended.lineage);
+        grants.audit.record(|| {
+            let done = Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
-        let farewell = ended.id_token.filter(|_| kept).map(|id_token| Farewell {
+        let request = ended.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
             id_token,
-            return_uri: format!("{}/session/end/{connector}", grants.issuer),
+            post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.issuer),
             state: state.clone(),
         });
-        match self.provider_of(connector, farewell).await {
+        match self.idp_logout_url(connector, request).await {
             Some(url) => {
-                if let Err(code) = grants.keep_departure(cookie, destination, url.as_str()).await {
-                    tracing::warn!(%connector, code = code.entry().code, "a repeat of this logout will not find its identity provider");
+                if let Err(code) = grants.remember_logout_redirect(cookie, destination, url.as_str()).await {
+                    tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
                 }
-                Ok(Departed::ToProvider(url))
+                Ok(LogoutOutcome::RedirectToIdp(url))
             }
             None => {
-                self.forget(connector, &state).await;
-                Ok(Departed::Here { connector: connector.clone() })
+                self.remove_destination(connector, &state).await;
+                Ok(LogoutOutcome::EndedLocally { connector: connector.clone() })
             }
         }
     }
 
-    /// What becomes of a request whose session is gone: a double click, or an answer that got lost, must not keep the
-    /// identity provider's session alive, so a repeat goes where the first went.
+    /// Repeats the answer to a logout whose session has ended. A double click or a lost answer must
+    /// not keep the identity provider's session alive, so a repeat is redirected as the first
+    /// request was.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn repeat(
+    pub async fn repeat_redirect(
         &self,
         cookie: &Secret<String>,
-        destination: &Destination,
-    ) -> Result<Departed, ErrorCode> {
-        let earlier = self.means.grants.departure(cookie, destination).await?;
+        destination: &LogoutDestination,
+    ) -> Result<LogoutOutcome, ErrorCode> {
+        let earlier = self.services.grants.logout_redirect(cookie, destination).await?;
         Ok(earlier
             .and_then(|url| Url::parse(&url).ok())
-            .map_or(Departed::Already, Departed::ToProvider))
+            .map_or(LogoutOutcome::AlreadyEnded, LogoutOutcome::RedirectToIdp))
     }
 
-    /// The identity provider's logout address, if it has one, is on, and can be asked for it.
-    async fn provider_of(
+    /// Returns the identity provider's logout URL, if it has one, is enabled and answers.
+    async fn idp_logout_url(
         &self,
         connector: &ConnectorId,
-        farewell: Option<Farewell>,
+        request: Option<EndSessionRequest>,
     ) -> Option<Url> {
-        let handle = self.means.connectors.enabled(connector)?;
-        let answer = handle.end(farewell?).await;
-        answer.inspect_err(|fault| tracing::warn!(%connector, %fault, "the identity provider is not told of a logout")).ok()?
+        let handle = self.services.connectors.enabled_handle(connector)?;
+        let answer = handle.end_session(request?).await;
+        answer.inspect_err(|error| tracing::warn!(%connector, %error, "identity provider not notified of a logout")).ok()?
     }
 
-    async fn keep(&self, connector: &ConnectorId, state: &str, destination: &Destination) -> bool {
-        let kept = self.means.grants.keep_destination(connector, state, destination).await;
-        let told = |code: &ErrorCode| {
+    async fn save_destination(&self, connector: &ConnectorId, state: &str, destination: &LogoutDestination) -> bool {
+        let saved = self.services.grants.save_logout_destination(connector, state, destination).await;
+        let log = |code: &ErrorCode| {
             let code = code.entry().code;
-            tracing::warn!(%connector, code, "no logout record could be kept; the identity provider is not told");
+            tracing::warn!(%connector, code, "logout destination not stored: the identity provider is not notified");
         };
-        kept.inspect_err(told).is_ok()
+        saved.inspect_err(log).is_ok()
     }
 
-    async fn forget(&self, connector: &ConnectorId, state: &str) {
-        if self.means.grants.take_destination(connector, state).await.is_err() {
-            tracing::warn!(%connector, "a logout record that nobody needs could not be removed; it ends by time");
+    async fn remove_destination(&self, connector: &ConnectorId, state: &str) {
+        if self.services.grants.take_logout_destination(connector, state).await.is_err() {
+            tracing::warn!(%connector, "unused logout destination not removed; it expires");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The registry: it starts an actor for each connector, replaces one that has died, and publishes an immutable map of the
-//! ways to them. What is so of a connector is in the federation's snapshot; an actor is only a way to call.
+//! Keeps the registry of connectors: starts an actor for each, replaces one that has died, and
+//! publishes an immutable map of handles. The federation's snapshot describes the connectors; an
+//! actor only makes their calls.
 
-mod blocked;
+mod operator_view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,118 +12,126 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
-use super::connector::{ConnectorActor, ConnectorHandle, Limits, Surroundings};
-use super::health::{Health, Standing};
-use super::prober::{Prober, ProberDeps, WayOut};
-use crate::assurance::At;
+use super::connector::{ConnectorActor, ConnectorHandle, ConnectorCallLimits, ConnectorActorDeps};
+use super::health::{Health, Availability};
+use super::prober::{Prober, ProberDeps, OutboundNetwork};
+use crate::assurance::AcrCheck;
 use crate::config::model::ConnectorLimits;
-use crate::config::outline::Fields;
-use crate::config::{ConnectorFacts, Current, Federation};
+use crate::config::config_digest::FieldDigests;
+use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::connector::Connector;
 use crate::env::Env;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::gate::{self, Closed};
+use crate::session::gate::{self, GateError};
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-pub use blocked::{
-    BlockRow, By, Circuit, ConnectorRow, ConnectorStanding, ConnectorState, HealthRow, NewBlock,
-    Unset,
+pub use operator_view::{
+    BlockRow, BlockOrigin, ReportedCircuit, ConnectorRow, ConnectorCondition, ConnectorState, HealthRow, NewBlock,
+    BlockError,
 };
 
-/// How often the registry looks for connector actors that have died.
-const ROUND: Duration = Duration::from_secs(1);
+/// Interval between two searches for dead connector actors.
+const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A connector as configured and built, before it has an actor.
+/// A connector as configured and built, without an actor.
 #[derive(Clone)]
-pub struct Plan {
+pub struct ConnectorSpec {
     pub id: ConnectorId,
     pub connector: Arc<dyn Connector>,
     pub limits: ConnectorLimits,
-    /// What it was built from: a file that says the same again changes nothing.
-    pub fields: Arc<Fields>,
+    /// Digest of the configuration that it was built from: an equal one changes nothing.
+    pub fields: Arc<FieldDigests>,
 }
 
-/// From now on these connectors and this federation count, together.
+/// Message that replaces connectors and the federation together.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Switch {
-    /// Connectors that are new or have changed. One that isn't in the federation goes; all others keep their actors.
-    pub plans: Vec<Plan>,
+pub struct ApplyConfig {
+    /// New and changed connectors. One that isn't in the federation is removed; all others keep
+    /// their actors.
+    pub specs: Vec<ConnectorSpec>,
     pub federation: Federation,
 }
 
-/// The way to the registry, for whoever reads the files.
+/// Handle to the registry, for configuration reloads.
 #[derive(Clone)]
 pub struct RegistryHandle(Addr<Registry>);
 
-/// The registry's arbiter has gone down.
+/// Error returned when the registry's arbiter has stopped.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("the registry of connectors is gone")]
-pub struct RegistryGone;
+#[error("the registry of connectors has stopped")]
+pub struct RegistryStoppedError;
 
 impl RegistryHandle {
+    /// Applies new connectors and a new federation.
+    ///
     /// # Errors
-    /// The registry is gone; nothing has changed then.
-    pub async fn switch(&self, switch: Switch) -> Result<(), RegistryGone> {
-        self.0.send(switch).await.map_err(|_| RegistryGone)
+    /// [`RegistryStoppedError`]; nothing has changed.
+    pub async fn apply(&self, config: ApplyConfig) -> Result<(), RegistryStoppedError> {
+        self.0.send(config).await.map_err(|_| RegistryStoppedError)
     }
 }
 
-struct Entry {
+struct RunningConnector {
     handle: ConnectorHandle,
-    plan: Plan,
+    spec: ConnectorSpec,
 }
 
-type Actors = BTreeMap<ConnectorId, Arc<Entry>>;
+type Actors = BTreeMap<ConnectorId, Arc<RunningConnector>>;
 
-/// The shared view on all connectors: lookups go here, past the registry's mailbox.
+/// Shared view of all connectors. Lookups read it without the registry's mailbox.
 #[derive(Clone)]
 pub struct Connectors {
     actors: Arc<ArcSwap<Actors>>,
-    pub(super) federation: Current,
-    /// Kill switches by command.
+    pub(super) federation: CurrentFederation,
+    /// The operators' blocks.
     blocks: Blocks,
-    /// Whether all of them fail at once.
-    pub(super) way_out: WayOut,
+    /// Whether all identity providers fail at once.
+    pub(super) outbound: OutboundNetwork,
 }
 
 impl Connectors {
-    /// The name for people, by language.
+    /// Returns the display name, by language.
     #[must_use]
-    pub fn name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
+    pub fn display_name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
         self.federation.load().connector(id).map(|connector| Arc::clone(&connector.name))
     }
 
+    /// Returns the handle of a connector's actor.
+    ///
+    /// # Errors
+    /// `IdpUnknown`.
     pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
         self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
-    /// How its identity provider is doing.
-    pub(super) fn standing(&self, id: &ConnectorId) -> Standing {
-        self.actors.load().get(id).map_or(Standing::Well, |entry| entry.handle.standing())
+    /// Returns whether its identity provider is available.
+    pub(super) fn availability(&self, id: &ConnectorId) -> Availability {
+        self.actors.load().get(id).map_or(Availability::Available, |entry| entry.handle.availability())
     }
 
-    /// The connector's actor, unless its file switches it off, or a block for everybody is in force.
-    pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
+    /// Returns the handle of a connector, unless its file disables it or it is blocked for all
+    /// service providers.
+    pub(super) fn enabled_handle(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
         let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled)
             && !self.is_blocked(id);
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
-    /// What keeps the hub from all its identity providers, with what to do.
+    /// Returns what keeps the hub from all its identity providers, with the fix.
     #[must_use]
-    pub fn way_out_complaint(&self) -> Option<String> {
-        self.way_out.complaint()
+    pub fn outbound_warning(&self) -> Option<String> {
+        self.outbound.warning()
     }
 
-    /// The connectors whose identity providers are probed, by id: those switched on, and other machines' services.
-    pub(super) fn probed(&self) -> Vec<(ConnectorId, ConnectorHandle)> {
+    /// Returns the connectors to probe, by id: those that are enabled and call another machine.
+    pub(super) fn probed_connectors(&self) -> Vec<(ConnectorId, ConnectorHandle)> {
         let (federation, actors) = (self.federation.load(), self.actors.load());
-        let is_probed = |(id, entry): &(&ConnectorId, &Arc<Entry>)| {
-            entry.plan.connector.is_remote()
+        let is_probed = |(id, entry): &(&ConnectorId, &Arc<RunningConnector>)| {
+            entry.spec.connector.is_remote()
                 && federation.connector(id).is_some_and(|connector| connector.enabled)
         };
         actors
@@ -132,53 +141,55 @@ impl Connectors {
             .collect()
     }
 
+    /// Returns a connector.
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
-        self.actors.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
+        self.actors.load().get(id).map(|entry| Arc::clone(&entry.spec.connector))
     }
 }
 
-/// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
+/// Returns the gate's input from the configuration, for a connector that exists or not. The
+/// operators' blocks are not in it.
 #[must_use]
-pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-    let service = federation.active(client_id);
-    gate::Facts {
+pub fn gate_input(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
+    let service = federation.active_service(client_id);
+    gate::GateInput {
         service_provider: match service {
-            Some(_) => gate::ServiceProvider::Active,
-            None => gate::ServiceProvider::Inactive,
+            Some(_) => gate::ServiceProviderStatus::Active,
+            None => gate::ServiceProviderStatus::Inactive,
         },
         connector: federation
             .connector(id)
-            .map_or(gate::Connector::Unknown, |connector| state(connector)),
+            .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
         pairing: match service {
-            Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
+            Some(service) if !service.allowed_connectors.allows(id) => gate::Pairing::ExcludedByServiceProvider,
             Some(_) | None => gate::Pairing::Allowed,
         },
     }
 }
 
-const fn state(connector: &ConnectorFacts) -> gate::Connector {
+const fn connector_status(connector: &ConnectorMetadata) -> gate::ConnectorStatus {
     if connector.enabled {
-        let ConnectorFacts { levels, reauthenticates, .. } = connector;
-        gate::Connector::On {
+        let ConnectorMetadata { levels, reauthenticates, .. } = connector;
+        gate::ConnectorStatus::On {
             lowest: levels.lowest,
             highest: levels.highest,
             reauthenticates: *reauthenticates,
         }
     } else {
-        gate::Connector::Off
+        gate::ConnectorStatus::Off
     }
 }
 
 impl Gate for Connectors {
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode> {
-        gate::may(&self.facts(client_id, connector), at).map_err(|closed| match closed {
-            Closed::ConnectorUnknown => ErrorCode::IdpUnknown,
-            Closed::ConnectorOff => ErrorCode::IdpOff,
-            Closed::ConnectorBlocked => ErrorCode::IdpBlocked,
-            Closed::Suspended => ErrorCode::IdpBlockedForService,
-            Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,
-            Closed::LevelTooHigh | Closed::LevelTooLow => ErrorCode::AcrTooLow,
-            Closed::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
+    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode> {
+        gate::check_gate(&self.gate_input(client_id, connector), at).map_err(|error| match error {
+            GateError::ConnectorUnknown => ErrorCode::IdpUnknown,
+            GateError::ConnectorOff => ErrorCode::IdpOff,
+            GateError::ConnectorBlocked => ErrorCode::IdpBlocked,
+            GateError::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
+            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => ErrorCode::GateClosed,
+            GateError::LevelTooHigh | GateError::LevelTooLow => ErrorCode::AcrTooLow,
+            GateError::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
         })
     }
 }
@@ -189,58 +200,58 @@ impl std::fmt::Debug for Connectors {
     }
 }
 
-/// Starts and restarts connector actors. Its own mailbox is never on the way of a login.
+/// Starts and restarts connector actors. Logins never wait for its mailbox.
 pub struct Registry {
     connectors: Connectors,
     calls: usize,
-    surroundings: Surroundings,
+    actor_deps: ConnectorActorDeps,
     arbiters: Vec<ArbiterHandle>,
 }
 
-/// What the registry works with.
+/// Dependencies of [`Registry`].
 pub struct RegistryDeps {
-    pub federation: Current,
+    pub federation: CurrentFederation,
     pub blocks: Blocks,
-    /// Calls to one identity provider at once, where its file says nothing else.
+    /// Default number of concurrent calls to one identity provider.
     pub calls: usize,
     pub env: Env,
     pub metrics: Arc<Metrics>,
-    /// Where hubs agree on who probes, if they share it.
+    /// Where hubs that share it agree on the prober.
     pub store: Arc<dyn Store>,
     /// `{base_url}/api/v2/callback/`.
     pub callback_base: String,
-    /// Where connectors live; they must not be web workers.
+    /// Arbiters of the connector actors; they must not be web workers.
     pub arbiters: Vec<ArbiterHandle>,
 }
 
 impl Registry {
-    /// Starts the registry on the first of the arbiters, spreads the connectors over all of them, and gives the shared
-    /// view, already filled.
+    /// Starts the registry on the first arbiter and the connectors on all of them. Returns the
+    /// shared view with all connectors in it.
     #[must_use]
-    pub fn start(plans: Vec<Plan>, means: RegistryDeps) -> (Connectors, RegistryHandle) {
+    pub fn start(specs: Vec<ConnectorSpec>, registry_deps: RegistryDeps) -> (Connectors, RegistryHandle) {
         let RegistryDeps { federation, blocks, calls, env, metrics, store, callback_base, arbiters } =
-            means;
+            registry_deps;
         let connectors =
-            Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() };
+            Connectors { actors: Arc::default(), federation, blocks, outbound: OutboundNetwork::default() };
         let deps =
             ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
         let prober = Arc::new(Prober::new(connectors.clone(), deps));
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
-            metrics.connectors_cleared();
+            metrics.clear_connector_gauges();
             let Some(actors) = seen.upgrade() else { return };
             for (id, entry) in actors.load().iter() {
-                entry.handle.report(id, metrics);
-                if let Some(at) = entry.plan.connector.keys_fetched_at() {
-                    metrics.connector_keys_fetched(id, at);
+                entry.handle.publish_metrics(id, metrics);
+                if let Some(at) = entry.spec.connector.keys_fetched_at() {
+                    metrics.set_connector_keys_fetched(id, at);
                 }
             }
         });
-        let surroundings = Surroundings { env, metrics };
-        let registry = Self { connectors: connectors.clone(), calls, surroundings, arbiters };
+        let actor_deps = ConnectorActorDeps { env, metrics };
+        let registry = Self { connectors: connectors.clone(), calls, actor_deps, arbiters };
         let fresh =
-            |plan: Plan| (plan.id.clone(), Arc::new(registry.activate(plan, Arc::default())));
-        connectors.actors.store(Arc::new(plans.into_iter().map(fresh).collect()));
+            |spec: ConnectorSpec| (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())));
+        connectors.actors.store(Arc::new(specs.into_iter().map(fresh).collect()));
         let address = match registry.arbiters.first().cloned() {
             Some(arbiter) => {
                 arbiter.spawn(prober.run());
@@ -254,60 +265,61 @@ impl Registry {
         (connectors, RegistryHandle(address))
     }
 
-    /// New actors are there before anyone may call them, and old ones go when nobody may any more; in between, everything
-    /// changes at once. Logins under way find their connector by its id, and are judged by whichever snapshot there is.
-    fn switch(&self, Switch { plans, federation }: Switch) {
+    /// Adds new actors before the new federation is published, and removes old ones after it; the
+    /// federation changes at once. Running logins find their connector by its id, and the gate uses
+    /// the current snapshot.
+    fn apply(&self, ApplyConfig { specs, federation }: ApplyConfig) {
         let mut actors = Actors::clone(&self.connectors.actors.load());
-        for plan in plans {
-            // A file that says something else is another identity provider, for all that is known.
-            actors.insert(plan.id.clone(), Arc::new(self.activate(plan, Arc::default())));
+        for spec in specs {
+            // A changed file may mean another identity provider: its health starts from nothing.
+            actors.insert(spec.id.clone(), Arc::new(self.start_actor(spec, Arc::default())));
         }
         let mut stay = actors.clone();
         stay.retain(|id, _| federation.connector(id).is_some());
         self.connectors.actors.store(Arc::new(actors));
-        self.connectors.federation.switch(federation);
+        self.connectors.federation.replace(federation);
         self.connectors.actors.store(Arc::new(stay));
     }
 
-    fn activate(&self, plan: Plan, health: Arc<Health>) -> Entry {
-        let configured = plan.limits;
-        let limits = Limits {
+    fn start_actor(&self, spec: ConnectorSpec, health: Arc<Health>) -> RunningConnector {
+        let configured = spec.limits;
+        let limits = ConnectorCallLimits {
             calls: configured.calls.unwrap_or(self.calls),
             queue: configured.queue,
             wait: Duration::from_millis(configured.queue_ms),
         };
         let actor = ConnectorActor::new(
-            plan.id.clone(),
-            Arc::clone(&plan.connector),
+            spec.id.clone(),
+            Arc::clone(&spec.connector),
             limits,
             health,
-            self.surroundings.clone(),
+            self.actor_deps.clone(),
         );
-        // By its name, so that a revived actor comes to live where its predecessor did.
-        let place =
-            plan.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
-        let handle = actor.run(|actor| match self.arbiters.get(place) {
+        // By its id, so that a replaced actor runs where its predecessor did.
+        let arbiter_index =
+            spec.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
+        let handle = actor.start_with(|actor| match self.arbiters.get(arbiter_index) {
             Some(arbiter) => ConnectorActor::start_in_arbiter(arbiter, |_| actor),
             None => actor.start(),
         });
-        Entry { handle, plan }
+        RunningConnector { handle, spec }
     }
 
-    /// actix's `Supervisor` does not bring an actor back after a panic, so the registry does.
-    fn replace_the_dead(&self) {
+    /// Replaces dead actors. actix's `Supervisor` does not restart an actor after a panic.
+    fn replace_dead_actors(&self) {
         let actors = self.connectors.actors.load();
         if actors.values().all(|entry| entry.handle.is_alive()) {
             return;
         }
-        let revived = |(id, entry): (&ConnectorId, &Arc<Entry>)| {
+        let revived = |(id, entry): (&ConnectorId, &Arc<RunningConnector>)| {
             if entry.handle.is_alive() {
                 return (id.clone(), Arc::clone(entry));
             }
-            tracing::error!(connector = %id, "a connector's actor has died and is replaced");
-            // What was known of the identity provider holds on.
+            tracing::error!(connector = %id, "connector actor died and is replaced");
+            // The health of the identity provider is carried over.
             (
                 id.clone(),
-                Arc::new(self.activate(entry.plan.clone(), Arc::clone(entry.handle.health()))),
+                Arc::new(self.start_actor(entry.spec.clone(), Arc::clone(entry.handle.health()))),
             )
         };
         self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
@@ -318,14 +330,14 @@ impl Actor for Registry {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_interval(ROUND, |registry, _| registry.replace_the_dead());
+        ctx.run_interval(LIVENESS_CHECK_INTERVAL, |registry, _| registry.replace_dead_actors());
     }
 }
 
-impl Handler<Switch> for Registry {
+impl Handler<ApplyConfig> for Registry {
     type Result = ();
-    fn handle(&mut self, switch: Switch, _: &mut Self::Context) {
-        self.switch(switch);
+    fn handle(&mut self, config: ApplyConfig, _: &mut Self::Context) {
+        self.apply(config);
     }
 }
 

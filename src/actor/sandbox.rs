@@ -1,80 +1,80 @@
-//! The sandbox identity provider's page, as the web layer may see it: plain data, and one question.
+//! Sandbox pages for the web layer: what they offer, and the user's choice.
 
 use std::collections::BTreeMap;
 
 use super::registry::Connectors;
 use crate::assurance::Level;
-use crate::connector::one_time::CodeFault;
-use crate::connector::persona::{ChoiceFault, Person};
+use crate::connector::one_time_code::CodeStoreError;
+use crate::connector::persona::{PersonaChoiceError, Persona};
 use crate::ids::ConnectorId;
 
-/// What the page offers, in the order to show it.
+/// Content of the page, in the order to show it.
 #[derive(Clone, Debug)]
 pub struct SandboxOffer {
-    pub persons: Vec<SandboxPerson>,
+    pub users: Vec<SandboxUser>,
     /// Lowest first.
     pub levels: Vec<Level>,
     pub methods: &'static [&'static str],
-    /// Names of what can be made to go wrong.
+    /// Names of the failures that can be simulated.
     pub failures: Vec<&'static str>,
 }
 
-/// One person to be.
+/// A user to log in as.
 #[derive(Clone, Debug)]
-pub struct SandboxPerson {
+pub struct SandboxUser {
     pub id: String,
     pub label: String,
-    /// What is particular about them, by language; may be empty.
+    /// A hint by language; may be empty.
     pub hint: BTreeMap<String, String>,
 }
 
-/// Why a choice leads nowhere.
+/// Error returned for a choice that can't be used.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SandboxRefusal {
+pub enum SandboxError {
     #[error("no such sandbox")]
     Unknown,
-    #[error("a field is missing, or not one of those offered")]
+    #[error("a field is missing or invalid")]
     Malformed,
-    #[error("too many choices wait to be used")]
+    #[error("too many choices are pending")]
     Full,
-    #[error("the choice can not be kept")]
-    Unkept,
+    #[error("the choice can't be stored")]
+    NotSaved,
 }
 
 impl Connectors {
-    /// `None` for a connector that is no sandbox.
+    /// Returns the content of the page; `None` for a connector that is no sandbox.
     #[must_use]
     pub fn sandbox_offer(&self, id: &ConnectorId) -> Option<SandboxOffer> {
         let connector = self.connector(id)?;
-        let offer = connector.sandbox()?.offer();
-        let shown = |Person { id, label, hint, .. }: &Person| SandboxPerson {
+        let offer = connector.persona_page()?.options();
+        let shown = |Persona { id, label, hint, .. }: &Persona| SandboxUser {
             id: id.clone(),
             label: label.clone(),
             hint: hint.clone(),
         };
         Some(SandboxOffer {
-            persons: offer.persons.iter().map(shown).collect(),
+            users: offer.personas.iter().map(shown).collect(),
             levels: offer.levels,
             methods: offer.methods,
             failures: offer.failures.iter().map(|failure| failure.as_str()).collect(),
         })
     }
 
-    /// The query for the connector's callback that follows from the posted form.
+    /// Returns the query for the connector's callback that follows from the submitted form.
     ///
     /// # Errors
-    /// Why there is none.
-    pub async fn sandbox_choose(
+    /// [`SandboxError`] if the form is invalid or its code can't be stored.
+    pub async fn choose_sandbox_user(
         &self,
         id: &ConnectorId,
         form: &[(String, String)],
-    ) -> Result<String, SandboxRefusal> {
-        let connector = self.connector(id).ok_or(SandboxRefusal::Unknown)?;
-        let sandbox = connector.sandbox().ok_or(SandboxRefusal::Unknown)?;
-        sandbox.choose(form).await.map_err(|fault| match fault {
-            ChoiceFault::Field(_) => SandboxRefusal::Malformed,
-            ChoiceFault::Unkept(CodeFault::Full) => SandboxRefusal::Full,
-            ChoiceFault::Unkept(CodeFault::Away(_)) => SandboxRefusal::Unkept,
+    ) -> Result<String, SandboxError> {
+        let connector = self.connector(id).ok_or(SandboxError::Unknown)?;
+        let sandbox = connector.persona_page().ok_or(SandboxError::Unknown)?;
+        sandbox.submit_choice(form).await.map_err(|error| match error {
+            PersonaChoiceError::InvalidField(_) => SandboxError::Malformed,
+            PersonaChoiceError::CodeStore(CodeStoreError::Full) => SandboxError::Full,
+            PersonaChoiceError::CodeStore(CodeStoreError::Unavailable(_)) => SandboxError::NotSaved,
         })
     }
 }

@@ -1,68 +1,68 @@
-//! Single sign-on: may the session that came with this step answer the login? (decisions 5, Reuse)
+//! Decides whether the session that came with a request answers the login (single sign-on).
 
 use super::identify;
-use super::means::LoginServices;
-use crate::assurance::At;
-use crate::assurance::amr::Told;
+use super::login_services::LoginServices;
+use crate::assurance::AcrCheck;
+use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
-use crate::grant::session::shown;
+use crate::grant::session::claim_names;
 use crate::ids::Secret;
 use crate::login::upstream::Authentication;
-use crate::login::{Login, Proven, Source, State};
-use crate::session::{self, Asked, PromptLogin, Session};
+use crate::login::{Login, IdentifiedUser, ClaimsSource, LoginState};
+use crate::session::{self, ReuseRequest, PromptLogin, Session};
 
-/// What the session proves, if every condition holds. Whatever fails on the way means: authenticate.
-pub(super) async fn reusable(
-    means: &LoginServices,
+/// Returns the user of the session, if every condition holds; otherwise the user authenticates.
+pub(super) async fn find_reusable_user(
+    services: &LoginServices,
     login: &Login,
     cookie: Option<&Secret<String>>,
-) -> Option<Proven> {
-    let State::Choosing(choosing) = &login.state else {
+) -> Option<IdentifiedUser> {
+    let LoginState::Choosing(choosing) = &login.state else {
         return None;
     };
-    // Most requests ask for a new authentication: then there is nothing to look up.
-    let prompt = &login.ticket.request.prompt;
+    // Most requests demand a new authentication, so nothing is loaded for them.
+    let prompt = &login.context.request.prompt;
     let cookie =
         cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
-    let session = means.grants.session(cookie).await.ok()??;
-    let request = &login.ticket.request;
-    let authentication = authentication_of(&session);
-    let holder = identify::subject(
-        means,
-        &login.ticket.request.client_id,
+    let session = services.grants.session(cookie).await.ok()??;
+    let request = &login.context.request;
+    let authentication = session_authentication(&session);
+    let subject = identify::subject_for(
+        services,
+        &login.context.request.client_id,
         &authentication,
         &session.identity,
     )
     .ok()?;
     let hint = request.idp_hint.clone().filter(|hint| {
-        means.connectors.may(&request.client_id, hint, At::Asked(request.demand())).is_ok()
+        services.connectors.check_access(&request.client_id, hint, AcrCheck::Requested(request.requirement())).is_ok()
     });
-    let asked = Asked {
-        platform: means.platform,
-        prompt_login: if request.prompt.login { PromptLogin::Asked } else { PromptLogin::NotAsked },
+    let reuse_request = ReuseRequest {
+        platform: services.platform,
+        prompt_login: if request.prompt.login { PromptLogin::Requested } else { PromptLogin::NotRequested },
         max_age: request.max_age,
         level: request.level,
         idp_hint: hint,
-        wanted: login.ticket.wanted.clone(),
-        holder: holder.clone(),
+        required_subjects: login.context.required_subjects.clone(),
+        session_subject: subject.clone(),
     };
-    let facts = means.connectors.facts(&request.client_id, &session.connector);
-    let level = session::reuse(&session, &asked, &means.session_limits, &facts, means.env.now())
-        .inspect_err(|reason| tracing::debug!(support_id = %login.ticket.support_id, %reason, "the session is not reused"))
+    let gate_input = services.connectors.gate_input(&request.client_id, &session.connector);
+    let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
+        .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
         .filter(|level| request.accepts_acr(*level))?;
-    let claims = means.federation.load().claims(request, &session.identity);
-    let consented = session.consented(&request.client_id, &shown(&claims));
-    Some(Proven {
+    let claims = services.federation.load().released_claim_values(request, &session.identity);
+    let consented = session.has_consented(&request.client_id, &claim_names(&claims));
+    Some(IdentifiedUser {
         authentication,
         level,
         identity: session.identity,
-        subject: holder,
-        source: match means.identity_source {
-            IdentitySource::Register => Source::Register,
-            IdentitySource::Provider => Source::Provider,
+        subject,
+        source: match services.identity_source {
+            IdentitySource::Register => ClaimsSource::Register,
+            IdentitySource::Provider => ClaimsSource::Provider,
         },
         evidence: session.evidence,
         claims,
@@ -71,12 +71,13 @@ pub(super) async fn reusable(
     })
 }
 
-pub(super) fn authentication_of(session: &Session) -> Authentication {
+/// Returns the authentication that a session stands for.
+pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
         connector: session.connector.clone(),
         upstream_subject: session.upstream_subject.clone(),
         level: session.level,
-        amr: Told::Nothing,
+        amr: UpstreamAmr::Absent,
         auth_time: session.auth_time,
         claims: serde_json::Map::new(),
         id_token: session.id_token.clone(),

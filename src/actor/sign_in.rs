@@ -1,22 +1,22 @@
-//! The page where a password is typed, as the web layer may see it: whether a connector has one, and one question.
+//! Password pages for the web layer: which connector has one, and the check of a password.
 
 use std::time::Duration;
 
-use super::logins::Standing;
+use super::logins::LoginSummary;
 use super::registry::Connectors;
-use crate::assurance::At;
+use crate::assurance::AcrCheck;
 use crate::client_network::ClientNetwork;
-use crate::connector::own_page::{SignedIn, Typed};
+use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
 use crate::grant::Gate as _;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::at_level;
 
-/// What was typed, and for which attempt.
+/// A submitted password form, and the attempt that it belongs to.
 #[derive(Clone, Debug)]
-pub struct TypedIn {
+pub struct PasswordForm {
     pub login: InteractionHash,
-    /// The attempt's `state`, as the page's address carries it.
+    /// The attempt's `state`, from the page's address.
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
@@ -24,54 +24,54 @@ pub struct TypedIn {
     pub network: ClientNetwork,
 }
 
-/// What became of it.
+/// Result of a password check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SignInOutcome {
-    /// The query, without `?`, for the connector's callback.
-    Proven(Secret<String>),
-    /// Name or password are wrong.
+    /// The password is right. Holds the query, without `?`, for the connector's callback.
+    Accepted(Secret<String>),
+    /// The username or the password is wrong.
     Refused,
-    /// Too many were wrong: not before this time has passed.
+    /// Too many attempts failed: the next is allowed after this time.
     Wait(Duration),
-    /// It could not be judged; the operator has been told.
+    /// The password could not be checked; the error is logged.
     Failed(ErrorCode),
 }
 
 impl Connectors {
-    /// Whether a password is typed for this connector on a page of the hub.
+    /// Returns whether the hub shows a password page for this connector.
     #[must_use]
-    pub fn asks_password(&self, id: &ConnectorId) -> bool {
+    pub fn has_password_page(&self, id: &ConnectorId) -> bool {
         self.connector(id).is_some_and(|connector| connector.password_page().is_some())
     }
 
-    /// Whether this login may use this connector, as far as can be said before the person is known (decisions 1).
+    /// Returns whether the gate allows this login to use this connector, before the user is known.
     #[must_use]
-    pub fn admits(&self, id: &ConnectorId, standing: &Standing) -> bool {
-        !standing.over
-            && !standing.failed
-            && self.may(&standing.client_id, id, At::Asked(standing.demand)).is_ok()
+    pub fn login_may_use(&self, id: &ConnectorId, login: &LoginSummary) -> bool {
+        !login.is_completed
+            && !login.is_failed
+            && self.check_access(&login.client_id, id, AcrCheck::Requested(login.requirement)).is_ok()
     }
 
-    /// Judges what was typed, within the connector's limits of calls and time.
+    /// Checks the password, within the connector's limits of calls and time.
     pub async fn sign_in(
         &self,
         id: &ConnectorId,
-        typed: TypedIn,
-        standing: &Standing,
+        form: PasswordForm,
+        summary: &LoginSummary,
     ) -> SignInOutcome {
-        let TypedIn { login, state, username, password, network } = typed;
+        let PasswordForm { login, state, username, password, network } = form;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(Typed { login, state, username, password, network }).await,
+            Ok(handle) => handle.sign_in(PasswordCredentials { login, state, username, password, network }).await,
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {
-            Ok(SignedIn::Yes(query)) => SignInOutcome::Proven(query),
-            Ok(SignedIn::No) => SignInOutcome::Refused,
-            Ok(SignedIn::Wait(wait)) => SignInOutcome::Wait(wait),
-            Err(fault) => {
-                let support_id = standing.support_id.as_str();
-                at_level!(fault.code, support_id, connector = %id, detail = fault.detail, "an identity provider's step failed");
-                SignInOutcome::Failed(fault.code)
+            Ok(PasswordOutcome::Accepted(query)) => SignInOutcome::Accepted(query),
+            Ok(PasswordOutcome::Rejected) => SignInOutcome::Refused,
+            Ok(PasswordOutcome::RateLimited(wait)) => SignInOutcome::Wait(wait),
+            Err(error) => {
+                let support_id = summary.support_id.as_str();
+                at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
+                SignInOutcome::Failed(error.code)
             }
         }
     }

@@ -1,260 +1,266 @@
-//! What the audit log is told of a login's step. One fact is told once: most of it at the step's end, for a step that loses
-//! a race is taken again; and of what a step has stored, before the next thing happens.
+//! Records the audit events of one step of a login. Each fact is recorded once: most at the end of
+//! the step, because a step that loses a race is repeated; what has been stored, before the next
+//! effect.
 
-use super::means::LoginServices;
+use super::login_services::LoginServices;
 use crate::assurance::Level;
-use crate::audit::{Audit, Event, Name};
+use crate::audit::{Audit, Event, EventKind};
 use crate::ids::{ConnectorId, Subject};
-use crate::login::{Answer, ConsentAnswer, Effect, Login, Report, Request};
+use crate::login::{LoginAnswer, ConsentAnswer, Effect, Login, EffectOutcome, LoginRequest};
 use crate::protocol::catalogue::ErrorCode;
 
-/// As [`crate::login::State::name`] calls it.
+/// The name of the failed state, as [`crate::login::LoginState::name`] returns it.
 const FAILED: &str = "failed";
 
-/// One step, as far as it went.
-pub(super) struct Trail<'m> {
-    means: &'m LoginServices,
-    before: &'static str,
-    asked: Asked,
-    /// The session that answers, until it is told.
+/// Audit recorder of one step.
+pub(super) struct StepAudit<'m> {
+    services: &'m LoginServices,
+    state_before: &'static str,
+    kind: StepKind,
+    /// The user of the reused session, until its event is recorded.
     reused: Option<(ConnectorId, Subject, Level)>,
     /// The connector that was called last.
     called: Option<ConnectorId>,
-    departed: Option<Result<(), ErrorCode>>,
-    obtained: Option<Level>,
+    redirect: Option<Result<(), ErrorCode>>,
+    achieved: Option<Level>,
     accepted: bool,
-    /// Why the last call failed, for the operator console.
-    fault_detail: Option<String>,
+    /// Why the last call failed; shown in the operator console.
+    error_detail: Option<String>,
 }
 
-/// What the browser asked for, as far as the log is concerned.
-enum Asked {
-    Look,
+/// Kind of request, as far as the audit log distinguishes it.
+enum StepKind {
+    OpenPage,
     Choose(ConnectorId),
-    Return,
-    Review,
-    Yes,
-    No,
+    Callback,
+    OpenConsentPage,
+    ConsentYes,
+    ConsentNo,
     Other,
 }
 
-/// An event of this login.
-pub(super) fn of(name: Name, login: &Login) -> Event {
-    let ticket = &login.ticket;
-    Event::of(name).sp(&ticket.request.client_id).login(&ticket.hash).support_id(&ticket.support_id)
+/// Returns an event with the ids of this login.
+pub(super) fn login_event(name: EventKind, login: &Login) -> Event {
+    let context = &login.context;
+    Event::new(name).sp(&context.request.client_id).login(&context.hash).support_id(&context.support_id)
 }
 
-impl<'m> Trail<'m> {
-    pub fn new(means: &'m LoginServices, login: &Login, request: &Request) -> Self {
+impl<'m> StepAudit<'m> {
+    /// Starts the recording of a step.
+    pub fn new(services: &'m LoginServices, login: &Login, request: &LoginRequest) -> Self {
         let mut reused = None;
-        let asked = match request {
-            Request::Look { reuse } => {
-                let told = |proven: &crate::login::Proven| {
-                    (proven.authentication.connector.clone(), proven.subject.clone(), proven.level)
+        let kind = match request {
+            LoginRequest::OpenPage { reuse } => {
+                let summary = |user: &crate::login::IdentifiedUser| {
+                    (user.authentication.connector.clone(), user.subject.clone(), user.level)
                 };
-                reused = reuse.as_deref().map(told);
-                Asked::Look
+                reused = reuse.as_deref().map(summary);
+                StepKind::OpenPage
             }
-            Request::Choose(connector) => Asked::Choose(connector.clone()),
-            Request::Return(_) => Asked::Return,
-            Request::Review => Asked::Review,
-            Request::Consent(consent) if consent.answer == ConsentAnswer::Yes => Asked::Yes,
-            Request::Consent(_) => Asked::No,
-            Request::Cancel | Request::Displace => Asked::Other,
+            LoginRequest::Choose(connector) => StepKind::Choose(connector.clone()),
+            LoginRequest::Callback(_) => StepKind::Callback,
+            LoginRequest::OpenConsentPage => StepKind::OpenConsentPage,
+            LoginRequest::Consent(consent) if consent.answer == ConsentAnswer::Yes => StepKind::ConsentYes,
+            LoginRequest::Consent(_) => StepKind::ConsentNo,
+            LoginRequest::Cancel | LoginRequest::Displace => StepKind::Other,
         };
         let before = login.state.name();
         Self {
-            means,
-            before,
-            asked,
+            services: services,
+            state_before: before,
+            kind,
             reused,
             called: None,
-            departed: None,
-            obtained: None,
+            redirect: None,
+            achieved: None,
             accepted: false,
-            fault_detail: None,
+            error_detail: None,
         }
     }
 
-    /// What `effect` follows from is stored.
-    pub fn before(&mut self, login: &Login, effect: &Effect) {
+    /// Records what is already stored, before `effect` is performed.
+    pub fn before_effect(&mut self, login: &Login, effect: &Effect) {
         match effect {
-            Effect::Begin(connector, _) => self.called = Some(connector.clone()),
-            Effect::Complete(attempt, ..) => self.called = Some(attempt.connector.clone()),
-            Effect::Identify(proven) => {
+            Effect::BeginLogin(connector, _) => self.called = Some(connector.clone()),
+            Effect::CompleteLogin(attempt, ..) => self.called = Some(attempt.connector.clone()),
+            Effect::Identify(authentication) => {
                 self.accepted = true;
-                self.audit().tell(|| {
-                    of(Name::CallbackAccepted, login).idp(&proven.connector).level(proven.level)
+                self.audit().record(|| {
+                    login_event(EventKind::CallbackAccepted, login).idp(&authentication.connector).level(authentication.level)
                 });
             }
-            // What was told when it was granted first.
-            Effect::Grant(_) if self.before == "answered" => {}
+            // A repeated grant: its events were recorded the first time.
+            Effect::Grant(_) if self.state_before == "completed" => {}
             Effect::Grant(grant) => {
-                self.tell_reuse(login);
-                let name = match (&self.asked, grant.consented) {
-                    (Asked::Yes, true) => Name::ConsentGiven,
-                    (Asked::Yes, false) => Name::InformationContinued,
+                self.record_session_reuse(login);
+                let name = match (&self.kind, grant.consented) {
+                    (StepKind::ConsentYes, true) => EventKind::ConsentGiven,
+                    (StepKind::ConsentYes, false) => EventKind::InformationContinued,
                     _ => return,
                 };
-                let proven = &grant.proven;
-                self.audit().tell(|| {
-                    of(name, login).idp(&proven.authentication.connector).subject(&proven.subject)
+                let user = &grant.user;
+                self.audit().record(|| {
+                    login_event(name, login).idp(&user.authentication.connector).subject(&user.subject)
                 });
             }
-            Effect::LookForCode(_) => {}
+            Effect::CheckCode(_) => {}
         }
     }
 
-    /// `fault_detail`: why the call failed, where it did.
-    pub fn after(&mut self, report: &Report, fault_detail: Option<String>) {
-        self.fault_detail = fault_detail.or_else(|| self.fault_detail.take());
+    /// Notes the outcome of an effect. `error_detail`: why the call failed, if it did.
+    pub fn after_effect(&mut self, report: &EffectOutcome, error_detail: Option<String>) {
+        self.error_detail = error_detail.or_else(|| self.error_detail.take());
         match report {
-            Report::Departed(left) => {
-                self.departed = Some(left.as_ref().map(|_| ()).map_err(|code| *code))
+            EffectOutcome::RedirectPrepared(redirect) => {
+                self.redirect = Some(redirect.as_ref().map(|_| ()).map_err(|code| *code))
             }
-            Report::Authenticated(Ok(proven)) => self.obtained = Some(proven.level),
-            Report::Authenticated(Err(_))
-            | Report::Identified(_)
-            | Report::Granted(_)
-            | Report::CodeLives(_) => {}
+            EffectOutcome::Authenticated(Ok(authentication)) => {
+                self.achieved = Some(authentication.level)
+            }
+            EffectOutcome::Authenticated(Err(_))
+            | EffectOutcome::Identified(_)
+            | EffectOutcome::Granted(_)
+            | EffectOutcome::CodeChecked(_) => {}
         }
     }
 
-    /// The step is stored, and the browser gets `answer`.
-    pub fn end(mut self, login: &Login, answer: &Answer) {
-        self.tell_reuse(login);
+    /// Records the rest, after the step is stored and before `answer` is sent.
+    pub fn record_step_end(mut self, login: &Login, answer: &LoginAnswer) {
+        self.record_session_reuse(login);
         let after = login.state.name();
-        let code = refusal(login, answer, self.before);
-        match (&self.asked, answer) {
-            (Asked::Look, Answer::Choice { banner }) if self.departed.is_none() => {
-                self.audit().tell(|| {
-                    let shown = of(Name::ChoiceShown, login);
+        let code = refusal_code(login, answer, self.state_before);
+        match (&self.kind, answer) {
+            (StepKind::OpenPage, LoginAnswer::ChoicePage { banner }) if self.redirect.is_none() => {
+                self.audit().record(|| {
+                    let shown = login_event(EventKind::ChoiceShown, login);
                     banner.as_ref().map_or(shown.clone(), |banner| {
-                        about(shown, banner.connector.as_ref()).code(banner.code)
+                        with_idp(shown, banner.connector.as_ref()).code(banner.code)
                     })
                 })
             }
-            (Asked::Return, _) if !self.accepted => return self.callback(login, answer, code),
-            (Asked::Review, Answer::Consent(page)) => {
-                let name = if page.explicit { Name::ConsentShown } else { Name::InformationShown };
-                let proven = &page.proven;
-                self.audit().tell(|| {
-                    of(name, login).idp(&proven.authentication.connector).subject(&proven.subject)
+            (StepKind::Callback, _) if !self.accepted => return self.record_callback(login, answer, code),
+            (StepKind::OpenConsentPage, LoginAnswer::ConsentPage(page)) => {
+                let name = if page.explicit { EventKind::ConsentShown } else { EventKind::InformationShown };
+                let user = &page.user;
+                self.audit().record(|| {
+                    login_event(name, login).idp(&user.authentication.connector).subject(&user.subject)
                 });
             }
-            (Asked::No, _)
-                if self.before != after
-                    && login.end() == Some(Err(ErrorCode::UserRefusedConsent)) =>
+            (StepKind::ConsentNo, _)
+                if self.state_before != after
+                    && login.outcome() == Some(Err(ErrorCode::UserRefusedConsent)) =>
             {
-                self.audit().tell(|| of(Name::ConsentRefused, login));
+                self.audit().record(|| login_event(EventKind::ConsentRefused, login));
             }
             _ => {}
         }
-        if self.chosen(login, answer) {
-            return self.ended(login, answer);
+        if self.record_idp_choice(login, answer) {
+            return self.record_login_end(login, answer);
         }
         let refused_step = match answer {
-            Answer::Problem(_) if after == FAILED => None,
-            Answer::Problem(_) | Answer::Blocked(_) => code,
+            LoginAnswer::ErrorPage(_) if after == FAILED => None,
+            LoginAnswer::ErrorPage(_) | LoginAnswer::BlockedPage(_) => code,
             _ => None,
         };
         if let Some(code) = refused_step {
             let connector = match answer {
-                Answer::Blocked(banner) => banner.connector.as_ref(),
+                LoginAnswer::BlockedPage(banner) => banner.connector.as_ref(),
                 _ => None,
             };
-            self.audit().tell(|| about(of(Name::StepRefused, login), connector).code(code));
+            self.audit().record(|| with_idp(login_event(EventKind::StepRefused, login), connector).code(code));
         }
-        self.ended(login, answer);
+        self.record_login_end(login, answer);
     }
 
-    /// True if an identity provider was chosen, which is then told.
-    fn chosen(&self, login: &Login, answer: &Answer) -> bool {
-        let (connector, code) = match (&self.departed, &self.asked, answer) {
+    /// Records the choice of an identity provider. Returns whether one was chosen.
+    fn record_idp_choice(&self, login: &Login, answer: &LoginAnswer) -> bool {
+        let (connector, code) = match (&self.redirect, &self.kind, answer) {
             (Some(departed), _, _) => (self.called.as_ref(), departed.err()),
-            (None, Asked::Choose(connector), Answer::Choice { banner: Some(banner) }) => {
-                // Whatever the form named: only what is configured is repeated.
-                let known = self.means.federation.load().connector(connector).is_some();
+            (None, StepKind::Choose(connector), LoginAnswer::ChoicePage { banner: Some(banner) }) => {
+                // The form may name anything; only configured connectors are recorded.
+                let known = self.services.federation.load().connector(connector).is_some();
                 (Some(connector).filter(|_| known), Some(banner.code))
             }
             _ => return false,
         };
-        self.audit().tell(|| {
-            let chosen =
-                about(of(Name::IdpChosen, login), connector).level(login.ticket.request.level);
-            code.map_or(chosen.clone(), |code| {
-                chosen.code(code).detail(self.fault_detail.as_deref())
+        self.audit().record(|| {
+            let event =
+                with_idp(login_event(EventKind::IdpChosen, login), connector).level(login.context.request.level);
+            code.map_or(event.clone(), |code| {
+                event.code(code).detail(self.error_detail.as_deref())
             })
         });
         true
     }
 
-    fn callback(&self, login: &Login, answer: &Answer, code: Option<ErrorCode>) {
-        let moved = self.before != login.state.name();
+    fn record_callback(&self, login: &Login, answer: &LoginAnswer, code: Option<ErrorCode>) {
+        let has_moved = self.state_before != login.state.name();
         let refused = match answer {
-            Answer::Problem(_) if login.state.name() == FAILED => None,
-            // Forged, or of an older attempt; or the whole attempt has failed.
-            Answer::Problem(_) | Answer::Blocked(_) => code,
-            // A late duplicate of a callback is shown what the first one got, and is no other fact.
-            Answer::Choice { .. } | Answer::ServiceProvider { .. } if moved => code,
+            LoginAnswer::ErrorPage(_) if login.state.name() == FAILED => None,
+            // The callback is forged or of an older attempt, or the whole attempt has failed.
+            LoginAnswer::ErrorPage(_) | LoginAnswer::BlockedPage(_) => code,
+            // A late duplicate of a callback gets the answer of the first one, and is not an event
+            // of its own.
+            LoginAnswer::ChoicePage { .. } | LoginAnswer::ServiceProvider { .. } if has_moved => code,
             _ => None,
         };
         if let Some(code) = refused {
-            self.audit().tell(|| {
+            self.audit().record(|| {
                 let event =
-                    about(of(Name::CallbackRefused, login), self.called.as_ref()).code(code);
-                let event = event.detail(self.fault_detail.as_deref());
-                self.obtained.map_or(event.clone(), |level| event.level(level))
+                    with_idp(login_event(EventKind::CallbackRefused, login), self.called.as_ref()).code(code);
+                let event = event.detail(self.error_detail.as_deref());
+                self.achieved.map_or(event.clone(), |level| event.level(level))
             });
         }
-        self.ended(login, answer);
+        self.record_login_end(login, answer);
     }
 
-    /// How the login has ended, if it has in this step. A code that was issued is told by whoever issued it.
-    fn ended(&self, login: &Login, answer: &Answer) {
-        if self.before == login.state.name() || self.before == FAILED {
+    /// Records how the login ended, if it ended in this step. The issuer of a code records its
+    /// event.
+    fn record_login_end(&self, login: &Login, answer: &LoginAnswer) {
+        if self.state_before == login.state.name() || self.state_before == FAILED {
             return;
         }
-        match (login.end(), answer) {
-            (Some(Err(code)), _) => self.audit().tell(|| of(Name::LoginRefused, login).code(code)),
-            (None, Answer::Problem(problem)) if login.state.name() == FAILED => {
-                self.audit().tell(|| of(Name::LoginFailed, login).code(problem.code));
+        match (login.outcome(), answer) {
+            (Some(Err(code)), _) => self.audit().record(|| login_event(EventKind::LoginRefused, login).code(code)),
+            (None, LoginAnswer::ErrorPage(problem)) if login.state.name() == FAILED => {
+                self.audit().record(|| login_event(EventKind::LoginFailed, login).code(problem.code));
             }
             (Some(Ok(())) | None, _) => {}
         }
     }
 
-    fn tell_reuse(&mut self, login: &Login) {
+    fn record_session_reuse(&mut self, login: &Login) {
         if let Some((idp, subject, level)) = self.reused.take() {
             self.audit()
-                .tell(|| of(Name::SessionReused, login).idp(&idp).subject(&subject).level(level));
+                .record(|| login_event(EventKind::SessionReused, login).idp(&idp).subject(&subject).level(level));
         }
     }
 
     fn audit(&self) -> &'m Audit {
-        &self.means.grants.audit
+        &self.services.grants.audit
     }
 }
 
-fn about(event: Event, connector: Option<&ConnectorId>) -> Event {
+fn with_idp(event: Event, connector: Option<&ConnectorId>) -> Event {
     match connector {
         Some(connector) => event.idp(connector),
         None => event,
     }
 }
 
-/// Why the browser does not get on, if it does not.
-fn refusal(login: &Login, answer: &Answer, before: &str) -> Option<ErrorCode> {
+/// Returns the error of the answer, if it is one.
+fn refusal_code(login: &Login, answer: &LoginAnswer, before: &str) -> Option<ErrorCode> {
     match answer {
-        Answer::Problem(problem) => Some(problem.code),
-        Answer::Blocked(banner) => Some(banner.code),
-        Answer::Choice { banner } => banner.as_ref().map(|banner| banner.code),
-        Answer::ServiceProvider { .. } if before != login.state.name() => {
-            login.end().and_then(Result::err)
+        LoginAnswer::ErrorPage(problem) => Some(problem.code),
+        LoginAnswer::BlockedPage(banner) => Some(banner.code),
+        LoginAnswer::ChoicePage { banner } => banner.as_ref().map(|banner| banner.code),
+        LoginAnswer::ServiceProvider { .. } if before != login.state.name() => {
+            login.outcome().and_then(Result::err)
         }
-        Answer::ServiceProvider { .. }
-        | Answer::Leave { .. }
-        | Answer::ToConsent
-        | Answer::Consent(_) => None,
+        LoginAnswer::ServiceProvider { .. }
+        | LoginAnswer::RedirectToIdp { .. }
+        | LoginAnswer::RedirectToConsent
+        | LoginAnswer::ConsentPage(_) => None,
     }
 }

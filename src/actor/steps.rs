@@ -1,426 +1,430 @@
-//! One step of a login, from the store and back: load, decide, store, act, decide, store, answer.
+//! Runs one step of a login: load, decide, store, perform, decide, store, answer.
 
-mod clock;
+mod timer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::clock::{Clock, Whose};
-use super::admission::Place;
-use super::audited::Trail;
+use self::timer::{StepTimer, TimeOwner};
+use super::step_admission::StepPermit;
+use super::step_audit::StepAudit;
 use super::connector::ConnectorHandle;
 use super::identify;
-use super::logins::{Ended, Reply, Standing};
-use super::means::LoginServices;
-use super::ongoing::Spot;
-use super::reuse;
-use super::unauthenticated::unseen_end;
-use crate::connector::ConnectorFault;
+use super::logins::{StepError, Reply, LoginSummary};
+use super::login_services::LoginServices;
+use super::live_login_counter::LoginPosition;
+use super::session_reuse;
+use super::unauthenticated_logins::unseen_expiry;
+use crate::connector::ConnectorError;
 use crate::env::Timestamp;
-use crate::grant::{Gate as _, store_code};
+use crate::grant::{Gate as _, store_error_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{
-    self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World,
+    self, LoginAnswer, ConsentPolicy, Effect, Login, Nodes, EffectOutcome, LoginRequest, Save, Step, StepOutput, StepInputs,
 };
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::Consent;
-use crate::store::{Key, Kind, Loaded, Reach, Replaced, Version};
-use crate::telemetry::trace::{self, Scope, Span};
-use crate::telemetry::{Outcome, at_level};
+use crate::protocol::registration::ConsentRequirement;
+use crate::store::{RecordKey, RecordKind, LoadedRecord, StoreScope, ReplaceOutcome, RecordVersion};
+use crate::telemetry::trace::{self, TraceScope, Span};
+use crate::telemetry::{LoginOutcome, at_level};
 
-/// As [`login::State::name`] calls it.
+/// The name of the failed state, as [`login::LoginState::name`] returns it.
 const FAILED: &str = "failed";
 
-/// A login's record outlives the login by this much, so that a repeated step can still be answered (decisions 4).
-pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
+/// How long the record outlives the login, so that a repeated request can still be answered.
+pub(super) const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
-/// A step that lost a race is taken again on the new state, this often.
-const ATTEMPTS: usize = 4;
+/// Most attempts at a step that loses races against other nodes.
+const MAX_STEP_ATTEMPTS: usize = 4;
 
-/// A callback that another node works on is looked after this often, for as long as it can be under way.
-const PAUSE: Duration = Duration::from_millis(100);
-const LOOKS: usize = 80;
+/// Poll interval while another node processes the callback.
+const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_CALLBACK_POLLS: usize = 80;
 
-/// A step, and the session cookie that came with it.
+/// A request of the browser, and the session cookie that came with it.
 #[derive(Clone, Debug)]
 pub(super) struct BrowserStep {
-    pub request: Request,
+    pub request: LoginRequest,
     pub session: Option<Secret<String>>,
-    pub place: Arc<Place>,
-    /// Of the request that it came with.
-    pub scope: Scope,
+    pub permit: Arc<StepPermit>,
+    /// Trace scope of the HTTP request.
+    pub scope: TraceScope,
 }
 
-/// The record as last stored.
-pub(super) struct Cached {
+/// A login as last stored.
+pub(super) struct CachedLogin {
     login: Login,
-    version: Version,
-    /// From here on the store has no such record, and the cache must not know better.
-    until: Timestamp,
+    version: RecordVersion,
+    /// When the record expires; the cache must not outlive it.
+    expires_at: Timestamp,
 }
 
-pub(super) fn key(hash: &InteractionHash) -> Key {
-    Key { kind: Kind::Login, name: Arc::from(hash.as_str()) }
+/// Returns the key of a login's record.
+pub(super) fn login_key(hash: &InteractionHash) -> RecordKey {
+    RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
 }
 
-/// Takes one step. Gives back what to keep in memory for the next.
-pub(super) async fn drive(
-    means: &LoginServices,
+/// Runs one step. Returns the login to cache for the next one.
+pub(super) async fn run_browser_step(
+    services: &LoginServices,
     hash: &InteractionHash,
-    mut cached: Option<Cached>,
+    mut cached: Option<CachedLogin>,
     step: BrowserStep,
-) -> (Option<Cached>, Result<Reply, Ended>) {
-    for _ in 0..ATTEMPTS {
-        let (current, seen) = match cached.take().filter(|cached| means.env.now() < cached.until) {
-            Some(current) if can_begin_with_the_cache(means, &step.request) => {
-                (current, Seen::Before)
+) -> (Option<CachedLogin>, Result<Reply, StepError>) {
+    for _ in 0..MAX_STEP_ATTEMPTS {
+        let (current, loaded_from) = match cached.take().filter(|cached| services.env.now() < cached.expires_at) {
+            Some(current) if may_use_cache(services, &step.request) => {
+                (current, LoadedFrom::Cache)
             }
-            Some(_) | None => match load_settled(means, hash, &step).await {
-                Ok(Some(current)) => (current, Seen::Now),
-                Ok(None) => return (None, Err(Ended::Unknown)),
-                Err(code) => return (None, Err(Ended::Hub(code))),
+            Some(_) | None => match load_after_verification(services, hash, &step).await {
+                Ok(Some(current)) => (current, LoadedFrom::Store),
+                Ok(None) => return (None, Err(StepError::Unknown)),
+                Err(code) => return (None, Err(StepError::Hub(code))),
             },
         };
-        match take(means, current, seen, &step).await {
+        match attempt_step(services, current, loaded_from, &step).await {
             Ok((current, answer)) => {
-                let standing = Standing::of(&current.login);
-                return (Some(current), Ok(Reply { answer, standing }));
+                let summary = LoginSummary::from_login(&current.login);
+                return (Some(current), Ok(Reply { answer, summary }));
             }
-            Err(Interrupted::Stale) => {}
-            Err(Interrupted::Gone) => return (None, Err(Ended::Unknown)),
-            Err(Interrupted::Hub(code)) => return (None, Err(Ended::Hub(code))),
+            Err(AttemptError::Stale) => {}
+            Err(AttemptError::Gone) => return (None, Err(StepError::Unknown)),
+            Err(AttemptError::Hub(code)) => return (None, Err(StepError::Hub(code))),
         }
     }
-    (None, Err(Ended::Hub(ErrorCode::Busy)))
+    (None, Err(StepError::Hub(ErrorCode::Busy)))
 }
 
-/// When the state that a step begins with was the store's.
+/// Where the login at the start of a step comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Now,
-    Before,
+enum LoadedFrom {
+    Store,
+    Cache,
 }
 
-/// The page that a browser comes back to changes nothing, as a rule: where others may have changed it, it is read anew.
-fn can_begin_with_the_cache(means: &LoginServices, request: &Request) -> bool {
-    means.store.reach() == Reach::Process || !matches!(request, Request::Look { .. })
+/// Returns whether the step may start from the cache. Opening the page usually changes nothing:
+/// where other nodes may have changed the login, it is loaded.
+fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
+    services.store.scope() == StoreScope::Process || !matches!(request, LoginRequest::OpenPage { .. })
 }
 
-/// Why a step could not be brought to its end on the state that it began with.
-enum Interrupted {
-    /// Another node was faster, or may have been.
+/// Error of one attempt at a step.
+enum AttemptError {
+    /// Another node has changed the login, or may have.
     Stale,
     Gone,
     Hub(ErrorCode),
 }
 
-async fn take(
-    means: &LoginServices,
-    current: Cached,
-    seen: Seen,
+async fn attempt_step(
+    services: &LoginServices,
+    current: CachedLogin,
+    loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(Cached, Answer), Interrupted> {
-    let ticket = &current.login.ticket;
-    trace::about(&ticket.support_id, ticket.trace.as_ref());
-    let mut span = trace::span("login step");
-    span.client(&ticket.request.client_id);
-    let taken = span.run(Box::pin(step(means, current, seen, browser))).await;
-    tell(&mut span, &taken);
-    taken
+) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+    let context = &current.login.context;
+    trace::attach_login(&context.support_id, context.trace.as_ref());
+    let mut span = trace::start_span("login step");
+    span.set_client(&context.request.client_id);
+    let result = span.run(Box::pin(run_step(services, current, loaded_from, browser))).await;
+    record_span(&mut span, &result);
+    result
 }
 
-/// What a step's span says of it.
-fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
-    match taken {
+/// Records the result of a step in its span.
+fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), AttemptError>) {
+    match result {
         Ok((cached, answer)) => {
-            span.state(cached.login.state.name());
+            span.set_login_state(cached.login.state.name());
             match answer {
-                Answer::Problem(problem) => span.refused(problem.code),
-                Answer::Blocked(banner) => span.refused(banner.code),
+                LoginAnswer::ErrorPage(problem) => span.fail_with_code(problem.code),
+                LoginAnswer::BlockedPage(banner) => span.fail_with_code(banner.code),
                 _ => {}
             }
         }
-        Err(Interrupted::Hub(code)) => span.refused(*code),
-        Err(Interrupted::Stale) => span.outcome("stale"),
-        Err(Interrupted::Gone) => span.outcome("gone"),
+        Err(AttemptError::Hub(code)) => span.fail_with_code(*code),
+        Err(AttemptError::Stale) => span.set_outcome("stale"),
+        Err(AttemptError::Gone) => span.set_outcome("gone"),
     }
 }
 
-async fn step(
-    means: &LoginServices,
-    current: Cached,
-    seen: Seen,
+async fn run_step(
+    services: &LoginServices,
+    current: CachedLogin,
+    loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(Cached, Answer), Interrupted> {
-    let Cached { mut login, mut version, mut until } = current;
-    let mut clock = Clock::start(&mut login, means.env.now());
-    let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
-    let sp = login.ticket.request.client_id.clone();
-    let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
-    let registered =
-        |request: &AuthorizationRequest| means.federation.load().check_registration(request);
-    let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
-        Some(Consent::Required) => ConsentPolicy::Required,
-        Some(Consent::None) => ConsentPolicy::None,
-        Some(Consent::Information) | None => ConsentPolicy::Information,
+) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+    let CachedLogin { mut login, mut version, mut expires_at } = current;
+    let mut timer = StepTimer::start(&mut login, services.env.now());
+    let (mut position, mut chosen) = (LoginPosition::from_login(&login), login.state.connector().cloned());
+    let sp = login.context.request.client_id.clone();
+    let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
+    let check_registration =
+        |request: &AuthorizationRequest| services.federation.load().check_registration(request);
+    let consent = match services.federation.load().active_service(&sp).map(|sp| sp.registration.consent) {
+        Some(ConsentRequirement::Required) => ConsentPolicy::Required,
+        Some(ConsentRequirement::None) => ConsentPolicy::None,
+        Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
     };
-    let world = |now| World {
+    let inputs = |now| StepInputs {
         now,
-        fresh: means.env.entropy(),
+        entropy: services.env.entropy(),
         gate: &gate,
-        registered: &registered,
+        check_registration: &check_registration,
         consent,
-        callback_base: &means.callback_base,
+        callback_base: &services.callback_base,
         session: browser.session.as_ref(),
-        nodes: if means.store.reach() == Reach::Shared { Nodes::Many } else { Nodes::One },
+        nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
     };
     let before = login.state.name();
     let request = match browser.request.clone() {
-        // The interaction page is one of the few places where a session is looked at (decisions 4).
-        Request::Look { .. } => Request::Look {
-            reuse: reuse::reusable(means, &login, browser.session.as_ref()).await.map(Box::new),
+        // The interaction page is one of the few places where a session is loaded.
+        LoginRequest::OpenPage { .. } => LoginRequest::OpenPage {
+            reuse: session_reuse::find_reusable_user(services, &login, browser.session.as_ref()).await.map(Box::new),
         },
         other => other,
     };
-    let mut trail = Trail::new(means, &login, &request);
-    let mut step = login::on_request(login, request, &world(means.env.now()));
-    // What is stored proves by its version that it began with the truth. What is only answered proves nothing: a refusal
-    // of this node's old copy must not end a login that another node has brought further.
-    if step.save == Save::No && seen == Seen::Before && means.store.reach() == Reach::Shared {
-        return Err(Interrupted::Stale);
+    let mut audit = StepAudit::new(services, &login, &request);
+    let mut step = login::on_request(login, request, &inputs(services.env.now()));
+    // A stored result proves by its version that it started from the current state. An unsaved
+    // answer proves nothing: this node's outdated copy must not refuse a login that another node
+    // has advanced.
+    if step.save == Save::No && loaded_from == LoadedFrom::Cache && services.store.scope() == StoreScope::Shared {
+        return Err(AttemptError::Stale);
     }
     loop {
-        let Step { mut login, save, then } = step;
-        clock.note(&mut login);
+        let Step { mut login, save, output } = step;
+        timer.record(&mut login);
         chosen = login.state.connector().cloned().or(chosen);
         if save == Save::Yes {
-            (version, until) = store(means, &login, version).await?;
-            if !Spot::stays(&login) {
-                let now_at = Spot::of(&login);
-                means.ongoing.moved(login.ticket.expires_at, spot.as_ref(), now_at.clone());
-                spot = now_at;
+            (version, expires_at) = save_login(services, &login, version).await?;
+            if !LoginPosition::is_expired(&login) {
+                let new_position = LoginPosition::from_login(&login);
+                services.live_logins.record_move(login.context.expires_at, position.as_ref(), new_position.clone());
+                position = new_position;
             }
         }
-        match then {
-            Then::Answer(answer) => {
-                clock.note(&mut login);
-                observe(means, before, &login, chosen.as_ref(), &answer);
-                trail.end(&login, &answer);
-                return Ok((Cached { login, version, until }, answer));
+        match output {
+            StepOutput::Answer(answer) => {
+                timer.record(&mut login);
+                record_outcome(services, before, &login, chosen.as_ref(), &answer);
+                audit.record_step_end(&login, &answer);
+                return Ok((CachedLogin { login, version, expires_at }, answer));
             }
-            Then::Do(effect) => {
-                if effect.asks_an_identity_provider() {
-                    browser.place.leave();
+            StepOutput::Perform(effect) => {
+                if effect.calls_idp() {
+                    browser.permit.release_slot();
                 }
                 if matches!(*effect, Effect::Identify(_)) {
-                    means.unauthenticated.remove(&login.ticket.hash);
+                    services.unauthenticated.remove(&login.context.hash);
                 }
-                trail.before(&login, &effect);
-                let whose = Whose::of(&effect);
-                let mut fault_detail = None;
-                let report =
-                    clock.during(whose, perform(means, &login, *effect, &mut fault_detail)).await;
-                trail.after(&report, fault_detail);
-                step = login::on_report(login, report, &world(means.env.now()));
+                audit.before_effect(&login, &effect);
+                let owner = TimeOwner::for_effect(&effect);
+                let mut error_detail = None;
+                let outcome =
+                    timer.measure(owner, perform_effect(services, &login, *effect, &mut error_detail)).await;
+                audit.after_effect(&outcome, error_detail);
+                step = login::on_effect_outcome(login, outcome, &inputs(services.env.now()));
             }
         }
     }
 }
 
-/// Does what the machine asked for. A panic or a lost future here costs this step, never the login. `fault_detail` gets
-/// what the operator is to know of a failed call.
-async fn perform(
-    means: &LoginServices,
+/// Performs an effect. A panic or a lost future here costs this step, never the login.
+/// `error_detail` receives the operator's explanation of a failed call.
+async fn perform_effect(
+    services: &LoginServices,
     login: &Login,
     effect: Effect,
-    fault_detail: &mut Option<String>,
-) -> Report {
-    let support_id = &login.ticket.support_id;
-    let mut told = |connector: &ConnectorId, fault: ConnectorFault| {
-        log_fault(support_id.as_str(), connector, &fault);
-        *fault_detail = displayed_detail(&fault);
-        fault.code
+    error_detail: &mut Option<String>,
+) -> EffectOutcome {
+    let support_id = &login.context.support_id;
+    let mut log_error = |connector: &ConnectorId, error: ConnectorError| {
+        log_connector_error(support_id.as_str(), connector, &error);
+        *error_detail = displayed_detail(&error);
+        error.code
     };
     match effect {
-        Effect::Begin(connector, departure) => {
-            Report::Departed(match may_leave(means, &connector) {
+        Effect::BeginLogin(connector, request) => {
+            EffectOutcome::RedirectPrepared(match handle_for_redirect(services, &connector) {
                 Ok(handle) => {
-                    handle.begin(departure).await.map_err(|fault| told(&connector, fault))
+                    handle.begin_login(request).await.map_err(|error| log_error(&connector, error))
                 }
                 Err(code) => Err(code),
             })
         }
-        Effect::Complete(attempt, arrival, network) => {
+        Effect::CompleteLogin(attempt, params, network) => {
             let connector = attempt.connector.clone();
-            Report::Authenticated(match means.connectors.handle(&connector) {
+            EffectOutcome::Authenticated(match services.connectors.handle(&connector) {
                 Ok(handle) => handle
-                    .complete(attempt, arrival, network)
+                    .complete_login(attempt, params, network)
                     .await
                     .map(Box::new)
-                    .map_err(|fault| told(&connector, fault)),
+                    .map_err(|error| log_error(&connector, error)),
                 Err(code) => Err(code),
             })
         }
-        Effect::Identify(authentication) => Report::Identified(
-            identify::identify(means, login, *authentication).await.map(Box::new),
+        Effect::Identify(authentication) => EffectOutcome::Identified(
+            identify::identify_user(services, login, *authentication).await.map(Box::new),
         ),
-        Effect::Grant(grant) => Report::Granted(means.grants.issue(*grant).await),
-        Effect::LookForCode(code) => {
-            let lives = means.grants.code_lives(code.reveal()).await;
-            // Who stored the code may have died before it came to this.
-            if let (Ok(true), Some(former)) = (&lives, login.former_session()) {
-                means.grants.forget_session(former).await;
+        Effect::Grant(grant) => EffectOutcome::Granted(services.grants.issue_code(*grant).await),
+        Effect::CheckCode(code) => {
+            let is_live = services.grants.is_code_live(code.reveal()).await;
+            // The process that stored the code may have died before it ended the former session.
+            if let (Ok(true), Some(former)) = (&is_live, login.replaced_session()) {
+                services.grants.remove_session(former).await;
             }
-            Report::CodeLives(lives)
+            EffectOutcome::CodeChecked(is_live)
         }
     }
 }
 
-/// The way to an identity provider that may get one more person this minute.
-fn may_leave(means: &LoginServices, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
-    let handle = means.connectors.handle(connector)?;
+/// Returns the handle of a connector whose identity provider may get one more user this minute.
+fn handle_for_redirect(services: &LoginServices, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+    let handle = services.connectors.handle(connector)?;
     let own_rate =
-        means.federation.load().connector(connector).and_then(|facts| facts.departures_per_minute);
-    means.quotas.departs(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
+        services.federation.load().connector(connector).and_then(|facts| facts.redirects_per_minute);
+    services.rate_limits.check_redirect(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
     Ok(handle)
 }
 
-/// Tells the operator what went wrong, by the id that the person reads on the page.
-fn log_fault(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) {
-    at_level!(fault.code, support_id, %connector, detail = fault.detail, "an identity provider's step failed");
+/// Logs an error with the support id that the user sees on the page.
+fn log_connector_error(support_id: &str, connector: &ConnectorId, error: &ConnectorError) {
+    at_level!(error.code, support_id, %connector, detail = error.detail, "call to the identity provider failed");
 }
 
-/// The explanation that the operator console shows. A refusal in the callback's query is not shown: any text may stand in
-/// its `error_description`, of a person too. The program's log has it.
-fn displayed_detail(fault: &ConnectorFault) -> Option<String> {
-    let repeats_the_query = matches!(fault.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
-    (!repeats_the_query).then(|| fault.detail.clone())
+/// Returns the explanation that the operator console shows. An error from the callback's query is
+/// left out, because its `error_description` may hold any text, such as personal data. The log has
+/// it.
+fn displayed_detail(error: &ConnectorError) -> Option<String> {
+    let repeats_the_query = matches!(error.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
+    (!repeats_the_query).then(|| error.detail.clone())
 }
 
-fn observe(
-    means: &LoginServices,
+fn record_outcome(
+    services: &LoginServices,
     before: &'static str,
     login: &Login,
     chosen: Option<&ConnectorId>,
-    answer: &Answer,
+    answer: &LoginAnswer,
 ) {
-    let (metrics, sp) = (&means.metrics, &login.ticket.request.client_id);
+    let (metrics, sp) = (&services.metrics, &login.context.request.client_id);
     let after = login.state.name();
     if before != after {
-        metrics.login_reached(after);
-        match (login.end(), answer) {
-            // It was counted when it failed; now the service provider hears of it.
+        metrics.record_login_transition(after);
+        match (login.outcome(), answer) {
+            // The failure was counted before; now the service provider gets the error.
             _ if before == FAILED => {}
             (Some(Ok(())), _) => {
-                metrics.login_ended(Outcome::Granted, sp, chosen, 1);
-                metrics.login_granted(&clock::parts(&login.ticket.spent), means.env.now());
+                metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
+                metrics.record_granted_login(&timer::time_parts(&login.context.time_spent), services.env.now());
             }
-            (Some(Err(code)), _) => metrics.login_ended(Outcome::Refused(code), sp, chosen, 1),
+            (Some(Err(code)), _) => metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1),
             // Counted as abandoned once its second is past.
-            (None, _) if Spot::stays(login) => {}
-            (None, Answer::Problem(problem)) if after == FAILED => {
-                metrics.login_ended(Outcome::Failed(problem.code), sp, chosen, 1);
+            (None, _) if LoginPosition::is_expired(login) => {}
+            (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
+                metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
             }
             (None, _) => {}
         }
     }
-    let support_id = login.ticket.support_id.as_str();
+    let support_id = login.context.support_id.as_str();
     match answer {
-        Answer::Problem(problem) => {
-            at_level!(problem.code, support_id, state = after, "a login step was refused");
+        LoginAnswer::ErrorPage(problem) => {
+            at_level!(problem.code, support_id, state = after, "login step refused");
         }
-        Answer::Blocked(banner) => {
+        LoginAnswer::BlockedPage(banner) => {
             let connector = banner.connector.as_ref().map(tracing::field::display);
             at_level!(
                 banner.code,
                 support_id,
                 connector,
                 state = before,
-                "a login was stopped by a block"
+                "login stopped by a block"
             );
         }
-        Answer::ServiceProvider { .. } if before != after => {
-            let client_id = &login.ticket.request.client_id;
-            match login.end().and_then(Result::err) {
+        LoginAnswer::ServiceProvider { .. } if before != after => {
+            let client_id = &login.context.request.client_id;
+            match login.outcome().and_then(Result::err) {
                 None => {
-                    tracing::info!(support_id, %client_id, outcome = "granted", "a login has its answer")
+                    tracing::info!(support_id, %client_id, outcome = "granted", "login completed")
                 }
                 Some(code) => {
-                    at_level!(code, support_id, %client_id, outcome = "refused", "a login has its answer")
+                    at_level!(code, support_id, %client_id, outcome = "refused", "login completed")
                 }
             }
         }
-        Answer::ServiceProvider { .. }
-        | Answer::Choice { .. }
-        | Answer::Leave { .. }
-        | Answer::ToConsent
-        | Answer::Consent(_) => {}
+        LoginAnswer::ServiceProvider { .. }
+        | LoginAnswer::ChoicePage { .. }
+        | LoginAnswer::RedirectToIdp { .. }
+        | LoginAnswer::RedirectToConsent
+        | LoginAnswer::ConsentPage(_) => {}
     }
 }
 
-/// Steps of one login wait for each other, wherever they are taken: the browser that sends its callback again, or looks,
-/// while another node still asks the identity provider, gets what comes of it.
-async fn load_settled(
-    means: &LoginServices,
+/// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
+/// callback or reloads the page gets the outcome.
+async fn load_after_verification(
+    services: &LoginServices,
     hash: &InteractionHash,
     step: &BrowserStep,
-) -> Result<Option<Cached>, ErrorCode> {
-    let mut found = load(means, hash).await?;
-    if means.store.reach() == Reach::Process {
+) -> Result<Option<CachedLogin>, ErrorCode> {
+    let mut found = load(services, hash).await?;
+    if services.store.scope() == StoreScope::Process {
         return Ok(found);
     }
-    for _ in 0..LOOKS {
-        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(means.env.now())) {
+    for _ in 0..MAX_CALLBACK_POLLS {
+        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(services.env.now())) {
             break;
         }
-        step.place.leave();
-        tokio::time::sleep(PAUSE).await;
-        found = load(means, hash).await?;
+        step.permit.release_slot();
+        tokio::time::sleep(CALLBACK_POLL_INTERVAL).await;
+        found = load(services, hash).await?;
     }
     Ok(found)
 }
 
-async fn load(means: &LoginServices, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
-    let found = means
+async fn load(services: &LoginServices, hash: &InteractionHash) -> Result<Option<CachedLogin>, ErrorCode> {
+    let found = services
         .store
-        .load_and_keep(&key(hash), means.env.now())
+        .load_and_extend(&login_key(hash), services.env.now())
         .await
-        .map_err(|fault| store_code(&fault))?;
-    let Some(Loaded { record, is_first }) = found else {
+        .map_err(|error| store_error_code(&error))?;
+    let Some(LoadedRecord { record, was_unread: is_first }) = found else {
         return Ok(None);
     };
     let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
-    means.unauthenticated.update(hash, record.version, record.expires_at);
+    services.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
-        let ends = (unseen_end(&login.ticket), login.ticket.expires_at);
-        means.ongoing.outlives(ends, Spot::of(&login));
+        let ends = (unseen_expiry(&login.context), login.context.expires_at);
+        services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
     }
-    Ok(Some(Cached { login, version: record.version, until: record.expires_at }))
+    Ok(Some(CachedLogin { login, version: record.version, expires_at: record.expires_at }))
 }
 
-/// Gives the record's new version, and until when it is there.
-async fn store(
-    means: &LoginServices,
+/// Stores the login. Returns the record's new version and expiry.
+async fn save_login(
+    services: &LoginServices,
     login: &Login,
-    version: Version,
-) -> Result<(Version, Timestamp), Interrupted> {
-    let value = serde_json::to_vec(login).map_err(|_| Interrupted::Hub(ErrorCode::Internal))?;
-    let now = means.env.now();
-    let until = keep_until(login, now);
-    match means.store.replace(&key(&login.ticket.hash), version, value, until, now).await {
-        Ok(Replaced::Done(version)) => {
-            means.unauthenticated.update(&login.ticket.hash, version, until);
+    version: RecordVersion,
+) -> Result<(RecordVersion, Timestamp), AttemptError> {
+    let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
+    let now = services.env.now();
+    let until = stored_until(login, now);
+    match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await {
+        Ok(ReplaceOutcome::Replaced(version)) => {
+            services.unauthenticated.update(&login.context.hash, version, until);
             Ok((version, until))
         }
-        Ok(Replaced::Stale) => Err(Interrupted::Stale),
-        Ok(Replaced::Gone) => Err(Interrupted::Gone),
-        Err(fault) => Err(Interrupted::Hub(store_code(&fault))),
+        Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
+        Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
+        Err(error) => Err(AttemptError::Hub(store_error_code(&error))),
     }
 }
 
-/// A login that is over stays for a minute; any other for its life and a minute.
-pub(super) fn keep_until(login: &Login, now: Timestamp) -> Timestamp {
-    let end = if login.is_over() { now } else { login.ticket.expires_at };
-    end + AFTERLIFE
+/// Returns how long the record is kept: a minute after completion, or after the login's expiry.
+pub(super) fn stored_until(login: &Login, now: Timestamp) -> Timestamp {
+    let end = if login.is_completed() { now } else { login.context.expires_at };
+    end + RECORD_RETENTION
 }

@@ -1,12 +1,13 @@
-//! L3 · The logins in which nobody has authenticated yet, by the network that they came from.
+//! Bounds logins in which no user has authenticated yet, by the network that they came from.
 //!
-//! Responsible for fairness when room is short, that is when less than a tenth of it is free: a newcomer takes the place of a
-//! login that has ended, or else of the oldest login of the network that holds most, and a newcomer of that network is refused.
-//! So no flood, from however many networks, shuts out a network that holds less than the flooding ones. Fetching pages and
-//! choosing identity providers costs a flood nothing, so only an accepted authentication takes a login out of the count.
+//! Responsible for fairness when room is short, that is when less than a tenth of it is free: a new
+//! login replaces one that has ended, or else the oldest login of the network that holds most, and
+//! a new login of that network is refused. So no flood, from however many networks, shuts out a
+//! network that holds less than the flooding ones. Fetching pages and choosing identity providers
+//! costs a flood nothing, so only an accepted authentication takes a login out of the count.
 //!
-//! Must not know: requests, records. A network is kept in this process's memory alone, for as long as its login takes room.
-//! Where hubs share a store, each decides for the logins that it has admitted itself.
+//! Does not know requests or records. A network is held in this process's memory only, for as long
+//! as its login takes room. Where hubs share a store, each decides for the logins that it admitted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,48 +16,49 @@ use std::time::Duration;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::ids::InteractionHash;
-use crate::login::Ticket;
-use crate::store::{Usage, Version};
+use crate::login::LoginContext;
+use crate::store::{Usage, RecordVersion};
 use crate::telemetry::Metrics;
 
-/// The life of a login whose page was never fetched.
-pub const UNSEEN_LIFE: Duration = Duration::from_secs(120);
+/// Lifetime of a login whose page was never fetched.
+pub const UNSEEN_LOGIN_LIFETIME: Duration = Duration::from_secs(120);
 
-/// Room is short below this part of the capacity.
-const RESERVE: usize = 10;
+/// Room is short when less than one part in this many is free.
+const RESERVE_FRACTION: usize = 10;
 
-/// Logins that one newcomer takes the place of, at most: a large request may need the room of several small ones.
+/// Most logins that a new one replaces: a large request may need the room of several small ones.
 const MAX_DISPLACED: usize = 8;
 
-/// A store gives the room of an ended login back after this time, if nobody removes it before.
+/// Time after which a store has freed the room of an ended login.
 const FREEING_TIME: Duration = Duration::from_secs(65);
 
-/// Logins that one admission forgets at most, so that the lock is short.
+/// Most logins that one admission forgets, so that the lock is short.
 const MAX_FORGOTTEN: usize = 256;
 
-/// In the metrics.
-const LIMIT: &str = "unauthenticated_logins";
+/// Label of this limit in the metrics.
+const LIMIT_LABEL: &str = "unauthenticated_logins";
 
-/// Logins of this hub that wait for an authentication.
+/// Logins of this hub without an authentication.
 pub struct UnauthenticatedLogins {
     capacity: Usage,
     metrics: Arc<Metrics>,
-    held: Mutex<Held>,
+    held: Mutex<HeldLogins>,
 }
 
-/// A login that gives way to a newcomer, and the version of its record.
-pub type DisplacedLogin = (InteractionHash, Version);
+/// A login that a new one replaces, and the version of its record.
+pub type DisplacedLogin = (InteractionHash, RecordVersion);
 
-/// Refusal of a newcomer whose network holds more logins without an authentication than any other, while room is short.
+/// Error returned while room is short, for a new login whose network holds more logins without an
+/// authentication than any other.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("the network holds too many logins without an authentication")]
 pub struct NetworkCrowdedError;
 
 #[derive(Default)]
-struct Held {
+struct HeldLogins {
     by_login: HashMap<InteractionHash, UnauthenticatedLogin>,
-    by_network: HashMap<ClientNetwork, Holding>,
-    /// Lightest first.
+    by_network: HashMap<ClientNetwork, NetworkLogins>,
+    /// In ascending order.
     by_weight: BTreeSet<(u128, ClientNetwork)>,
     /// In the order of admission.
     by_number: BTreeMap<u64, InteractionHash>,
@@ -68,35 +70,36 @@ struct UnauthenticatedLogin {
     number: u64,
     network: ClientNetwork,
     weight: u128,
-    /// Of the stored record, as this hub knows it.
-    version: Version,
+    /// Version of the stored record, as this hub knows it.
+    version: RecordVersion,
     end: Timestamp,
 }
 
 #[derive(Default)]
-struct Holding {
+struct NetworkLogins {
     weight: u128,
     numbers: BTreeSet<u64>,
 }
 
-/// Returns when a login ends whose page is never fetched.
-pub fn unseen_end(ticket: &Ticket) -> Timestamp {
-    (ticket.opened_at + UNSEEN_LIFE).min(ticket.expires_at)
+/// Returns when a login expires whose page is never fetched.
+pub fn unseen_expiry(context: &LoginContext) -> Timestamp {
+    (context.opened_at + UNSEEN_LOGIN_LIFETIME).min(context.expires_at)
 }
 
 impl UnauthenticatedLogins {
-    /// `capacity`: the room for all logins.
+    /// Creates the count. `capacity`: the room for all logins.
     #[must_use]
     pub fn new(capacity: Usage, metrics: &Arc<Metrics>) -> Self {
-        metrics.limited(LIMIT, 0);
+        metrics.record_rate_limited(LIMIT_LABEL, 0);
         Self { capacity, metrics: Arc::clone(metrics), held: Mutex::default() }
     }
 
-    /// Counts a login of so many bytes for its network. Returns the logins that it takes the place of: the caller removes
-    /// them from the store.
+    /// Counts a login of this size for its network. Returns the logins that it replaces: the caller
+    /// removes them from the store.
     ///
     /// # Errors
-    /// Room is short, and no network holds more than this one; nothing is counted.
+    /// [`NetworkCrowdedError`] if room is short and no network holds more than this one; nothing is
+    /// counted.
     pub fn admit(
         &self,
         hash: &InteractionHash,
@@ -104,7 +107,7 @@ impl UnauthenticatedLogins {
         used: Usage,
         now: Timestamp,
     ) -> Result<Vec<DisplacedLogin>, NetworkCrowdedError> {
-        let weight = self.weight(bytes);
+        let weight = self.login_weight(bytes);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.forget_freed(now);
         let mut displaced = Displaced { logins: Vec::new(), needed: weight };
@@ -112,42 +115,43 @@ impl UnauthenticatedLogins {
             held.displace_ended(now, &mut displaced);
             let own = held.by_network.get(&network).map_or(0, |holding| holding.weight);
             held.displace_heavier_than(own + weight, &mut displaced);
-            // The last of the room is for networks that hold nothing yet.
+            // The last room is for networks that hold nothing yet.
             if displaced.logins.is_empty() && own > 0 {
                 drop(held);
-                self.metrics.limited(LIMIT, 1);
+                self.metrics.record_rate_limited(LIMIT_LABEL, 1);
                 return Err(NetworkCrowdedError);
             }
         }
-        held.insert(hash, (network, weight), now + UNSEEN_LIFE);
+        held.insert(hash, (network, weight), now + UNSEEN_LOGIN_LIFETIME);
         Ok(displaced.logins)
     }
 
-    /// Records that the login's page was fetched or its state changed: the record has this version, and lives until `end`.
-    /// Does nothing for a login that is not counted.
-    pub fn update(&self, hash: &InteractionHash, version: Version, end: Timestamp) {
+    /// Records that the login's page was fetched or its state changed: the record has this version,
+    /// and expires at `end`. Does nothing for a login that is not counted.
+    pub fn update(&self, hash: &InteractionHash, version: RecordVersion, end: Timestamp) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).update(hash, version, end);
     }
 
-    /// Counts the login for its network no longer: a person has authenticated in it, or it was not stored.
+    /// Removes the login from the count: a user has authenticated in it, or it was not stored.
     pub fn remove(&self, hash: &InteractionHash) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
     }
 
     fn is_short(&self, used: Usage) -> bool {
         let is_short = |used: usize, capacity: usize| {
-            capacity.saturating_sub(used) < capacity.div_ceil(RESERVE)
+            capacity.saturating_sub(used) < capacity.div_ceil(RESERVE_FRACTION)
         };
         is_short(used.records, self.capacity.records) || is_short(used.bytes, self.capacity.bytes)
     }
 
-    /// The share of the room that a login takes: its part of the records and its part of the bytes, over one denominator.
-    const fn weight(&self, bytes: usize) -> u128 {
+    /// Returns the share of the room that a login takes: its part of the records and its part of
+    /// the bytes, over one denominator.
+    const fn login_weight(&self, bytes: usize) -> u128 {
         self.capacity.bytes as u128 + bytes as u128 * self.capacity.records as u128
     }
 }
 
-/// The logins that a newcomer takes the place of, and the weight that it still needs.
+/// The logins that a new one replaces, and the weight that it still needs.
 struct Displaced {
     logins: Vec<DisplacedLogin>,
     needed: u128,
@@ -159,7 +163,7 @@ impl Displaced {
     }
 }
 
-impl Held {
+impl HeldLogins {
     fn insert(
         &mut self,
         hash: &InteractionHash,
@@ -173,7 +177,7 @@ impl Held {
         self.by_end.insert((end, number));
         self.by_login.insert(
             hash.clone(),
-            UnauthenticatedLogin { number, network, weight, version: Version(1), end },
+            UnauthenticatedLogin { number, network, weight, version: RecordVersion(1), end },
         );
         let holding = self.by_network.entry(network).or_default();
         self.by_weight.remove(&(holding.weight, network));
@@ -182,7 +186,7 @@ impl Held {
         self.by_weight.insert((holding.weight, network));
     }
 
-    fn update(&mut self, hash: &InteractionHash, version: Version, end: Timestamp) {
+    fn update(&mut self, hash: &InteractionHash, version: RecordVersion, end: Timestamp) {
         let Some(login) = self.by_login.get_mut(hash) else { return };
         login.version = version;
         if login.end != end {
@@ -228,7 +232,7 @@ impl Held {
         displaced.logins.push((hash, login.version));
     }
 
-    /// Takes out logins that have ended, but whose room the store may not have given back.
+    /// Removes logins that have ended, but whose room the store may not have freed.
     fn displace_ended(&mut self, now: Timestamp, displaced: &mut Displaced) {
         while !displaced.is_enough()
             && let Some(hash) = self.first_ended(now)
@@ -237,7 +241,7 @@ impl Held {
         }
     }
 
-    /// Takes out the oldest logins of the heaviest networks, as long as a network is heavier than `limit`.
+    /// Removes the oldest logins of the heaviest networks, while a network is heavier than `limit`.
     fn displace_heavier_than(&mut self, limit: u128, displaced: &mut Displaced) {
         while !displaced.is_enough() {
             let Some((_, network)) =
@@ -287,10 +291,11 @@ mod tests {
             Usage { records: self.stored.len(), bytes: self.stored.values().sum() }
         }
 
-        /// A login of the /24 that this number names. Returns whether it was admitted, and there was room for it.
+        /// Begins a login of the /24 that this number names. Returns whether it was admitted and
+        /// stored.
         fn begin(&mut self, network: u16, bytes: usize) -> bool {
             self.begun += 1;
-            let hash = InteractionHash::of_cookie(&self.begun.to_string());
+            let hash = InteractionHash::from_cookie(&self.begun.to_string());
             let [high, low] = network.to_be_bytes();
             let network =
                 ClientNetwork::containing(std::net::Ipv4Addr::new(203, high, low, 7).into());
@@ -327,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn floods_one_after_the_other_from_forty_networks_shut_out_nobody() {
+    fn consecutive_floods_from_forty_networks_shut_out_no_other_network() {
         let mut room = Room::new();
         for network in 1..=40 {
             let bytes = if network % 2 == 0 { 12_700 } else { 1300 };
@@ -346,14 +351,14 @@ mod tests {
         for _ in 0..2000 {
             if room.begin(1, 12_700) {
                 let (begun, end) = (
-                    InteractionHash::of_cookie(&room.begun.to_string()),
+                    InteractionHash::from_cookie(&room.begun.to_string()),
                     room.now + Duration::from_secs(1860),
                 );
-                room.logins.update(&begun, Version(2), end);
+                room.logins.update(&begun, RecordVersion(2), end);
             }
         }
         assert!(!room.begin(1, 12_700), "the flood is refused");
-        room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
+        room.now = room.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
         assert!((2..100).all(|network| room.begin(network, 1300)), "a newcomer is refused");
         assert!(
             (2..100).all(|network| room.begin(network, 1300)),
@@ -366,7 +371,7 @@ mod tests {
         let mut room = Room::new();
         assert!((0..950).any(|_| !room.begin(1, 100)));
         assert!(room.begin(2, 100));
-        room.now = room.now + UNSEEN_LIFE - Duration::from_secs(1);
+        room.now = room.now + UNSEEN_LOGIN_LIFETIME - Duration::from_secs(1);
         assert!(room.begin(3, 100));
         room.now = room.now + Duration::from_secs(1);
         // The store has not given the room back yet.
@@ -382,11 +387,11 @@ mod tests {
         for hash in &hashes {
             room.logins.remove(hash);
             room.logins.remove(hash);
-            room.logins.update(hash, Version(2), room.now);
+            room.logins.update(hash, RecordVersion(2), room.now);
         }
-        assert!(room.begin(1, 100), "a network whose people have authenticated holds nothing");
+        assert!(room.begin(1, 100), "logins with an authentication count no longer");
         assert!(!room.begin(1, 100), "but room is still short");
-        room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
+        room.now = room.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
         assert!(room.begin(1, 100));
         let held = room.logins.held.lock().unwrap();
         let sizes = (
@@ -396,6 +401,6 @@ mod tests {
             held.by_number.len(),
             held.by_end.len(),
         );
-        assert_eq!(sizes, (1, 1, 1, 1, 1), "nothing is kept for longer");
+        assert_eq!(sizes, (1, 1, 1, 1, 1), "ended logins are still held");
     }
 }

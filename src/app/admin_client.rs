@@ -1,5 +1,4 @@
-//! The operator's side of `/admin/…`: asks a running hub, from the machine that it runs on, or from one that reaches its
-//! private listener.
+//! Client of a running hub's administration API (`/admin/…`) on its private listener.
 
 use std::time::Duration;
 
@@ -10,79 +9,79 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::actor::registry::NewBlock;
-use crate::config::access::Access;
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use crate::config::admin_access::AdminAccess;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::{Changed, ConnectorList, KeysInUse, Refused};
-use crate::web::window::Status;
+use crate::web::admin::{BlockChange, ConnectorList, KeysInUse, AdminErrorBody};
+use crate::web::admin_console::HubStatus;
 
-/// The hub waits for its disk before it answers; the list of a large federation has a megabyte.
+/// The hub writes to disk before it answers; the list of a large federation is about a megabyte.
 const LIMITS: CallLimits =
-    CallLimits { connect: Duration::from_secs(2), whole: Duration::from_secs(15), body: 8 << 20 };
+    CallLimits { connect_timeout: Duration::from_secs(2), total_timeout: Duration::from_secs(15), max_body_bytes: 8 << 20 };
 
-/// Why the hub did not do what it was asked.
+/// Error returned by a call to the administration API.
 #[derive(thiserror::Error, Debug)]
-pub enum AdministerFault {
+pub enum AdminClientError {
     #[error(
-        "private.admin_token is not set, without which the hub can't be administered; \
-         mend: set it in passerelle.toml, as {{ env = \"NAME\" }} or {{ file = \"path\" }}, and restart the hub"
+        "private.admin_token is not set, so the hub has no administration API; \
+         fix: set it in passerelle.toml, as {{ env = \"NAME\" }} or {{ file = \"path\" }}, and restart the hub"
     )]
     NoToken,
     #[error(
-        "private.listen takes a free port, which only the hub knows; mend: name its address by --private http://127.0.0.1:PORT"
+        "private.listen has port 0, so only the hub knows its port; fix: give the address with --private http://127.0.0.1:PORT"
     )]
     NoPort,
     #[error(
-        "{0} is not the address of a private listener; mend: write it as http://127.0.0.1:9090"
+        "{0} is not the address of a private listener; fix: write it as http://127.0.0.1:9090"
     )]
     Address(String),
     #[error(
-        "the hub does not answer at {address}: {fault}; mend: start it, or name its private listener by --private URL"
+        "the hub does not answer at {address}: {fault}; fix: start it, or give its private listener with --private URL"
     )]
-    NoAnswer { address: String, fault: GuardFault },
+    Unreachable { address: String, fault: EgressError },
     #[error(
-        "the hub at {address} refuses the token of private.admin_token; mend: give this command the token that the hub was started with"
+        "the hub at {address} rejects the token of private.admin_token; fix: use the token that the hub was started with"
     )]
-    TokenRefused { address: String },
+    TokenRejected { address: String },
     #[error(
-        "the hub at {address} has refused too many wrong tokens; mend: give this command the right one, and try again in {seconds} s"
+        "the hub at {address} has received too many wrong tokens; fix: use the right token, and retry in {seconds} s"
     )]
-    TooMany { address: String, seconds: String },
+    TooManyAttempts { address: String, seconds: String },
     #[error(
-        "the hub at {address} runs without private.admin_token; mend: set it in passerelle.toml and restart the hub"
+        "the hub at {address} runs without private.admin_token; fix: set it in passerelle.toml and restart the hub"
     )]
-    Off { address: String },
+    Disabled { address: String },
     #[error("{}{}", .0.error_description, .0.details.iter().map(|detail| format!("\n  {detail}")).collect::<String>())]
-    Refused(Refused),
+    Rejected(AdminErrorBody),
     #[error(
-        "what answers at {address} is no hub's private listener (status {status}); mend: name it by --private URL"
+        "the server at {address} is not the private listener of a hub (status {status}); fix: give its address with --private URL"
     )]
-    Stranger { address: String, status: u16 },
+    NotAHub { address: String, status: u16 },
 }
 
-/// A hub's private listener, and what opens its administration.
-pub struct Administration {
+/// Client of the administration API of one hub.
+pub struct AdminClient {
     base: Url,
     token: Secret<String>,
-    guard: Guard,
+    guard: SafeHttpClient,
 }
 
-impl std::fmt::Debug for Administration {
+impl std::fmt::Debug for AdminClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Administration").field("base", &self.base.as_str()).finish_non_exhaustive()
     }
 }
 
-impl Administration {
-    /// `private` is the listener's address where it is not that of the configuration.
+impl AdminClient {
+    /// Creates a client. `private` overrides the configured address of the private listener.
     ///
     /// # Errors
-    /// What is missing to find the hub, or to be let in.
-    pub fn of(access: Access, private: Option<&str>) -> Result<Self, AdministerFault> {
-        let token = access.admin_token.ok_or(AdministerFault::NoToken)?;
+    /// Returns an error if the address or the token is missing or malformed.
+    pub fn new(access: AdminAccess, private: Option<&str>) -> Result<Self, AdminClientError> {
+        let token = access.admin_token.ok_or(AdminClientError::NoToken)?;
         if private.is_none() && access.address.port() == 0 {
-            return Err(AdministerFault::NoPort);
+            return Err(AdminClientError::NoPort);
         }
         let text = private.map_or_else(|| format!("http://{}", access.address), str::to_owned);
         let url = Url::parse(&text)
@@ -92,104 +91,104 @@ impl Administration {
             url.query().is_none() && url.fragment().is_none() && url.password().is_none()
         });
         let (Some(base), Some(host)) = (url.clone(), url.as_ref().and_then(Url::host_str)) else {
-            return Err(AdministerFault::Address(text));
+            return Err(AdminClientError::Address(text));
         };
-        // The operator named this one host: it may be anywhere, loopback above all.
-        let guard = Guard::new(Schemes::HttpToo, &[host.to_owned()], LIMITS)
-            .map_err(|fault| AdministerFault::NoAnswer { address: text, fault })?;
+        // The operator chose this host, so any address is allowed, loopback included.
+        let guard = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[host.to_owned()], LIMITS)
+            .map_err(|fault| AdminClientError::Unreachable { address: text, fault })?;
         Ok(Self { base, token, guard })
     }
 
-    /// Every connector, with its state and its blocks.
+    /// Lists every connector with its state and its blocks.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn connectors(&self) -> Result<ConnectorList, AdministerFault> {
-        self.ask(Method::GET, "admin/connectors", None::<&()>).await
+    /// See [`AdminClientError`].
+    pub async fn connectors(&self) -> Result<ConnectorList, AdminClientError> {
+        self.send(Method::GET, "admin/connectors", None::<&()>).await
     }
 
     /// Sets a block; it is in force when this returns.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn block(&self, new: &NewBlock) -> Result<Changed, AdministerFault> {
-        self.ask(Method::POST, "admin/blocks", Some(new)).await
+    /// See [`AdminClientError`].
+    pub async fn block(&self, new: &NewBlock) -> Result<BlockChange, AdminClientError> {
+        self.send(Method::POST, "admin/blocks", Some(new)).await
     }
 
-    /// Lifts a block that was set by command.
+    /// Lifts a block that was set by a command.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn unblock(&self, id: &str) -> Result<Changed, AdministerFault> {
+    /// See [`AdminClientError`].
+    pub async fn unblock(&self, id: &str) -> Result<BlockChange, AdminClientError> {
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
-        self.ask(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
+        self.send(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
     }
 
-    /// Has the hub read its keys again; they are in use when this returns.
+    /// Makes the hub reload its keys; they are in use when this returns.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn reload_keys(&self) -> Result<KeysInUse, AdministerFault> {
-        self.ask(Method::POST, "admin/keys/reload", None::<&()>).await
+    /// See [`AdminClientError`].
+    pub async fn reload_keys(&self) -> Result<KeysInUse, AdminClientError> {
+        self.send(Method::POST, "admin/keys/reload", None::<&()>).await
     }
 
-    /// The private listener's address.
+    /// Returns the address of the private listener.
     #[must_use]
     pub fn address(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// How the hub is doing.
+    /// Fetches the status of the hub.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn status(&self) -> Result<Status, AdministerFault> {
-        self.ask(Method::GET, "admin/status", None::<&()>).await
+    /// See [`AdminClientError`].
+    pub async fn status(&self) -> Result<HubStatus, AdminClientError> {
+        self.send(Method::GET, "admin/status", None::<&()>).await
     }
 
-    /// Every metric, in Prometheus' text format.
+    /// Fetches all metrics in the Prometheus text format.
     ///
     /// # Errors
-    /// See [`AdministerFault`].
-    pub async fn metrics(&self) -> Result<String, AdministerFault> {
+    /// See [`AdminClientError`].
+    pub async fn metrics(&self) -> Result<String, AdminClientError> {
         let address = self.base.as_str().trim_end_matches('/').to_owned();
         let request = Request::get(format!("{address}/metrics")).body(Vec::new());
-        let request = request.map_err(|_| AdministerFault::Address(address.clone()))?;
+        let request = request.map_err(|_| AdminClientError::Address(address.clone()))?;
         let answer = self.guard.send(request).await;
         let answer = answer
-            .map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
+            .map_err(|fault| AdminClientError::Unreachable { address: address.clone(), fault })?;
         let status = answer.status().as_u16();
         match String::from_utf8(answer.into_body()) {
             Ok(text) if status == 200 => Ok(text),
-            Ok(_) | Err(_) => Err(AdministerFault::Stranger { address, status }),
+            Ok(_) | Err(_) => Err(AdminClientError::NotAHub { address, status }),
         }
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         body: Option<&impl Serialize>,
-    ) -> Result<T, AdministerFault> {
+    ) -> Result<T, AdminClientError> {
         let address = self.base.as_str().trim_end_matches('/').to_owned();
-        let stranger = |status| AdministerFault::Stranger { address: address.clone(), status };
+        let stranger = |status| AdminClientError::NotAHub { address: address.clone(), status };
         let body =
             body.map(serde_json::to_vec).transpose().map_err(|_| stranger(0))?.unwrap_or_default();
         let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal()))
-            .map_err(|_| AdministerFault::NoToken)?;
+            .map_err(|_| AdminClientError::NoToken)?;
         let request = Request::builder()
             .method(method)
             .uri(format!("{address}/{path}"))
             .header(AUTHORIZATION, bearer);
-        let request = request.body(body).map_err(|_| AdministerFault::Address(address.clone()))?;
+        let request = request.body(body).map_err(|_| AdminClientError::Address(address.clone()))?;
         let answer = self.guard.send(request).await;
         let answer = answer
-            .map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
+            .map_err(|fault| AdminClientError::Unreachable { address: address.clone(), fault })?;
         let status = answer.status().as_u16();
         if answer.status().is_success() {
             return serde_json::from_slice(answer.body()).map_err(|_| stranger(status));
         }
-        let refused: Refused =
+        let refused: AdminErrorBody =
             serde_json::from_slice(answer.body()).map_err(|_| stranger(status))?;
         let is = |code: ErrorCode| refused.code == code.entry().code;
         let seconds = || {
@@ -201,12 +200,12 @@ impl Administration {
                 .to_owned()
         };
         Err(match () {
-            () if is(ErrorCode::AdminOff) => AdministerFault::Off { address },
-            () if is(ErrorCode::AdminToken) => AdministerFault::TokenRefused { address },
-            () if is(ErrorCode::TooManyMistakes) => {
-                AdministerFault::TooMany { address, seconds: seconds() }
+            () if is(ErrorCode::AdminOff) => AdminClientError::Disabled { address },
+            () if is(ErrorCode::AdminToken) => AdminClientError::TokenRejected { address },
+            () if is(ErrorCode::TooManyFailures) => {
+                AdminClientError::TooManyAttempts { address, seconds: seconds() }
             }
-            () => AdministerFault::Refused(refused),
+            () => AdminClientError::Rejected(refused),
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Where a running hub keeps the last seal of its audit log: the state folder, and the store that hubs share.
+//! Saves the last checkpoint of the audit log outside of the log: in the state folder and in a
+//! shared store. Compares the log with them at the start.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,144 +9,144 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::audit::descent::leads_to_end;
-use crate::audit::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
-use crate::audit::writer::Found;
-use crate::config::Loaded;
+use crate::audit::continuity::leads_to_end;
+use crate::audit::last_checkpoint::{LastCheckpoint, CheckpointCheck, CheckpointFile, CheckpointStore, compare, load_newest};
+use crate::audit::writer::LogEnd;
+use crate::config::LoadedConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, Key, Kind, Reach, Replaced, Store, StoreFault, Version};
+use crate::store::{NewRecord, RecordKey, RecordKind, StoreScope, ReplaceOutcome, Store, StoreError, RecordVersion};
 
-/// The record lives on from each seal of any node.
-const LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
-/// A store that takes longer is away: the state folder has the seal as well.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Logs in the record. Beyond it the one that was sealed longest ago is removed, as of a container that is gone.
+/// Lifetime of the record from the last checkpoint of any node.
+const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Limit for one store call; the state folder has the checkpoint as well.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum of logs in the record. Beyond it the one saved longest ago is removed.
 const MAX_LOGS: usize = 200;
-/// A save that loses a race against another node's is repeated this often.
-const ATTEMPTS: usize = 64;
+/// Maximum of attempts to save while other nodes change the record.
+const MAX_SAVE_ATTEMPTS: usize = 64;
 
-/// What is known of a log before the first line of this process.
-pub(super) struct Compared {
-    pub check: SealCheck,
-    /// Number of the sealed line, where one was kept.
-    pub sealed: Option<u64>,
-    pub places: Vec<Box<dyn SealStore>>,
-    /// For the operator: the log is not what it was.
+/// Result of comparing a log with its saved checkpoint.
+pub(super) struct CheckpointComparison {
+    pub check: CheckpointCheck,
+    /// Number of the line of the checkpoint, if one was saved.
+    pub checkpoint_seq: Option<u64>,
+    pub stores: Vec<Box<dyn CheckpointStore>>,
+    /// Finding for the operator, if the log has been modified.
     pub finding: Option<String>,
 }
 
-/// Compares the log's end with the last seal that the state folder and the shared store keep.
-pub(super) fn compare_with_kept(
-    loaded: &Loaded,
+/// Compares the end of the log with the last checkpoint in the state folder and the shared store.
+pub(super) fn compare_with_saved_checkpoint(
+    loaded: &LoadedConfig,
     env: &Env,
     node: &str,
     store: &Arc<dyn Store>,
-    found: &Found,
-) -> Compared {
+    end: &LogEnd,
+) -> CheckpointComparison {
     let path = &loaded.settings.audit.path;
     let log = path.display().to_string();
-    let mut places: Vec<Box<dyn SealStore>> =
-        vec![Box::new(SealFile::in_folder(&loaded.settings.state))];
-    if store.reach() == Reach::Shared {
-        places.push(Box::new(SharedSeal::new(store, env, node, &log)));
+    let mut stores: Vec<Box<dyn CheckpointStore>> =
+        vec![Box::new(CheckpointFile::in_folder(&loaded.settings.state))];
+    if store.scope() == StoreScope::Shared {
+        stores.push(Box::new(SharedCheckpoint::new(store, env, node, &log)));
     }
     // The caller can't await, and a shared store needs a runtime.
-    let known = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut places, &log)).join());
-    let known = known.unwrap_or_else(|_| Err(io::Error::other("reading the kept seals failed")));
-    let check = compare(&known, &found.chain, |seal| leads_to_end(path, seal, &found.chain));
-    let sealed = known.ok().flatten().map(|seal| seal.seq);
-    Compared { check, sealed, places, finding: describe(check, sealed, found.chain.seq) }
+    let saved = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut stores, &log)).join());
+    let saved = saved.unwrap_or_else(|_| Err(io::Error::other("reading the saved checkpoints failed")));
+    let check = compare(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
+    let checkpoint_seq = saved.ok().flatten().map(|checkpoint| checkpoint.seq);
+    CheckpointComparison { check, checkpoint_seq, stores, finding: describe(check, checkpoint_seq, end.chain.seq) }
 }
 
-/// Returns what the operator reads of a log that is not proven to be what it was, and logs it.
-fn describe(check: SealCheck, sealed: Option<u64>, end: u64) -> Option<String> {
+/// Describes, and logs, why the log is not proven to be unmodified.
+fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Option<String> {
     let code = ErrorCode::AuditLogChanged.entry().code;
     let what = match check {
-        SealCheck::Matched | SealCheck::Unknown => return None,
-        SealCheck::Unreadable => {
+        CheckpointCheck::Matched | CheckpointCheck::Unknown => return None,
+        CheckpointCheck::Unreadable => {
             tracing::error!(
                 code,
-                seq = sealed,
-                found = end,
+                seq = checkpoint_seq,
+                log = end,
                 "the audit log can't be compared with its last checkpoint"
             );
             return Some(
-                "the audit log can't be compared with its last checkpoint, so it may have been changed or cut while the hub was down: \
-                 the copies of the checkpoint, or a file of the log, can't be read; mend: the hub's log names what; \
+                "the audit log can't be compared with its last checkpoint, so it may have been modified or truncated while the hub was down: \
+                 the copies of the checkpoint, or a file of the log, can't be read; fix: see the hub's log for the file, \
                  make it readable or move it away, and run `passerelle audit verify`"
                     .to_owned(),
             );
         }
-        SealCheck::Missing => "ends before",
-        SealCheck::Changed => "does not lead on from",
+        CheckpointCheck::Missing => "ends before",
+        CheckpointCheck::Changed => "does not continue from",
     };
-    let seq = sealed?;
+    let seq = checkpoint_seq?;
     tracing::error!(
         code,
         seq,
-        found = end,
-        "the audit log was changed or cut while the hub was down"
+        log = end,
+        "the audit log was modified or truncated while the hub was down"
     );
     Some(format!(
-        "the audit log {what} the checkpoint in line {seq} that the hub had kept: it was changed or cut while the hub was down; \
-         mend: run `passerelle audit verify`, and keep the file as it is"
+        "the audit log {what} the checkpoint in line {seq} that the hub had saved: it was modified or truncated while the hub was down; \
+         fix: run `passerelle audit verify`, and keep the file as it is"
     ))
 }
 
-/// The copy in a store that hubs share: one record beside the blocks, with an entry for each log of each node.
-struct SharedSeal {
+/// Copy of the checkpoint in a shared store: one record, with an entry for each log of each node.
+struct SharedCheckpoint {
     store: Arc<dyn Store>,
-    key: Key,
-    /// Names this node's log in the record.
+    key: RecordKey,
+    /// Key of this node's log in the record.
     entry: String,
     env: Env,
     runtime: Option<Runtime>,
 }
 
-/// What the record holds of one log. The checkpoint itself is in the log and in the state folder.
+/// Entry of one log. The checkpoint itself is in the log and in the state folder.
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct LogEntry {
     log: String,
     seq: u64,
     hash: String,
     saved_at: Timestamp,
 }
 
-type Entries = BTreeMap<String, Entry>;
+type Entries = BTreeMap<String, LogEntry>;
 
-impl SharedSeal {
+impl SharedCheckpoint {
     fn new(store: &Arc<dyn Store>, env: &Env, node: &str, log: &str) -> Self {
         Self {
             store: Arc::clone(store),
-            key: Key { kind: Kind::Blocks, name: digest::fingerprint("audit seals").into() },
+            key: RecordKey { kind: RecordKind::Blocks, name: digest::fingerprint("audit seals").into() },
             entry: digest::fingerprint(&format!("{node}\n{log}")),
             env: env.clone(),
             runtime: Builder::new_current_thread().enable_all().build().ok(),
         }
     }
 
-    fn wait_for<T>(&self, call: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    fn block_on<T>(&self, call: impl Future<Output = io::Result<T>>) -> io::Result<T> {
         let runtime =
-            self.runtime.as_ref().ok_or_else(|| io::Error::other("no runtime could be made"))?;
-        let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, call).await });
+            self.runtime.as_ref().ok_or_else(|| io::Error::other("no runtime could be created"))?;
+        let answer = runtime.block_on(async { tokio::time::timeout(STORE_TIMEOUT, call).await });
         answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 
-    async fn entries(&self, now: Timestamp) -> io::Result<Option<(Entries, Version)>> {
-        let found = self.store.load(&self.key, now).await.map_err(io::Error::other)?;
-        found.map(|record| Ok((serde_json::from_slice(&record.value)?, record.version))).transpose()
+    async fn entries(&self, now: Timestamp) -> io::Result<Option<(Entries, RecordVersion)>> {
+        let record = self.store.load(&self.key, now).await.map_err(io::Error::other)?;
+        record.map(|record| Ok((serde_json::from_slice(&record.value)?, record.version))).transpose()
     }
 
-    /// Returns false where another node has changed the record meanwhile.
-    async fn try_save(&self, seal: &LastSeal, now: Timestamp) -> io::Result<bool> {
+    /// Tries to save once; returns false if another node has changed the record meanwhile.
+    async fn try_save(&self, checkpoint: &LastCheckpoint, now: Timestamp) -> io::Result<bool> {
         let (mut entries, version) = match self.entries(now).await? {
             Some((entries, version)) => (entries, Some(version)),
             None => (Entries::new(), None),
         };
-        let LastSeal { log, seq, hash, .. } = seal.clone();
-        entries.insert(self.entry.clone(), Entry { log, seq, hash, saved_at: now });
+        let LastCheckpoint { log, seq, hash, .. } = checkpoint.clone();
+        entries.insert(self.entry.clone(), LogEntry { log, seq, hash, saved_at: now });
         while entries.len() > MAX_LOGS {
             let oldest = entries
                 .iter()
@@ -155,32 +156,32 @@ impl SharedSeal {
         }
         let value = serde_json::to_vec(&entries)?;
         let Some(version) = version else {
-            let draft = Draft {
+            let draft = NewRecord {
                 value,
-                expires_at: now + LIFE,
-                unread_until: None,
+                expires_at: now + RECORD_LIFETIME,
+                expires_unread_at: None,
                 families: Arc::default(),
             };
             return match self.store.insert(self.key.clone(), draft, now).await {
                 Ok(_) => Ok(true),
-                Err(StoreFault::Exists) => Ok(false),
+                Err(StoreError::Exists) => Ok(false),
                 Err(fault) => Err(io::Error::other(fault)),
             };
         };
         let replaced = self
             .store
-            .replace(&self.key, version, value, now + LIFE, now)
+            .replace(&self.key, version, value, now + RECORD_LIFETIME, now)
             .await
             .map_err(io::Error::other)?;
-        Ok(matches!(replaced, Replaced::Done(_)))
+        Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
     }
 }
 
-impl SealStore for SharedSeal {
-    fn load(&mut self) -> io::Result<Option<LastSeal>> {
-        let entries = self.wait_for(self.entries(self.env.now()))?;
+impl CheckpointStore for SharedCheckpoint {
+    fn load(&mut self) -> io::Result<Option<LastCheckpoint>> {
+        let entries = self.block_on(self.entries(self.env.now()))?;
         let entry = entries.and_then(|(mut entries, _)| entries.remove(&self.entry));
-        Ok(entry.map(|Entry { log, seq, hash, .. }| LastSeal {
+        Ok(entry.map(|LogEntry { log, seq, hash, .. }| LastCheckpoint {
             log,
             seq,
             hash,
@@ -188,15 +189,15 @@ impl SealStore for SharedSeal {
         }))
     }
 
-    fn save(&mut self, seal: &LastSeal) -> io::Result<()> {
+    fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()> {
         let now = self.env.now();
-        self.wait_for(async {
-            for _ in 0..ATTEMPTS {
-                if self.try_save(seal, now).await? {
+        self.block_on(async {
+            for _ in 0..MAX_SAVE_ATTEMPTS {
+                if self.try_save(checkpoint, now).await? {
                     return Ok(());
                 }
             }
-            Err(io::Error::other("other nodes change the record all the time"))
+            Err(io::Error::other("other nodes keep changing the record"))
         })
     }
 }
@@ -204,56 +205,56 @@ impl SealStore for SharedSeal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{HandClock, SeededEntropy};
-    use crate::store::conformance::ROOMY;
+    use crate::env::{ManualClock, SeededEntropy};
+    use crate::store::conformance::AMPLE_CAPACITIES;
     use crate::store::memory::MemoryStore;
 
     #[test]
-    fn a_seal_that_can_not_be_read_is_a_finding_and_one_that_was_never_kept_is_none() {
-        assert!(describe(SealCheck::Unreadable, None, 9).unwrap().contains("can't be compared"));
-        assert!(describe(SealCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
+    fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
+        assert!(describe(CheckpointCheck::Unreadable, None, 9).unwrap().contains("can't be compared"));
+        assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
         assert_eq!(
-            (describe(SealCheck::Unknown, None, 9), describe(SealCheck::Matched, Some(9), 9)),
+            (describe(CheckpointCheck::Unknown, None, 9), describe(CheckpointCheck::Matched, Some(9), 9)),
             (None, None)
         );
     }
 
     #[test]
     fn the_shared_copy_is_replaced_and_belongs_to_one_log_of_one_node() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ROOMY));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
         let env = Env::system();
-        let place = |node: &str, log: &str| SharedSeal::new(&store, &env, node, log);
-        let seal =
-            |seq: u64| LastSeal { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
+        let place = |node: &str, log: &str| SharedCheckpoint::new(&store, &env, node, log);
+        let checkpoint =
+            |seq: u64| LastCheckpoint { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
         assert_eq!(place("one", "a").load().unwrap(), None);
         for seq in [2, 9] {
-            place("one", "a").save(&seal(seq)).unwrap();
-            assert_eq!(place("one", "a").load().unwrap(), Some(seal(seq)));
+            place("one", "a").save(&checkpoint(seq)).unwrap();
+            assert_eq!(place("one", "a").load().unwrap(), Some(checkpoint(seq)));
         }
         assert_eq!(place("two", "a").load().unwrap(), None);
         assert_eq!(place("one", "b").load().unwrap(), None);
-        assert_eq!(store.count(Kind::Blocks), 1, "the blocks keep their places");
+        assert_eq!(store.count(RecordKind::Blocks), 1, "one record for all logs");
     }
 
     #[test]
-    fn containers_that_are_gone_make_room_and_nodes_that_save_at_once_lose_nothing() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ROOMY));
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+    fn the_oldest_entries_are_removed_and_concurrent_saves_lose_nothing() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let place = |node: &str| SharedSeal::new(&store, &env, node, "a");
-        let seal = LastSeal { log: "a".into(), seq: 2, hash: "h".into(), jws: String::new() };
+        let place = |node: &str| SharedCheckpoint::new(&store, &env, node, "a");
+        let checkpoint = LastCheckpoint { log: "a".into(), seq: 2, hash: "h".into(), jws: String::new() };
         for node in 0..MAX_LOGS + 10 {
             clock.advance(Duration::from_secs(1));
-            place(&node.to_string()).save(&seal).unwrap();
+            place(&node.to_string()).save(&checkpoint).unwrap();
         }
-        let known =
+        let saved =
             (0..MAX_LOGS + 10).filter(|node| place(&node.to_string()).load().unwrap().is_some());
-        assert_eq!(known.collect::<Vec<_>>(), (10..MAX_LOGS + 10).collect::<Vec<_>>());
+        assert_eq!(saved.collect::<Vec<_>>(), (10..MAX_LOGS + 10).collect::<Vec<_>>());
         std::thread::scope(|scope| {
             for node in ["x", "y", "z"] {
                 let mut place = place(node);
-                let seal = seal.clone();
-                scope.spawn(move || (0..20).for_each(|_| place.save(&seal).unwrap()));
+                let checkpoint = checkpoint.clone();
+                scope.spawn(move || (0..20).for_each(|_| place.save(&checkpoint).unwrap()));
             }
         });
         assert!(["x", "y", "z"].iter().all(|node| place(node).load().unwrap().is_some()));

@@ -1,60 +1,63 @@
-//! The audit log of a running hub: its sink by the settings, its first line, and what it is told of files and keys.
+//! Starts the audit log as configured, and records changes of configuration and keys in it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::seals::compare_with_kept;
-use crate::audit::event::{Change, Purpose};
-use crate::audit::file::{FileSink, Rotation, Stdout};
-use crate::audit::recent::Room;
-use crate::audit::{Audit, AuditFault, Event, WriterConfig, Name, Recent, writer};
-use crate::config::Loaded;
+use super::audit_checkpoints::compare_with_saved_checkpoint;
+use crate::audit::event::{ConfigChange, AuditKeyPurpose};
+use crate::audit::file::{FileSink, FileRotation, StdoutSink};
+use crate::audit::recent::RetentionLimits;
+use crate::audit::{Audit, AuditError, Event, WriterConfig, EventKind, RecentEvents, writer};
+use crate::config::LoadedConfig;
 use crate::config::audit::AuditSink;
 use crate::config::changes::{self, Changes};
-use crate::config::outline::Outline;
+use crate::config::config_digest::ConfigDigest;
 use crate::env::Env;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 use crate::token::{Signer, keyfiles};
 
-/// What a crash may cost, and how many events share one write. No person and no program waits for it.
-const GATHER: Duration = Duration::from_millis(20);
+/// How long events wait to be written together: a crash may lose that much. Nothing waits for the
+/// write.
+const BATCH_DELAY: Duration = Duration::from_millis(20);
 
+/// Starts the audit log.
+///
 /// # Errors
-/// The log can't be begun where the settings want it.
-pub(super) fn begin(
-    loaded: &Loaded,
+/// Returns an error if the configured sink can't be used.
+pub(super) fn start_audit(
+    loaded: &LoadedConfig,
     env: &Env,
     signer: Arc<dyn Signer>,
     metrics: &Arc<Metrics>,
     store: &Arc<dyn Store>,
-) -> Result<Audit, AuditFault> {
+) -> Result<Audit, AuditError> {
     let settings = &loaded.settings.audit;
-    let node = settings.node.clone().unwrap_or_else(machine);
+    let node = settings.node.clone().unwrap_or_else(host_name);
     let begin =
-        Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
+        Event::new(EventKind::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.digest());
     let (sink, found, compared): (Box<dyn writer::Sink>, _, _) = match settings.sink {
         AuditSink::Off => return Ok(Audit::off()),
-        // A chain of its own for each start: there is none to compare.
-        AuditSink::Stdout => (Box::new(Stdout), writer::Found::default(), None),
+        // Each start begins a chain of its own, so there is none to compare.
+        AuditSink::Stdout => (Box::new(StdoutSink), writer::LogEnd::default(), None),
         AuditSink::File => {
             let (size, daily) = (settings.rotate_mb.saturating_mul(1 << 20), settings.rotate_daily);
             let (sink, found) = FileSink::open(
                 &settings.path,
-                Rotation { size, daily, keep: settings.keep },
+                FileRotation { max_bytes: size, daily, keep: settings.keep },
                 env.now(),
             )?;
-            let compared = compare_with_kept(loaded, env, &node, store, &found);
+            let compared = compare_with_saved_checkpoint(loaded, env, &node, store, &found);
             (Box::new(sink), found, Some(compared))
         }
     };
     let begin = compared
         .iter()
-        .fold(begin, |begin, compared| begin.last_seal(compared.check, compared.sealed));
-    let (seals, finding) =
-        compared.map(|compared| (compared.places, compared.finding)).unwrap_or_default();
-    let means = WriterConfig {
+        .fold(begin, |begin, compared| begin.last_checkpoint(compared.check, compared.checkpoint_seq));
+    let (checkpoint_stores, finding) =
+        compared.map(|compared| (compared.stores, compared.finding)).unwrap_or_default();
+    let writer_config = WriterConfig {
         env: env.clone(),
         signer,
         metrics: Arc::clone(metrics),
@@ -62,77 +65,77 @@ pub(super) fn begin(
         node,
         when_full: settings.when_full,
         log: settings.path.display().to_string(),
-        seals,
-        finding,
-        gather: GATHER,
+        checkpoint_stores,
+        startup_finding: finding,
+        batch_delay: BATCH_DELAY,
     };
-    writer::start(sink, found, begin, means)
+    writer::start(sink, found, begin, writer_config)
 }
 
-/// What the operator's window shows of logins. Nobody can look without a token, so nothing is remembered without one.
-pub(super) fn recent(loaded: &Loaded, env: &Env) -> Option<Arc<Recent>> {
+/// Returns the store of recent logins for the operator console; `None` without an admin token.
+pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<RecentEvents>> {
     let logins =
         loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
-    (logins > 0).then(|| Arc::new(Recent::new(Room { logins, strays: logins.div_ceil(4) }, env)))
+    (logins > 0).then(|| Arc::new(RecentEvents::new(RetentionLimits { logins, without_login: logins.div_ceil(4) }, env)))
 }
 
-/// What a reload has put to use, a line for each file.
-pub(super) fn applied(audit: &Audit, outline: &Outline, changes: &Changes) {
-    audit.tell(|| Event::of(Name::ConfigApplied).config(outline));
-    let changed = |change: &changes::Change| {
-        Event::of(Name::ConfigChanged).change(match change {
-            changes::Change::New => Change::Added,
-            changes::Change::Gone => Change::Removed,
-            changes::Change::Changed(_) => Change::Changed,
+/// Records a configuration reload, with one event for each changed file.
+pub(super) fn record_config_changes(audit: &Audit, outline: &ConfigDigest, changes: &Changes) {
+    audit.record(|| Event::new(EventKind::ConfigApplied).config(outline));
+    let changed = |change: &changes::FileChange| {
+        Event::new(EventKind::ConfigChanged).change(match change {
+            changes::FileChange::New => ConfigChange::Added,
+            changes::FileChange::Removed => ConfigChange::Removed,
+            changes::FileChange::Changed(_) => ConfigChange::Changed,
         })
     };
     for (id, change) in &changes.connectors {
-        audit.tell(|| changed(&change.change).idp(id));
+        audit.record(|| changed(&change.change).idp(id));
     }
     for (id, change) in &changes.service_providers {
-        audit.tell(|| changed(&change.change).sp(id));
+        audit.record(|| changed(&change.change).sp(id));
     }
     for (id, change) in &changes.data_providers {
-        audit.tell(|| changed(change).dp(id));
+        audit.record(|| changed(change).dp(id));
     }
     for (file, is_changed) in
         [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())]
     {
         if is_changed {
-            audit.tell(|| Event::of(Name::ConfigChanged).change(Change::Changed).file(file));
+            audit.record(|| Event::new(EventKind::ConfigChanged).change(ConfigChange::Changed).file(file));
         }
     }
 }
 
-/// Keys by purpose and kid, and whether it is their turn.
-pub(super) type Turns = BTreeMap<(keyfiles::Purpose, String), bool>;
+/// Keys by purpose and kid, and whether each is in use.
+pub(super) type KeyStates = BTreeMap<(keyfiles::KeyPurpose, String), bool>;
 
-/// What has become of the keys since `before`.
-pub(super) fn keys(audit: &Audit, before: &Turns, now: &Turns) {
-    let tell = |name: Name, (purpose, kid): &(keyfiles::Purpose, String)| {
-        audit.tell(|| {
+/// Records keys that were added, activated or removed since `before`.
+pub(super) fn record_key_changes(audit: &Audit, before: &KeyStates, now: &KeyStates) {
+    let tell = |name: EventKind, (purpose, kid): &(keyfiles::KeyPurpose, String)| {
+        audit.record(|| {
             let purpose = match purpose {
-                keyfiles::Purpose::Tokens => Purpose::Tokens,
-                keyfiles::Purpose::Assertion => Purpose::Assertion,
-                keyfiles::Purpose::Encryption => Purpose::Encryption,
+                keyfiles::KeyPurpose::Tokens => AuditKeyPurpose::Tokens,
+                keyfiles::KeyPurpose::Assertion => AuditKeyPurpose::Assertion,
+                keyfiles::KeyPurpose::Encryption => AuditKeyPurpose::Encryption,
             };
-            Event::of(name).key(kid, purpose)
+            Event::new(name).key(kid, purpose)
         });
     };
     for (key, in_use) in now {
         if !before.contains_key(key) {
-            tell(Name::KeyAdded, key);
+            tell(EventKind::KeyAdded, key);
         }
         if *in_use && before.get(key) != Some(&true) {
-            tell(Name::KeyInUse, key);
+            tell(EventKind::KeyActivated, key);
         }
     }
     for key in before.keys().filter(|key| !now.contains_key(*key)) {
-        tell(Name::KeyRemoved, key);
+        tell(EventKind::KeyRemoved, key);
     }
 }
 
-fn machine() -> String {
+fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned())
 }
@@ -140,20 +143,20 @@ fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::memory::Memory;
+    use crate::audit::memory::MemorySink;
     use crate::token::Keyring;
     use serde_json::Value;
 
-    fn turns(of: &[(keyfiles::Purpose, &str, bool)]) -> Turns {
+    fn key_states(of: &[(keyfiles::KeyPurpose, &str, bool)]) -> KeyStates {
         of.iter().map(|(purpose, kid, in_use)| ((*purpose, (*kid).to_owned()), *in_use)).collect()
     }
 
     #[test]
-    fn a_rotation_is_told_key_by_key() {
+    fn a_rotation_is_recorded_key_by_key() {
         let env = Env::system();
         let now = env.now();
-        let memory = Memory::default();
-        let means = WriterConfig {
+        let memory = MemorySink::default();
+        let writer_config = WriterConfig {
             env,
             signer: Arc::new(Keyring::ephemeral(now).unwrap()),
             metrics: Arc::new(Metrics::new(now).unwrap()),
@@ -161,28 +164,28 @@ mod tests {
             node: "one".to_owned(),
             when_full: crate::audit::WhenFull::Stop,
             log: String::new(),
-            seals: Vec::new(),
-            finding: None,
-            gather: Duration::ZERO,
+            checkpoint_stores: Vec::new(),
+            startup_finding: None,
+            batch_delay: Duration::ZERO,
         };
         let audit = writer::start(
             Box::new(memory.clone()),
-            writer::Found::default(),
-            Event::of(Name::Start),
-            means,
+            writer::LogEnd::default(),
+            Event::new(EventKind::Start),
+            writer_config,
         )
         .unwrap();
-        use keyfiles::Purpose::{Encryption, Tokens};
+        use keyfiles::KeyPurpose::{Encryption, Tokens};
         let steps = [
-            turns(&[(Tokens, "old", true), (Encryption, "sealed", true)]),
-            turns(&[(Tokens, "old", true), (Tokens, "new", false), (Encryption, "sealed", true)]),
-            turns(&[(Tokens, "old", false), (Tokens, "new", true), (Encryption, "sealed", true)]),
-            turns(&[(Tokens, "new", true)]),
-            turns(&[(Tokens, "new", true)]),
+            key_states(&[(Tokens, "old", true), (Encryption, "enc", true)]),
+            key_states(&[(Tokens, "old", true), (Tokens, "new", false), (Encryption, "enc", true)]),
+            key_states(&[(Tokens, "old", false), (Tokens, "new", true), (Encryption, "enc", true)]),
+            key_states(&[(Tokens, "new", true)]),
+            key_states(&[(Tokens, "new", true)]),
         ];
-        steps.windows(2).for_each(|step| keys(&audit, &step[0], &step[1]));
+        steps.windows(2).for_each(|step| record_key_changes(&audit, &step[0], &step[1]));
         audit.flush();
-        let told: Vec<[String; 3]> = memory
+        let recorded: Vec<[String; 3]> = memory
             .text()
             .lines()
             .skip(2)
@@ -195,12 +198,12 @@ mod tests {
             ["key_added", "new", "tokens"],
             ["key_in_use", "new", "tokens"],
             ["key_removed", "old", "tokens"],
-            ["key_removed", "sealed", "encryption"],
+            ["key_removed", "enc", "encryption"],
         ];
         assert_eq!(
-            told.iter().collect::<std::collections::BTreeSet<_>>(),
+            recorded.iter().collect::<std::collections::BTreeSet<_>>(),
             wanted.map(|row| row.map(str::to_owned)).iter().collect()
         );
-        assert_eq!(told.len(), wanted.len());
+        assert_eq!(recorded.len(), wanted.len());
     }
 }

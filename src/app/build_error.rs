@@ -1,45 +1,45 @@
-//! Why a hub can't be put together.
+//! Errors that keep a hub from starting.
 
 use crate::connector;
-use crate::store::memory::keeping::SnapshotFault;
-use crate::store::redis::RedisFault;
+use crate::store::memory::snapshot_file::SnapshotError;
+use crate::store::redis::RedisStoreError;
 use crate::token::keyfiles;
 
-/// Why a program can't be put together; each says what to mend.
+/// Error returned when a hub can't be built; each text names the fix.
 #[derive(thiserror::Error, Debug)]
-pub enum BuildFault {
+pub enum BuildError {
     #[error(transparent)]
-    Keys(#[from] keyfiles::KeyFileFault),
+    Keys(#[from] keyfiles::KeyFileError),
     #[error("the signing keys can't be used for verification: {0}")]
-    OwnKeys(#[from] crate::token::verify::OpenFault),
-    #[error("the connector {id} can't work: {fault}")]
-    Connector { id: String, fault: connector::ConnectorRefused },
+    OwnKeys(#[from] crate::token::verify::JwsError),
+    #[error("the connector {id} can't be built: {error}")]
+    Connector { id: String, error: connector::ConnectorConfigError },
     #[error(transparent)]
-    Audit(#[from] crate::audit::AuditFault),
-    #[error("traces can't be exported: {0}; mend [traces]")]
+    Audit(#[from] crate::audit::AuditError),
+    #[error("traces can't be exported: {0}; correct [traces]")]
     Traces(String),
     #[error(transparent)]
-    Blocks(#[from] crate::actor::blocks::BlocksFault),
+    Blocks(#[from] crate::actor::blocks::BlocksFileError),
     #[error(transparent)]
-    Store(#[from] RedisFault),
+    Store(#[from] RedisStoreError),
     #[error(transparent)]
-    Snapshot(#[from] SnapshotFault),
+    Snapshot(#[from] SnapshotError),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]
-    SubjectKey(#[from] crate::identity::sub::SubjectKeyFault),
+    SubjectKey(#[from] crate::identity::sub::SubjectKeyError),
     #[error(transparent)]
-    ClientKeys(#[from] crate::grant::client_keys::DirectoryFault),
+    ClientKeys(#[from] crate::grant::client_keys::KeyDirectoryError),
     #[error(transparent)]
-    Shell(#[from] crate::web::shell::ShellFault),
+    Shell(#[from] crate::web::outer_middleware::OuterMiddlewareError),
     #[error(transparent)]
-    Telemetry(#[from] crate::telemetry::TelemetryFault),
+    Telemetry(#[from] crate::telemetry::TelemetryError),
     #[error("the discovery document can't be written: {0}")]
     Discovery(#[from] serde_json::Error),
-    #[error("{}", lines(.0))]
+    #[error("{}", join_lines(.0))]
     Several(Vec<Self>),
 }
 
-fn lines(faults: &[BuildFault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn join_lines(errors: &[BuildError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

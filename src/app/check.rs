@@ -1,61 +1,63 @@
-//! Whether a hub would start, and whether its identity and service providers answer, without starting it.
+//! Checks, without starting a hub, whether it would start and whether its peers answer (`passerelle
+//! check`).
 
 pub mod connector;
 mod sample;
 
 use std::sync::Arc;
 
-use super::codes::Codes;
-use super::prepare::{connector_means, plan, prepare};
-use super::{BuildFault, Keys, identity_source, register};
+use super::code_store::StoreBackedCodes;
+use super::prepare::{connector_context, connector_spec, prepare_hub};
+use super::{BuildError, HubKeys, identity_source, register};
 use crate::audit::file;
 use crate::config::audit::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
-use crate::config::{Federation, Loaded};
+use crate::config::{Federation, LoadedConfig};
 use crate::env::Env;
-use crate::grant::client_keys::{FetchFault, KeyDirectory};
+use crate::grant::client_keys::{KeyFetchError, KeyDirectory};
 use crate::ids::ClientId;
 use crate::register::Register as _;
-use crate::store::memory::keeping::Snapshots;
+use crate::store::memory::snapshot_file::SnapshotFile;
 use crate::telemetry::Metrics;
 
-/// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
+/// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]
-pub fn check(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
-    let mut faults = prepare(loaded, env, Keys::Folder).err().unwrap_or_default();
+pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
+    let mut faults = prepare_hub(loaded, env, HubKeys::FromFolder).err().unwrap_or_default();
     let audit = &loaded.settings.audit;
     if audit.sink == AuditSink::File {
-        faults.extend(file::examine(&audit.path).err().map(BuildFault::from));
+        faults.extend(file::check_writable(&audit.path).err().map(BuildError::from));
     }
     if let Some(StoreConfig::Memory(memory)) = &loaded.settings.store {
-        faults.extend(Snapshots::examine(&memory.snapshot).err().map(BuildFault::from));
+        faults.extend(SnapshotFile::check_writable(&memory.snapshot).err().map(BuildError::from));
     }
     faults
 }
 
-/// What `check --online` found at each identity provider, and at the register where one is asked over a network.
-pub type Findings = Vec<(String, Result<(), String>)>;
+/// Results of `check --online`: by connector id, or `register` for a remote register.
+pub type ProbeResults = Vec<(String, Result<(), String>)>;
 
-/// Asks every identity provider for its metadata and keys, and the register for its health, as the hub would.
+/// Fetches the metadata and keys of every identity provider, and calls the health check of the
+/// register.
 ///
 /// # Errors
-/// A connector or the register can't be built.
-pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
-    // Metadata and keys are public: nothing is proven to, or opened of, an identity provider here.
-    let means = connector_means(loaded, env, None, &Codes::default());
+/// Returns an error if a connector or the register can't be built.
+pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeResults, BuildError> {
+    // Metadata and keys are public, so the hub's own keys are not needed.
+    let context = connector_context(loaded, env, None, &StoreBackedCodes::default());
     let mut findings = Vec::new();
     for (configured, fields) in loaded.files.connectors().values() {
-        let plan = plan(configured, fields, &means)?;
+        let plan = connector_spec(configured, fields, &context)?;
         findings.push((
             plan.id.to_string(),
-            plan.connector.warm().await.map_err(|fault| fault.to_string()),
+            plan.connector.preload().await.map_err(|fault| fault.to_string()),
         ));
     }
-    // R009: on the high platform it is never asked, so whether it is well is nothing to fail over.
+    // R009: the high platform never queries the register, so its health is irrelevant.
     let asked = identity_source(loaded) == IdentitySource::Register;
     if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
         let metrics = Arc::new(Metrics::new(env.now())?);
-        if let register::Read::Http(register) = register::read(loaded, &metrics, env.now())? {
+        if let register::LoadedRegister::Http(register) = register::load_register(loaded, &metrics, env.now())? {
             findings.push((
                 "register".to_owned(),
                 register.probe().await.map_err(|fault| fault.to_string()),
@@ -65,15 +67,15 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     Ok(findings)
 }
 
-/// Asks every service provider with a `jwks_uri` for its keys, as the hub would.
+/// Fetches the keys of every service provider with a `jwks_uri`.
 ///
 /// # Errors
-/// An address that must not be called, or a federation that can't be had.
+/// Returns an error if an address is forbidden or the federation can't be built.
 pub async fn probe_client_keys(
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     env: &Env,
-) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
-    let federation = Federation::of(loaded);
+) -> Result<Vec<(ClientId, Result<(), KeyFetchError>)>, BuildError> {
+    let federation = Federation::from_loaded(loaded);
     let metrics = Arc::new(Metrics::new(env.now())?);
-    Ok(KeyDirectory::new(&federation, &metrics)?.probe(&federation).await)
+    Ok(KeyDirectory::new(&federation, &metrics)?.check_published_keys(&federation).await)
 }

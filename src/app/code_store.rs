@@ -1,68 +1,69 @@
-//! Where codes of the hub's own login pages wait: among the records of its store, whichever that is.
+//! Keeps the codes of the hub's own login pages in its store.
 //!
-//! Connectors are built, and checked, before a store is opened; until then there is none to keep a code.
+//! Connectors are built before the store is opened; until then no code can be saved.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::connector::one_time::{CodeFault, CodeStore};
+use crate::connector::one_time_code::{CodeStoreError, CodeStore};
 use crate::env::Timestamp;
-use crate::store::{Draft, Key, Kind, Store, StoreFault, Taken};
+use crate::store::{NewRecord, RecordKey, RecordKind, Store, StoreError, TakeOutcome};
 
-/// A used code is remembered for so long: a call to the store that is made once more must find its own work.
-const SPENT: Duration = Duration::from_secs(10);
+/// How long a used code is remembered, so that a repeated store call finds its own result.
+const SPENT_CODE_RETENTION: Duration = Duration::from_secs(10);
 
+/// Code store on top of the hub's [`Store`].
 #[derive(Clone, Default)]
-pub(super) struct Codes(Arc<OnceLock<Arc<dyn Store>>>);
+pub(super) struct StoreBackedCodes(Arc<OnceLock<Arc<dyn Store>>>);
 
-impl Codes {
-    /// From now on codes wait there. Once is enough.
-    pub fn wait_in(&self, store: &Arc<dyn Store>) {
+impl StoreBackedCodes {
+    /// Sets the store for all clones. A second call has no effect.
+    pub fn set_store(&self, store: &Arc<dyn Store>) {
         let _there_is_one = self.0.set(Arc::clone(store));
     }
 
-    fn store(&self) -> Result<&dyn Store, CodeFault> {
+    fn store(&self) -> Result<&dyn Store, CodeStoreError> {
         self.0
             .get()
             .map(Arc::as_ref)
-            .ok_or_else(|| CodeFault::Away("the hub has not begun".to_owned()))
+            .ok_or_else(|| CodeStoreError::Unavailable("the hub has not started".to_owned()))
     }
 }
 
 #[async_trait]
-impl CodeStore for Codes {
-    async fn keep(
+impl CodeStore for StoreBackedCodes {
+    async fn insert(
         &self,
         name: &str,
         value: Vec<u8>,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), CodeFault> {
+    ) -> Result<(), CodeStoreError> {
         let draft =
-            Draft { value, expires_at: until, unread_until: None, families: Arc::default() };
-        self.store()?.insert(key(name), draft, now).await.map(drop).map_err(fault)
+            NewRecord { value, expires_at: until, expires_unread_at: None, families: Arc::default() };
+        self.store()?.insert(key(name), draft, now).await.map(drop).map_err(code_error)
     }
 
-    async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeFault> {
-        match self.store()?.take(&key(name), Vec::new(), now + SPENT, now).await.map_err(fault)? {
-            Taken::Won(record) => Ok(Some(record.value.to_vec())),
-            Taken::Spent(_) | Taken::Gone => Ok(None),
+    async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
+        match self.store()?.take(&key(name), Vec::new(), now + SPENT_CODE_RETENTION, now).await.map_err(code_error)? {
+            TakeOutcome::Taken(record) => Ok(Some(record.value.to_vec())),
+            TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }
     }
 }
 
-fn key(name: &str) -> Key {
-    Key { kind: Kind::OwnCode, name: name.into() }
+fn key(name: &str) -> RecordKey {
+    RecordKey { kind: RecordKind::LoginPageCode, name: name.into() }
 }
 
-fn fault(fault: StoreFault) -> CodeFault {
+fn code_error(fault: StoreError) -> CodeStoreError {
     match fault {
-        StoreFault::Full => CodeFault::Full,
-        StoreFault::Unavailable(why) => CodeFault::Away(why),
+        StoreError::Full => CodeStoreError::Full,
+        StoreError::Unavailable(why) => CodeStoreError::Unavailable(why),
         // Names are hashes of 256 fresh bits.
-        StoreFault::Exists | StoreFault::Revoked => CodeFault::Away(fault.to_string()),
+        StoreError::Exists | StoreError::Revoked => CodeStoreError::Unavailable(fault.to_string()),
     }
 }
 
@@ -71,23 +72,23 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
-    use crate::store::conformance::{ROOMY, at};
+    use crate::store::conformance::{AMPLE_CAPACITIES, at};
     use crate::store::memory::MemoryStore;
 
-    fn opened(own_codes: usize) -> Codes {
-        let codes = Codes::default();
+    fn opened(own_codes: usize) -> StoreBackedCodes {
+        let codes = StoreBackedCodes::default();
         let store: Arc<dyn Store> =
-            Arc::new(MemoryStore::new(crate::store::Capacities { own_codes, ..ROOMY }));
-        codes.wait_in(&store);
+            Arc::new(MemoryStore::new(crate::store::Capacities { login_page_codes: own_codes, ..AMPLE_CAPACITIES }));
+        codes.set_store(&store);
         codes
     }
 
     #[tokio::test]
-    async fn a_code_that_comes_to_two_nodes_at_once_is_used_at_one() {
+    async fn a_code_presented_to_two_nodes_at_once_is_used_at_one() {
         let codes = opened(1000);
         for round in 0..500 {
             let name = round.to_string();
-            codes.keep(&name, b"angela".to_vec(), at(60), at(0)).await.unwrap();
+            codes.insert(&name, b"angela".to_vec(), at(60), at(0)).await.unwrap();
             let start = Arc::new(Barrier::new(2));
             let taking = || {
                 let (codes, name, runtime) =
@@ -105,20 +106,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_no_code_can_be_kept_it_is_said_and_codes_that_nobody_fetches_take_no_memory_without_end()
+    async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory()
      {
-        let away = Codes::default();
-        assert!(matches!(away.keep("a", Vec::new(), at(60), at(0)).await, Err(CodeFault::Away(_))));
-        assert!(matches!(away.take("a", at(0)).await, Err(CodeFault::Away(_))));
+        let away = StoreBackedCodes::default();
+        assert!(matches!(away.insert("a", Vec::new(), at(60), at(0)).await, Err(CodeStoreError::Unavailable(_))));
+        assert!(matches!(away.take("a", at(0)).await, Err(CodeStoreError::Unavailable(_))));
         let codes = opened(1);
-        codes.keep("a", Vec::new(), at(60), at(0)).await.unwrap();
-        assert_eq!(codes.keep("b", Vec::new(), at(60), at(1)).await, Err(CodeFault::Full));
+        codes.insert("a", Vec::new(), at(60), at(0)).await.unwrap();
+        assert_eq!(codes.insert("b", Vec::new(), at(60), at(1)).await, Err(CodeStoreError::Full));
         assert_eq!(codes.take("a", at(1)).await, Ok(Some(Vec::new())));
         assert_eq!(
-            codes.keep("b", Vec::new(), at(71), at(11)).await,
+            codes.insert("b", Vec::new(), at(71), at(11)).await,
             Ok(()),
-            "its place is free again"
+            "its capacity is free again"
         );
-        assert_eq!(codes.take("b", at(71)).await, Ok(None), "a minute is over");
+        assert_eq!(codes.take("b", at(71)).await, Ok(None), "the code has expired");
     }
 }

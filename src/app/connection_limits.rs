@@ -1,46 +1,46 @@
-//! How many connections the listeners may hold: what is configured, within the descriptors that this process may have.
+//! Derives the connection limits of both listeners from the settings and the descriptor limit.
 
 use std::sync::Arc;
 
 use rustix::process::{Resource, getrlimit};
 
 use crate::config::model::Settings;
-use crate::web::connection::SURPLUS_PER_WORKER;
-use crate::web::connection::admission::{Admission, ConnectionLimits};
+use crate::web::connection::EXTRA_CONNECTIONS_PER_WORKER;
+use crate::web::connection::admission::{ConnectionLimiter, ConnectionLimits};
 
-/// Connections of the public listener where descriptors allow them.
+/// Default connections of the public listener, if there are enough descriptors.
 const DEFAULT_CONNECTIONS: usize = 10_000;
 
 /// Connections of the private listener: probes, a few scrapers, an operator.
 const PRIVATE_CONNECTIONS: usize = 64;
 
-/// The public listener holds as many however few descriptors there are: with fewer it could not serve one page.
+/// Minimum for the public listener, whatever the descriptor limit: fewer could not serve one page.
 const MIN_CONNECTIONS: usize = 16;
 
-/// The runtime of a web worker and of a thread of logins.
+/// Descriptors of the runtimes of one web worker and one login thread.
 const DESCRIPTORS_PER_WORKER: usize = 8;
 
-/// The soft limit of open descriptors (RLIMIT_NOFILE).
+/// Returns the soft limit of open descriptors (`RLIMIT_NOFILE`).
 fn descriptor_limit() -> usize {
     getrlimit(Resource::Nofile)
         .current
         .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// Returns how many connections the public listener may hold. A quarter of all descriptors is for files, the store, the
-/// register and identity providers.
-fn public_total(configured: Option<usize>, descriptors: usize, workers: usize) -> usize {
+/// Returns the maximum of public connections. A quarter of all descriptors is reserved for files,
+/// the store, the register and identity providers.
+fn max_public_connections(configured: Option<usize>, descriptors: usize, workers: usize) -> usize {
     let own = PRIVATE_CONNECTIONS
-        + SURPLUS_PER_WORKER
-        + workers * (DESCRIPTORS_PER_WORKER + SURPLUS_PER_WORKER);
+        + EXTRA_CONNECTIONS_PER_WORKER
+        + workers * (DESCRIPTORS_PER_WORKER + EXTRA_CONNECTIONS_PER_WORKER);
     let room = descriptors.saturating_sub(descriptors / 4).saturating_sub(own).max(MIN_CONNECTIONS);
     configured.unwrap_or(DEFAULT_CONNECTIONS).min(room)
 }
 
-/// The public listener's connections.
-pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
+/// Returns the connection limits of the public listener.
+pub(super) fn public_admission(settings: &Settings, workers: usize) -> Arc<ConnectionLimiter> {
     let (configured, descriptors) = (settings.public.max_connections, descriptor_limit());
-    let total = public_total(configured, descriptors, workers);
+    let total = max_public_connections(configured, descriptors, workers);
     if configured.is_some_and(|configured| configured > total) {
         tracing::warn!(
             descriptors,
@@ -61,11 +61,11 @@ pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
             .filter_map(|text| text.parse().ok())
             .collect(),
     };
-    Admission::new(limits, workers * SURPLUS_PER_WORKER)
+    ConnectionLimiter::new(limits, workers * EXTRA_CONNECTIONS_PER_WORKER)
 }
 
-/// The private listener's connections.
-pub(super) fn private() -> Arc<Admission> {
+/// Returns the connection limits of the private listener.
+pub(super) fn private_admission() -> Arc<ConnectionLimiter> {
     let limits = ConnectionLimits {
         total: PRIVATE_CONNECTIONS,
         per_peer: None,
@@ -73,7 +73,7 @@ pub(super) fn private() -> Arc<Admission> {
         counts_local_peers: false,
         trusted_proxies: Vec::new(),
     };
-    Admission::new(limits, SURPLUS_PER_WORKER)
+    ConnectionLimiter::new(limits, EXTRA_CONNECTIONS_PER_WORKER)
 }
 
 #[cfg(test)]
@@ -92,10 +92,10 @@ mod tests {
             (None, usize::MAX, 8, 10_000),
             (None, 64, 1, 16),
         ] {
-            let total = public_total(configured, descriptors, workers);
+            let total = max_public_connections(configured, descriptors, workers);
             assert_eq!(total, expected, "{configured:?} {descriptors} {workers}");
             let at_most =
-                total + workers * SURPLUS_PER_WORKER + PRIVATE_CONNECTIONS + SURPLUS_PER_WORKER;
+                total + workers * EXTRA_CONNECTIONS_PER_WORKER + PRIVATE_CONNECTIONS + EXTRA_CONNECTIONS_PER_WORKER;
             assert!(
                 descriptors < 256 || at_most < descriptors - descriptors / 5,
                 "{at_most} of {descriptors}"

@@ -1,22 +1,22 @@
-//! The limits that hubs with a shared store keep together.
+//! Starts the synchronization of rate limit counters between hubs that share a store.
 
 use std::sync::Arc;
 
 use crate::env::Env;
-use crate::grant::mistakes::Mistakes;
-use crate::quota::Quotas;
-use crate::quota::exchange::Exchange;
+use crate::grant::auth_failures::AuthFailureLimiter;
+use crate::quota::RateLimits;
+use crate::quota::counter_sync::CounterSync;
 use crate::store::counters::Counters;
 
-/// What tells other hubs of this one's counts; `None` where it is alone.
-pub(super) fn exchange(
+/// Starts the counter synchronization; returns `None` without a shared store.
+pub(super) fn start_counter_sync(
     counters: Option<Arc<dyn Counters>>,
-    quotas: &Quotas,
-    mistakes: &Mistakes,
+    quotas: &RateLimits,
+    mistakes: &AuthFailureLimiter,
     env: &Env,
-) -> Option<Arc<Exchange>> {
-    let limits = quotas.limits().into_iter().chain(mistakes.limits()).collect();
-    let exchange = Arc::new(Exchange::new(limits, counters?, env));
-    actix::spawn(Arc::clone(&exchange).follow());
+) -> Option<Arc<CounterSync>> {
+    let limits = quotas.limiters().into_iter().chain(mistakes.limits()).collect();
+    let exchange = Arc::new(CounterSync::new(limits, counters?, env));
+    actix::spawn(Arc::clone(&exchange).run());
     Some(exchange)
 }

@@ -1,14 +1,14 @@
-//! What answers are like while the hub goes down.
+//! Closes connections after their current response while the hub shuts down.
 
 use actix_web::body::BoxBody;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::ConnectionType;
 
-use crate::web::private::Readiness;
+use crate::web::private_listener::Readiness;
 
-/// While the hub goes down each answer is the last on its connection: a proxy that keeps connections is thereby rid of them
-/// before they are cut, and sends no request into a cut.
-pub(super) fn last_if_draining(
+/// Adds `Connection: close` while the hub shuts down, so that a proxy with persistent connections
+/// sends no request into a connection that is about to be cut.
+pub(super) fn close_if_draining(
     mut answer: ServiceResponse<BoxBody>,
     readiness: &Readiness,
 ) -> ServiceResponse<BoxBody> {

@@ -1,71 +1,77 @@
-//! `passerelle acr explain`: what a login of one service provider by one connector does with levels, in words.
+//! Explains which levels of assurance a login of one service provider through one connector uses
+//! (`passerelle acr explain`; R003, R010, R038).
 //!
-//! Owns: the words. Every decision is asked of the functions that the running hub asks, so that what is said here is
-//! what happens there; must not know a rule of its own (decisions 3 and 8; R003, R010, R038).
+//! Every decision comes from the functions that the running hub calls. Does not contain rules of
+//! its own.
 
 use std::fmt;
 
-use crate::actor::registry::gate_facts;
-use crate::assurance::acr::{self, Agreement, LevelFault};
-use crate::assurance::{At, Demand};
+use crate::actor::registry::gate_input;
+use crate::assurance::acr::{self, AcrPolicy, LevelError};
+use crate::assurance::{AcrCheck, AuthenticationRequirement};
 use crate::config::model::ConnectorKind;
-use crate::config::{Federation, Loaded};
+use crate::config::{Federation, LoadedConfig};
 use crate::connector;
-use crate::identity::scopes::ScopeTableFault;
+use crate::identity::scopes::ScopeTableError;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::authorize;
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::gate::{self, Closed};
+use crate::session::gate::{self, GateError};
 
-/// What becomes of one kind of request.
+/// Explanation of one kind of request; its `Display` is the output of the command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
     pub platform: Platform,
     pub service_provider: ClientId,
     pub connector: ConnectorId,
     pub acr_values: String,
-    pub verdict: Verdict,
+    pub decision: LevelDecision,
 }
 
+/// Whether a login can take place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// The authorization request is refused, whatever the connector.
-    Refused(ErrorCode),
-    /// The connector can't be used for it.
-    Closed(Closed),
-    Open(Way),
+pub enum LevelDecision {
+    /// The authorization request is rejected for any connector.
+    Rejected(ErrorCode),
+    /// The connector can't be used for this request.
+    Unavailable(GateError),
+    Allowed(LevelFlow),
 }
 
-/// The way of a login that may take place.
+/// Levels in each step of an allowed login.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Way {
-    pub asked: Level,
-    /// The least that the identity provider's answer must prove.
-    pub needed: Level,
-    pub sent: Sent,
-    /// By what the identity provider returns: the `acr` that the service provider sees.
-    pub answers: Vec<(Returned, Result<Level, LevelFault>)>,
-    /// By the level of an earlier authentication at this connector: the `acr` of an answer from it, if it suffices.
+pub struct LevelFlow {
+    pub requested: Level,
+    /// Lowest level that the identity provider's response must prove.
+    pub required: Level,
+    pub sent: SentLevel,
+    /// For each `acr` that the identity provider may return: the `acr` that the service provider
+    /// sees.
+    pub answers: Vec<(ReturnedAcr, Result<Level, LevelError>)>,
+    /// For each level of a session from this connector: the `acr` of a response from it, if it
+    /// suffices.
     pub sessions: Vec<(Level, Option<Level>)>,
-    /// Requests with `prompt=login` or `max_age` are offered this connector too.
+    /// Requests with `prompt=login` or `max_age` can use this connector too.
     pub reauthenticates: bool,
 }
 
+/// Level in the request to the identity provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Sent {
-    /// As `acr_values`.
+pub enum SentLevel {
+    /// In `acr_values`.
     AcrValues(String),
-    /// Nothing is agreed for this level.
+    /// The connector's file has no value for this level.
     Nothing,
-    /// The connector's file says `send = false` in `[acr]`.
+    /// The connector's file has `send = false` in `[acr]`.
     Disabled,
-    /// To the sandbox's own page.
+    /// In the address of the sandbox's page.
     SandboxLevel(String),
 }
 
+/// Value of `acr` in the identity provider's response.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Returned {
+pub enum ReturnedAcr {
     /// A value that the connector's file lists.
     Listed(String),
     Absent,
@@ -73,111 +79,113 @@ pub enum Returned {
     Other,
 }
 
-/// Nothing can be explained: the names that there are.
+/// Error returned when the service provider or the connector is unknown.
 #[derive(thiserror::Error, Debug)]
-pub enum Unknown {
-    #[error("there is no service provider {asked}; known: {known}")]
-    ServiceProvider { asked: String, known: String },
-    #[error("there is no connector {asked}; known: {known}")]
-    Connector { asked: String, known: String },
+pub enum ExplainError {
+    #[error("there is no service provider {requested}; known: {known}")]
+    ServiceProvider { requested: String, known: String },
+    #[error("there is no connector {requested}; known: {known}")]
+    Connector { requested: String, known: String },
     #[error(transparent)]
-    Scopes(#[from] ScopeTableFault),
+    Scopes(#[from] ScopeTableError),
 }
 
+/// Explains a request of `service_provider` through `connector`.
+///
 /// # Errors
-/// A service provider or a connector that doesn't exist, with those that do.
-pub fn explain(
-    loaded: &Loaded,
+/// Returns an error, with the known ids, if the service provider or the connector does not exist.
+pub fn explain_levels(
+    loaded: &LoadedConfig,
     service_provider: &str,
     connector: &str,
     acr_values: &str,
     claims: Option<&str>,
-) -> Result<Explanation, Unknown> {
+) -> Result<Explanation, ExplainError> {
     let (client_id, id) = (ClientId::from(service_provider), ConnectorId::from(connector));
     if !loaded.service_providers.contains_key(&client_id) {
-        let known = listed(loaded.service_providers.keys());
-        return Err(Unknown::ServiceProvider { asked: service_provider.to_owned(), known });
+        let known = join_names(loaded.service_providers.keys());
+        return Err(ExplainError::ServiceProvider { requested: service_provider.to_owned(), known });
     }
-    let configured = loaded.connectors.get(&id).ok_or_else(|| Unknown::Connector {
-        asked: connector.to_owned(),
-        known: listed(loaded.connectors.keys()),
+    let configured = loaded.connectors.get(&id).ok_or_else(|| ExplainError::Connector {
+        requested: connector.to_owned(),
+        known: join_names(loaded.connectors.keys()),
     })?;
     let platform = loaded.settings.platform;
-    let federation = Federation::of(loaded);
-    let facts = gate_facts(&federation, &client_id, &id);
-    let asked = authorize::level_asked(acr_values, claims, federation.rules(&client_id), platform);
-    let mut verdict = judge(platform, asked, &facts, &connector::agreement(&configured.file));
-    if let (Verdict::Open(way), ConnectorKind::Persona(_)) = (&mut verdict, &configured.file.kind) {
-        way.sent = Sent::SandboxLevel(way.needed.as_str().to_owned());
+    let federation = Federation::from_loaded(loaded);
+    let facts = gate_input(&federation, &client_id, &id);
+    let asked = authorize::find_requested_level(acr_values, claims, federation.rules_for(&client_id), platform);
+    let mut verdict = evaluate_levels(platform, asked, &facts, &connector::acr_policy(&configured.file));
+    if let (LevelDecision::Allowed(way), ConnectorKind::Persona(_)) = (&mut verdict, &configured.file.kind) {
+        way.sent = SentLevel::SandboxLevel(way.required.as_str().to_owned());
         // Its page offers nothing else.
-        way.answers.retain(|(returned, _)| matches!(returned, Returned::Listed(_)));
+        way.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));
     }
     Ok(Explanation {
         platform,
         service_provider: client_id,
         connector: id,
         acr_values: acr_values.to_owned(),
-        verdict,
+        decision: verdict,
     })
 }
 
-fn listed<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
+fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
     let names: Vec<String> = names.map(|name| name.to_string()).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn judge(
+fn evaluate_levels(
     platform: Platform,
     asked: Result<(Level, Vec<Level>), ErrorCode>,
-    facts: &gate::Facts,
-    agreement: &Agreement,
-) -> Verdict {
-    // An inactive service provider's request isn't looked at any further.
-    if facts.service_provider == gate::ServiceProvider::Inactive {
-        return Verdict::Closed(Closed::ServiceProviderInactive);
+    facts: &gate::GateInput,
+    agreement: &AcrPolicy,
+) -> LevelDecision {
+    // Nothing else of an inactive service provider's request is checked.
+    if facts.service_provider == gate::ServiceProviderStatus::Inactive {
+        return LevelDecision::Unavailable(GateError::ServiceProviderInactive);
     }
     let (asked, required) = match asked {
         Ok(asked) => asked,
-        Err(code) => return Verdict::Refused(code),
+        Err(code) => return LevelDecision::Rejected(code),
     };
-    if let Err(closed) = gate::may(facts, At::Asked(Demand::level(asked))) {
-        return Verdict::Closed(closed);
+    if let Err(closed) = gate::check_gate(facts, AcrCheck::Requested(AuthenticationRequirement::for_level(asked))) {
+        return LevelDecision::Unavailable(closed);
     }
-    let needed = agreement.to_ask(asked);
+    let needed = agreement.level_to_request(asked);
     let is_required = |level: &Level| required.is_empty() || required.contains(level);
     let seen = |returned: Option<&str>| {
-        let obtained = agreement.judge(returned, needed)?;
+        let obtained = agreement.evaluate(returned, needed)?;
         if is_required(&obtained) {
-            Ok(acr::in_id_token(obtained, platform))
+            Ok(acr::id_token_level(obtained, platform))
         } else {
-            Err(LevelFault::NotRequired { obtained })
+            Err(LevelError::NotRequired { achieved: obtained })
         }
     };
     let listed = agreement
         .values
         .values()
         .flatten()
-        .map(|value| (Returned::Listed(value.clone()), seen(Some(value))));
+        .map(|value| (ReturnedAcr::Listed(value.clone()), seen(Some(value))));
     // An empty value is never listed.
-    let unlisted = [(Returned::Absent, seen(None)), (Returned::Other, seen(Some("")))];
+    let unlisted = [(ReturnedAcr::Absent, seen(None)), (ReturnedAcr::Other, seen(Some("")))];
     let held = |level: &Level| (agreement.lowest..=agreement.highest).contains(level);
     let again = |level: Level| {
-        let held = acr::reused(level, asked, platform)
+        let held = acr::level_if_reusable(level, asked, platform)
             .filter(is_required)
-            .filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
-        (level, held.map(|held| acr::in_id_token(held, platform)))
+            .filter(|_| gate::check_gate(facts, AcrCheck::Achieved(level)).is_ok());
+        (level, held.map(|held| acr::id_token_level(held, platform)))
     };
-    Verdict::Open(Way {
-        asked,
-        needed,
-        sent: match agreement.to_send(needed) {
-            Some(value) => Sent::AcrValues(value.to_owned()),
-            None if agreement.sends_acr_values => Sent::Nothing,
-            None => Sent::Disabled,
+    LevelDecision::Allowed(LevelFlow {
+        requested: asked,
+        required: needed,
+        sent: match agreement.acr_value_to_send(needed) {
+            Some(value) => SentLevel::AcrValues(value.to_owned()),
+            None if agreement.sends_acr_values => SentLevel::Nothing,
+            None => SentLevel::Disabled,
         },
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(held).map(again).collect(),
-        reauthenticates: facts.reauthenticates(),
+        reauthenticates: facts.proves_reauthentication(),
     })
 }
 
@@ -190,63 +198,63 @@ impl fmt::Display for Explanation {
         let Self { service_provider, connector, acr_values, .. } = self;
         writeln!(
             f,
-            "{service_provider} asks for acr_values \"{acr_values}\", on the {platform} platform, by {connector}:"
+            "{service_provider} requests acr_values \"{acr_values}\" on the {platform} platform through {connector}:"
         )?;
-        match &self.verdict {
-            Verdict::Refused(code) => {
+        match &self.decision {
+            LevelDecision::Rejected(code) => {
                 let entry = code.entry();
                 writeln!(
                     f,
-                    "- the request is refused with {} ({}): {}",
+                    "- the request is rejected with {} ({}): {}",
                     entry.oauth, entry.code, entry.description
                 )
             }
-            Verdict::Closed(closed) => writeln!(f, "- {closed}: {}", consequence(*closed)),
-            Verdict::Open(way) => way.write(f),
+            LevelDecision::Unavailable(closed) => writeln!(f, "- {closed}: {}", consequence(*closed)),
+            LevelDecision::Allowed(way) => way.write(f),
         }
     }
 }
 
-const fn consequence(closed: Closed) -> &'static str {
+const fn consequence(closed: GateError) -> &'static str {
     match closed {
-        Closed::ServiceProviderInactive => {
-            "every request of it ends on a page, and it hears nothing"
+        GateError::ServiceProviderInactive => {
+            "each of its requests ends on an error page, without a response to it"
         }
-        Closed::ConnectorUnknown
-        | Closed::ConnectorOff
-        | Closed::ConnectorBlocked
-        | Closed::Blocked
-        | Closed::Suspended
-        | Closed::LevelTooHigh
-        | Closed::LevelTooLow
-        | Closed::ReauthenticationUnproven => {
-            "it is greyed on the choice page, a hint to it is ignored, and a session that began there is not reused"
+        GateError::ConnectorUnknown
+        | GateError::ConnectorOff
+        | GateError::ConnectorBlocked
+        | GateError::ExcludedByServiceProvider
+        | GateError::BlockedForServiceProvider
+        | GateError::LevelTooHigh
+        | GateError::LevelTooLow
+        | GateError::ReauthenticationUnproven => {
+            "it is disabled on the choice page, a hint to it is ignored, and a session from it is not reused"
         }
     }
 }
 
-impl Way {
+impl LevelFlow {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (asked, needed) = (self.asked.as_str(), self.needed.as_str());
-        writeln!(f, "- asked: {asked}, the lowest level that the request accepts")?;
-        if needed != asked {
-            writeln!(f, "- needed: {needed}, the connector's lowest level, for it is higher")?;
+        let (requested, required) = (self.requested.as_str(), self.required.as_str());
+        writeln!(f, "- requested: {requested}, the lowest level that the request accepts")?;
+        if required != requested {
+            writeln!(f, "- required: {required}, the connector's lowest level, which is higher")?;
         }
         match &self.sent {
-            Sent::AcrValues(value) => {
+            SentLevel::AcrValues(value) => {
                 writeln!(f, "- sent to the identity provider: acr_values={value}")?
             }
-            Sent::Nothing => writeln!(
+            SentLevel::Nothing => writeln!(
                 f,
-                "- sent to the identity provider: no acr_values, for its file has no value for {needed}"
+                "- sent to the identity provider: no acr_values, because its file has no value for {required}"
             )?,
-            Sent::Disabled => {
+            SentLevel::Disabled => {
                 writeln!(
                     f,
-                    "- sent to the identity provider: no acr_values, for its file says send = false in [acr]"
+                    "- sent to the identity provider: no acr_values, because its file has send = false in [acr]"
                 )?;
             }
-            Sent::SandboxLevel(level) => {
+            SentLevel::SandboxLevel(level) => {
                 writeln!(f, "- sent to the sandbox's page: level={level}")?
             }
         }
@@ -259,33 +267,33 @@ impl Way {
                 )?,
                 Err(fault) => writeln!(
                     f,
-                    "- {returned} is refused ({}): {}",
+                    "- {returned} is rejected ({}): {}",
                     fault.code().entry().code,
-                    why(*fault)
+                    describe_error(*fault)
                 )?,
             }
         }
         if !self.reauthenticates {
             writeln!(
                 f,
-                "- with prompt=login or max_age it is greyed on the choice page: its file has no reauthenticates = true"
+                "- with prompt=login or max_age it is disabled on the choice page: its file has no reauthenticates = true"
             )?;
         }
         writeln!(
             f,
-            "- a refusal leads back to the choice page, which says so; no level is ever rounded"
+            "- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded"
         )?;
         for (obtained, seen) in &self.sessions {
             let obtained = obtained.as_str();
             match seen {
                 Some(seen) => writeln!(
                     f,
-                    "- a session with {obtained} from there answers, where prompt has no login: the service provider sees acr {}",
+                    "- a session with {obtained} from this connector is reused unless prompt has login: the service provider sees acr {}",
                     seen.as_str()
                 )?,
                 None => writeln!(
                     f,
-                    "- a session with {obtained} from there does not answer: the person authenticates again"
+                    "- a session with {obtained} from this connector is not reused: the user authenticates again"
                 )?,
             }
         }
@@ -293,31 +301,31 @@ impl Way {
     }
 }
 
-impl fmt::Display for Returned {
+impl fmt::Display for ReturnedAcr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listed(value) => write!(f, "acr \"{value}\" in the answer"),
-            Self::Absent => f.write_str("an answer without acr"),
+            Self::Listed(value) => write!(f, "acr \"{value}\" in the response"),
+            Self::Absent => f.write_str("a response without acr"),
             Self::Other => f.write_str("any other acr"),
         }
     }
 }
 
-fn why(fault: LevelFault) -> String {
+fn describe_error(fault: LevelError) -> String {
     match fault {
-        LevelFault::Unlisted => {
+        LevelError::Unlisted => {
             "the connector's file does not list it within its levels".to_owned()
         }
-        LevelFault::TooLow { obtained, needed } => {
-            format!("it stands for {}, and {} is needed", obtained.as_str(), needed.as_str())
+        LevelError::TooLow { achieved: obtained, needed } => {
+            format!("it means {}, but {} is required", obtained.as_str(), needed.as_str())
         }
-        LevelFault::NotRequired { obtained } => {
+        LevelError::NotRequired { achieved: obtained } => {
             format!(
-                "it stands for {}, which is none of the essential acr claim's values",
+                "it means {}, which is not among the values of the essential acr claim",
                 obtained.as_str()
             )
         }
-        LevelFault::Missing => "the connector's file has no assumed_level".to_owned(),
+        LevelError::Missing => "the connector's file has no assumed_level".to_owned(),
     }
 }
 

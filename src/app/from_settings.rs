@@ -1,71 +1,77 @@
-//! What the parts of a hub need of its settings, in their own words.
+//! Converts the settings into the configuration of each component.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::actor::logins;
-use crate::config::Loaded;
-use crate::config::model::{IdentitySource, Limits, Quotas, SubjectSource};
+use crate::config::LoadedConfig;
+use crate::config::model::{IdentitySource, LimitsConfig, QuotasConfig, SubjectSource};
 use crate::config::quotas::DEFAULT_REQUESTS_PER_NETWORK;
-use crate::grant::mistakes::Allowed;
-use crate::identity::rules::{Required, Rules};
+use crate::grant::auth_failures::FailureLimits;
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::protocol::acr::Platform;
-use crate::quota::{NetworkRate, Prefixes, Rates};
+use crate::quota::{NetworkRate, PrefixLengths, RateLimitSettings};
 use crate::store::Usage;
 
-/// On the high platform the identity is the provider's (R009), whatever the settings say.
-pub(super) fn identity_source(loaded: &Loaded) -> IdentitySource {
+/// Returns the source of identities. On the high platform it is always the identity provider
+/// (R009).
+pub(super) fn identity_source(loaded: &LoadedConfig) -> IdentitySource {
     match loaded.settings.platform {
         Platform::High => IdentitySource::Provider,
         Platform::Standard => loaded.settings.identity_source,
     }
 }
 
-pub(super) fn rules(loaded: &Loaded) -> Rules {
+/// Returns the identity rules of the configured subject source.
+pub(super) fn identity_rules(loaded: &LoadedConfig) -> IdentityRules {
     let required = match loaded.settings.subject {
-        SubjectSource::Pivot => Required::Pivot,
-        SubjectSource::Provider => Required::SubjectOnly,
+        SubjectSource::Pivot => RequiredClaims::Pivot,
+        SubjectSource::Provider => RequiredClaims::SubjectOnly,
     };
-    Rules { home_country: loaded.settings.home_country.clone(), required }
+    IdentityRules { home_country: loaded.settings.home_country.clone(), required }
 }
 
-pub(super) fn limits(configured: &Limits) -> logins::Limits {
-    // A page of ours must come before the shell's deadline cuts the request.
+/// Returns the limits of login steps.
+pub(super) fn login_limits(configured: &LimitsConfig) -> logins::LoginLimits {
+    // The hub's own page must be ready before the request deadline ends the request.
     let patience =
         Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
-    logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
+    logins::LoginLimits { steps_in_flight: configured.steps_in_flight, response_timeout: patience }
 }
 
-/// The room for all logins.
-pub(super) fn login_room(configured: &Limits) -> Usage {
+/// Returns the capacity for all logins.
+pub(super) fn login_capacity(configured: &LimitsConfig) -> Usage {
     Usage { records: configured.logins, bytes: configured.login_bytes() }
 }
 
-pub(super) fn allowed(configured: &Limits) -> Allowed {
-    // The configuration refuses 0.
+/// Returns the limits of failed client authentications and inactive introspections.
+pub(super) fn auth_failure_limits(configured: &LimitsConfig) -> FailureLimits {
+    // The configuration rejects 0.
     let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-    Allowed {
+    FailureLimits {
         failed_authentications: count(configured.failed_authentications_per_minute),
         inactive_answers: count(configured.inactive_answers_per_minute),
     }
 }
 
-pub(super) fn rates(configured: &Quotas) -> Rates {
+/// Returns the rate limits.
+pub(super) fn quota_rates(configured: &QuotasConfig) -> RateLimitSettings {
     let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
-    Rates {
+    RateLimitSettings {
         logins_per_service_provider: rate(configured.logins_per_service_provider),
         requests_per_network: match configured.requests_per_network.map(NonZeroU32::new) {
             Some(Some(most)) => NetworkRate::Everyone(most),
             Some(None) => NetworkRate::Unlimited,
             None => NetworkRate::PublicAddresses(DEFAULT_REQUESTS_PER_NETWORK),
         },
-        departures_per_connector: rate(configured.departures_per_connector),
+        redirects_per_connector: rate(configured.redirects_per_connector),
         failed_authentications_per_network: rate(configured.failed_authentications_per_network),
-        prefixes: Prefixes { v4: configured.ipv4_prefix, v6: configured.ipv6_prefix },
+        prefixes: PrefixLengths { v4: configured.ipv4_prefix, v6: configured.ipv6_prefix },
     }
 }
 
-pub(super) fn workers(configured: usize) -> usize {
+/// Returns the number of worker threads; 0 means one for each CPU.
+pub(super) fn worker_count(configured: usize) -> usize {
     match configured {
         0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         given => given,

@@ -1,18 +1,19 @@
-//! `passerelle health`: whether the hub on this machine is alive, or ready, for a container that has no other program to ask.
+//! Asks the local hub whether it is alive or ready (`passerelle health`), for container health
+//! checks.
 
 use std::net::SocketAddr;
 
-use crate::config::access::from_this_machine;
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use crate::config::admin_access::local_address;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
 
-/// Which probe of the private listener is asked.
+/// Probe of the private listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Probe {
+pub enum HealthProbe {
     Alive,
     Ready,
 }
 
-impl Probe {
+impl HealthProbe {
     const fn path(self) -> &'static str {
         match self {
             Self::Alive => "/livez",
@@ -21,31 +22,31 @@ impl Probe {
     }
 }
 
-/// Why the answer is no.
+/// Error returned when the hub is not healthy.
 #[derive(thiserror::Error, Debug)]
-pub enum Unwell {
+pub enum HealthError {
     #[error(
         "no hub answers at http://{address}{path} ({fault}): start it, or name its private listener: --address HOST:PORT"
     )]
-    Silent { address: SocketAddr, path: &'static str, fault: GuardFault },
+    Unreachable { address: SocketAddr, path: &'static str, fault: EgressError },
     #[error("{0}")]
-    Says(String),
+    Unhealthy(String),
 }
 
-/// Asks the hub whose private listener is at `address`, and gives back what it says.
+/// Calls a probe of the private listener at `address` and returns the response body.
 ///
 /// # Errors
-/// It does not answer, or says no.
-pub async fn ask(address: SocketAddr, probe: Probe) -> Result<String, Unwell> {
-    let (address, path) = (from_this_machine(address), probe.path());
-    let silent = |fault| Unwell::Silent { address, path, fault };
-    let guard = Guard::new(Schemes::HttpToo, &[address.ip().to_string()], CallLimits::DEFAULT)
+/// Returns an error if the hub does not answer or the probe fails.
+pub async fn probe_hub(address: SocketAddr, probe: HealthProbe) -> Result<String, HealthError> {
+    let (address, path) = (local_address(address), probe.path());
+    let silent = |fault| HealthError::Unreachable { address, path, fault };
+    let guard = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], CallLimits::DEFAULT)
         .map_err(silent)?;
     let request = http::Request::get(format!("http://{address}{path}")).body(Vec::new());
     let answer = guard
-        .send(request.map_err(|fault| Unwell::Says(fault.to_string()))?)
+        .send(request.map_err(|fault| HealthError::Unhealthy(fault.to_string()))?)
         .await
         .map_err(silent)?;
     let said = String::from_utf8_lossy(answer.body()).into_owned();
-    if answer.status().is_success() { Ok(said) } else { Err(Unwell::Says(said)) }
+    if answer.status().is_success() { Ok(said) } else { Err(HealthError::Unhealthy(said)) }
 }

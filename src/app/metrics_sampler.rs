@@ -1,59 +1,59 @@
-//! What the metrics are told of a running hub as a whole: under which names service providers appear, what is gone, and what
-//! is looked up at each scrape.
+//! Samples metrics of the whole hub at each scrape, and names service providers in labels.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::keys::SharedKeys;
-use crate::actor::ongoing::Ongoing;
-use crate::config::federation::{Authentication, Federation};
+use crate::actor::live_login_counter::LiveLoginCounter;
+use crate::config::federation::{ClientAuthentication, Federation};
 use crate::config::metrics::ServiceProviderLabels;
-use crate::config::{Current, DatedSecret, Loaded};
+use crate::config::{CurrentFederation, DatedSecret, LoadedConfig};
 use crate::egress::certificates;
 use crate::env::{Env, Timestamp};
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::KeyState;
-use crate::web::window::{LiveTold, OnTheWay};
+use crate::web::admin_console::{LiveLogins, LiveLoginsSource};
 
-/// What of the settings the names depend on.
+/// Settings that determine the labels of service providers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Naming {
+pub(super) struct LabelPolicy {
     labels: ServiceProviderLabels,
     platform: Platform,
 }
 
-impl Naming {
-    pub fn of(loaded: &Loaded) -> Self {
+impl LabelPolicy {
+    /// Reads the policy from the settings.
+    pub fn from_settings(loaded: &LoadedConfig) -> Self {
         Self {
             labels: loaded.settings.metrics.service_provider_labels,
             platform: loaded.settings.platform,
         }
     }
 
-    /// From now on this federation counts: the series of who is gone end.
+    /// Applies the labels of this federation, and removes the series of those that are gone.
     pub fn apply(self, federation: &Federation, metrics: &Metrics) {
         if self.labels == ServiceProviderLabels::Class {
-            metrics.classes(self.classes(federation));
+            metrics.set_client_classes(self.classes(federation));
         }
         let services = federation.services().map(|service| service.registration.client_id.clone());
         let data_providers = federation.data_providers().map(|provider| provider.client_id.clone());
         let connector = |id: &str| federation.connector(&ConnectorId::from(id)).is_some();
-        metrics.keep(connector, services.chain(data_providers));
+        metrics.retain_series(connector, services.chain(data_providers));
     }
 
     fn classes(self, federation: &Federation) -> BTreeMap<ClientId, Arc<str>> {
-        let platform = platform(self.platform);
+        let platform = platform_label(self.platform);
         let [federated, openid, data] = ["federation", "openid", "data-provider"]
             .map(|rules| Arc::<str>::from(format!("{platform}/{rules}")));
         let services = federation.services().map(|service| {
             let usual = match service.registration.rules {
-                Rules::Federation => &federated,
-                Rules::Openid => &openid,
+                ProtocolRules::Federation => &federated,
+                ProtocolRules::Openid => &openid,
             };
             (
                 service.registration.client_id.clone(),
@@ -67,75 +67,75 @@ impl Naming {
     }
 }
 
-const fn platform(platform: Platform) -> &'static str {
+const fn platform_label(platform: Platform) -> &'static str {
     match platform {
         Platform::Standard => "standard",
         Platform::High => "high",
     }
 }
 
-/// What is looked at when somebody scrapes.
-pub(super) struct Looked {
-    pub federation: Current,
+/// Sources of the metrics that are sampled at each scrape.
+pub(super) struct MetricSources {
+    pub federation: CurrentFederation,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: SharedKeys,
-    pub ongoing: Arc<Ongoing>,
+    pub live_logins: Arc<LiveLoginCounter>,
     pub env: Env,
 }
 
-/// Where logins on their way stand, for the operator's window.
-pub(super) fn on_the_way(ongoing: Arc<Ongoing>, env: &Env, metrics: &Arc<Metrics>) -> OnTheWay {
+/// Returns a function that counts the live logins by state, for the operator console.
+pub(super) fn live_login_reader(ongoing: Arc<LiveLoginCounter>, env: &Env, metrics: &Arc<Metrics>) -> LiveLoginsSource {
     let (env, metrics) = (env.clone(), Arc::clone(metrics));
     Box::new(move || {
-        let counts = ongoing.live(env.now(), &metrics).map(|(_, count)| count);
-        let [choosing, away, verifying, identifying, consenting] = counts;
-        LiveTold { choosing, away, verifying, identifying, consenting }
+        let counts = ongoing.live_by_state(env.now(), &metrics).map(|(_, count)| count);
+        let [choosing, awaiting_callback, verifying, identifying, consenting] = counts;
+        LiveLogins { choosing, awaiting_callback, verifying, identifying, consenting }
     })
 }
 
-/// Has it told from now on.
-pub(super) fn follow(loaded: &Loaded, looked: Looked, metrics: &Metrics) {
-    metrics.hub_is(platform(loaded.settings.platform));
-    let ends = |pem: &str| certificates::first_end(pem.as_bytes());
+/// Sets the fixed metrics and samples the others at each scrape.
+pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources, metrics: &Metrics) {
+    metrics.set_platform(platform_label(loaded.settings.platform));
+    let ends = |pem: &str| certificates::earliest_expiry(pem.as_bytes());
     if let Some(end) =
         loaded.register.identity.as_ref().and_then(|identity| ends(identity.reveal()))
     {
-        metrics.certificate_expires("register_client", end);
+        metrics.set_certificate_expiry("register_client", end);
     }
     if let Some(end) = loaded.register.ca.as_deref().and_then(ends) {
-        metrics.certificate_expires("register_ca", end);
+        metrics.set_certificate_expiry("register_ca", end);
     }
-    Naming::of(loaded).apply(&looked.federation.load(), metrics);
-    metrics.sample_with(move |metrics| looked.report(metrics));
+    LabelPolicy::from_settings(loaded).apply(&sources.federation.load(), metrics);
+    metrics.sample_with(move |metrics| sources.report(metrics));
 }
 
-impl Looked {
+impl MetricSources {
     fn report(&self, metrics: &Metrics) {
         let now = self.env.now();
-        self.ongoing.report(now, metrics);
-        self.client_keys.report();
-        metrics.client_secrets_expire(secrets_end(&self.federation.load()).into_iter());
-        metrics.keys_cleared();
-        let rows = keyfiles::rows(&self.keys.ring.load(), &self.keys.upstream.load(), now);
+        self.live_logins.publish_metrics(now, metrics);
+        self.client_keys.record_fetch_times();
+        metrics.set_client_secret_expiry(last_secret_ends(&self.federation.load()).into_iter());
+        metrics.clear_active_keys();
+        let rows = keyfiles::key_rows(&self.keys.ring.load(), &self.keys.upstream.load(), now);
         for row in rows.iter().filter(|row| row.state == KeyState::Current) {
-            metrics.key_in_use(row.purpose.as_str(), row.alg, row.since);
+            metrics.set_active_key(row.purpose.as_str(), row.alg, row.since);
         }
     }
 }
 
-fn secrets_end(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
+fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
     let services =
         federation.services().filter(|service| service.registration.active).filter_map(|service| {
             let secrets = match &service.authentication {
-                Authentication::SecretPost(secrets)
-                | Authentication::SecretBasic(secrets)
-                | Authentication::Secret(secrets) => secrets,
-                Authentication::PrivateKeyJwt(_) => return None,
+                ClientAuthentication::SecretPost(secrets)
+                | ClientAuthentication::SecretBasic(secrets)
+                | ClientAuthentication::Secret(secrets) => secrets,
+                ClientAuthentication::PrivateKeyJwt(_) => return None,
             };
-            Some((service.registration.client_id.clone(), DatedSecret::last_end(secrets)?))
+            Some((service.registration.client_id.clone(), DatedSecret::last_expiry(secrets)?))
         });
     let data_providers = federation.active_data_providers().filter_map(|provider| {
-        Some((provider.client_id.clone(), DatedSecret::last_end(&provider.secrets)?))
+        Some((provider.client_id.clone(), DatedSecret::last_expiry(&provider.secrets)?))
     });
     services.chain(data_providers).collect()
 }

@@ -1,58 +1,58 @@
-//! `passerelle plan`: what a running hub has in use, asked over its private listener; and what it would refuse.
+//! Fetches the digest of a running hub's configuration and checks new files (`passerelle plan`).
 
 use std::net::SocketAddr;
 
-use super::BuildFault;
-use super::codes::Codes;
-use super::prepare::{connector_means, plan};
-use crate::config::Loaded;
-use crate::config::access::from_this_machine;
-use crate::config::outline::Outline;
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use super::BuildError;
+use super::code_store::StoreBackedCodes;
+use super::prepare::{connector_context, connector_spec};
+use crate::config::LoadedConfig;
+use crate::config::admin_access::local_address;
+use crate::config::config_digest::ConfigDigest;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
 use crate::env::Env;
-use crate::web::private::DIGEST;
+use crate::web::private_listener::CONFIG_DIGEST_PATH;
 
-/// Tens of thousands of service providers fit.
-const LIMITS: CallLimits = CallLimits { body: 64 * 1024 * 1024, ..CallLimits::DEFAULT };
+/// Large enough for tens of thousands of service providers.
+const LIMITS: CallLimits = CallLimits { max_body_bytes: 64 * 1024 * 1024, ..CallLimits::DEFAULT };
 
-/// Why it is not known what is in use.
+/// Error returned when the active configuration can't be fetched.
 #[derive(thiserror::Error, Debug)]
-pub enum NotInUse {
+pub enum ActiveConfigError {
     #[error(
-        "no hub answers at http://{address}{DIGEST} ({fault}): start it, or name a folder to hold the files against: --against DIR"
+        "no hub answers at http://{address}{CONFIG_DIGEST_PATH} ({fault}): start it, or give a folder to compare with: --against DIR"
     )]
-    Silent { address: SocketAddr, fault: GuardFault },
+    Unreachable { address: SocketAddr, fault: EgressError },
     #[error(
-        "what answers at http://{0}{DIGEST} is no hub of this version: upgrade it, or use --against DIR"
+        "the server at http://{0}{CONFIG_DIGEST_PATH} is not a hub of this version: upgrade it, or use --against DIR"
     )]
-    NoHub(SocketAddr),
+    NotAHub(SocketAddr),
 }
 
-/// What the hub that listens here has in use.
+/// Fetches the digest of the configuration that the hub at `listen` has in use.
 ///
 /// # Errors
-/// None answers.
-pub async fn in_use(listen: SocketAddr) -> Result<Outline, NotInUse> {
-    let address = from_this_machine(listen);
-    let silent = |fault| NotInUse::Silent { address, fault };
+/// Returns an error if no hub answers.
+pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, ActiveConfigError> {
+    let address = local_address(listen);
+    let silent = |fault| ActiveConfigError::Unreachable { address, fault };
     let guard =
-        Guard::new(Schemes::HttpToo, &[address.ip().to_string()], LIMITS).map_err(silent)?;
-    let request = http::Request::get(format!("http://{address}{DIGEST}")).body(Vec::new());
+        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], LIMITS).map_err(silent)?;
+    let request = http::Request::get(format!("http://{address}{CONFIG_DIGEST_PATH}")).body(Vec::new());
     let answer =
-        guard.send(request.map_err(|_| NotInUse::NoHub(address))?).await.map_err(silent)?;
+        guard.send(request.map_err(|_| ActiveConfigError::NotAHub(address))?).await.map_err(silent)?;
     match answer.status().as_u16() {
-        200 => serde_json::from_slice(answer.body()).map_err(|_| NotInUse::NoHub(address)),
-        _ => Err(NotInUse::NoHub(address)),
+        200 => serde_json::from_slice(answer.body()).map_err(|_| ActiveConfigError::NotAHub(address)),
+        _ => Err(ActiveConfigError::NotAHub(address)),
     }
 }
 
-/// Connectors that are well described and could not work all the same.
+/// Returns the connectors with well-formed files that still can't be built.
 #[must_use]
-pub fn faults(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
-    let means = connector_means(loaded, env, None, &Codes::default());
+pub fn find_connector_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
+    let context = connector_context(loaded, env, None, &StoreBackedCodes::default());
     let connectors = loaded.files.connectors();
     connectors
         .values()
-        .filter_map(|(configured, fields)| plan(configured, fields, &means).err())
+        .filter_map(|(configured, fields)| connector_spec(configured, fields, &context).err())
         .collect()
 }

@@ -1,4 +1,5 @@
-//! Everything of a hub that can fail to be made: `serve` goes on with it, `check` only asks whether it can be had.
+//! Builds every part of a hub that can fail. `serve` starts from these parts; `check` only builds
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,15 +7,15 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::codes::Codes;
-use super::traces::{self, Traces};
-use super::{BuildFault, Keys, keys, register};
+use super::code_store::StoreBackedCodes;
+use super::traces::{self, TraceExport};
+use super::{BuildError, HubKeys, keys, register};
 use crate::actor::blocks::Blocks;
-use crate::actor::registry::Plan;
-use crate::config::outline::Fields;
-use crate::config::{ConfiguredConnector, Federation, Loaded};
+use crate::actor::registry::ConnectorSpec;
+use crate::config::config_digest::FieldDigests;
+use crate::config::{ConfiguredConnector, Federation, LoadedConfig};
 use crate::connector;
-use crate::egress::shared::Guards;
+use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::identity::Claim;
@@ -26,127 +27,131 @@ use crate::protocol::discovery;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::web::pages::{self, Locale};
-use crate::web::problem;
-use crate::web::shell::Shell;
+use crate::web::error_pages;
+use crate::web::outer_middleware::OuterMiddleware;
 
-/// A hub's parts, of which nothing runs yet.
-pub(super) struct Prepared {
+/// Parts of a hub, none of them running.
+pub(super) struct PreparedHub {
     pub metrics: Arc<Metrics>,
     pub federation: Federation,
     pub client_keys: Arc<KeyDirectory>,
-    pub keys: keys::Read,
-    pub connector_means: connector::ConnectorContext,
-    pub codes: Codes,
-    pub plans: Vec<Plan>,
-    pub register: register::Read,
+    pub keys: keys::LoadedKeys,
+    pub connector_context: connector::ConnectorContext,
+    pub code_store: StoreBackedCodes,
+    pub connector_specs: Vec<ConnectorSpec>,
+    pub register: register::LoadedRegister,
     pub blocks: Blocks,
     pub subject_keys: SubjectKeys,
-    pub publication: Publication,
-    pub traces: Traces,
-    pub shell: Arc<Shell>,
+    pub discovery_publisher: DiscoveryPublisher,
+    pub traces: TraceExport,
+    pub outer_middleware: Arc<OuterMiddleware>,
 }
 
+/// Builds the parts of a hub.
+///
 /// # Errors
-/// Every part that can't be made; never an empty list.
-pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared, Vec<BuildFault>> {
+/// Returns an error for each part that can't be built; the list is never empty.
+pub(super) fn prepare_hub(loaded: &LoadedConfig, env: &Env, keys: HubKeys) -> Result<PreparedHub, Vec<BuildError>> {
     let (settings, now) = (&loaded.settings, env.now());
-    let mut faults = Vec::new();
-    let filter = keep(&mut faults, telemetry::check_filter(&settings.log.filter));
-    let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
-    let publication = Publication::of(loaded);
-    let federation = keep(&mut faults, publication.published(Federation::of(loaded)));
+    let mut errors = Vec::new();
+    let filter = collect_error(&mut errors, telemetry::validate_filter(&settings.log.filter));
+    let metrics = collect_error(&mut errors, Metrics::new(now).map(Arc::new));
+    let discovery_publisher = DiscoveryPublisher::new(loaded);
+    let federation = collect_error(&mut errors, discovery_publisher.with_discovery(Federation::from_loaded(loaded)));
     let client_keys =
         federation.as_ref().zip(metrics.as_ref()).and_then(|(federation, metrics)| {
-            keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new))
+            collect_error(&mut errors, KeyDirectory::new(federation, metrics).map(Arc::new))
         });
-    let keys = keep(&mut faults, keys::read(&settings.keys, env, keys));
-    let codes = Codes::default();
-    let connector_means = connector_means(loaded, env, keys.as_ref(), &codes);
-    let described = loaded.files.connectors();
-    let plans: Vec<_> = described
+    let keys = collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys));
+    let code_store = StoreBackedCodes::default();
+    let connector_means = connector_context(loaded, env, keys.as_ref(), &code_store);
+    let connectors = loaded.files.connectors();
+    let connector_specs: Vec<_> = connectors
         .values()
-        .map(|(configured, fields)| keep(&mut faults, plan(configured, fields, &connector_means)))
+        .map(|(configured, fields)| collect_error(&mut errors, connector_spec(configured, fields, &connector_means)))
         .collect();
     let register = match settings.platform {
-        // R009: identities are the providers' there, so a register is neither asked nor read.
-        Platform::High => Some(register::Read::None),
+        // R009: identities come from the providers, so the register is not used.
+        Platform::High => Some(register::LoadedRegister::None),
         Platform::Standard => metrics
             .as_ref()
-            .and_then(|metrics| keep(&mut faults, register::read(loaded, metrics, now))),
+            .and_then(|metrics| collect_error(&mut errors, register::load_register(loaded, metrics, now))),
     };
-    let blocks = keep(&mut faults, Blocks::load(&settings.state, env));
-    let subject_keys = keep(
-        &mut faults,
+    let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
+    let subject_keys = collect_error(
+        &mut errors,
         SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()),
     );
     let traces = metrics
         .as_ref()
-        .and_then(|metrics| keep(&mut faults, traces::prepare(loaded, env, metrics)));
-    let shell = metrics.as_ref().zip(traces.as_ref());
-    let shell = shell
-        .and_then(|(metrics, traces)| keep(&mut faults, shell_of(loaded, env, metrics, traces)));
+        .and_then(|metrics| collect_error(&mut errors, traces::prepare_traces(loaded, env, metrics)));
+    let outer_middleware = metrics.as_ref().zip(traces.as_ref());
+    let outer_middleware = outer_middleware
+        .and_then(|(metrics, traces)| collect_error(&mut errors, build_outer_middleware(loaded, env, metrics, traces)));
     let all = || {
         filter?;
-        Some(Prepared {
+        Some(PreparedHub {
             metrics: metrics?,
             federation: federation?,
             client_keys: client_keys?,
             keys: keys?,
-            connector_means,
-            codes,
-            plans: plans.into_iter().collect::<Option<_>>()?,
+            connector_context: connector_means,
+            code_store,
+            connector_specs: connector_specs.into_iter().collect::<Option<_>>()?,
             register: register?,
             blocks: blocks?,
             subject_keys: subject_keys?,
-            publication,
+            discovery_publisher,
             traces: traces?,
-            shell: shell?,
+            outer_middleware: outer_middleware?,
         })
     };
-    all().ok_or(faults)
+    all().ok_or(errors)
 }
 
-/// Sets a fault aside, so that the next part is tried all the same.
-fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>) -> Option<T> {
-    made.map_err(|fault| faults.push(fault.into())).ok()
+/// Collects the error, so that the next parts are built too.
+fn collect_error<T, F: Into<BuildError>>(errors: &mut Vec<BuildError>, made: Result<T, F>) -> Option<T> {
+    made.map_err(|error| errors.push(error.into())).ok()
 }
 
-/// Without keys nothing starts, but the connectors' files are looked at all the same.
-pub(super) fn connector_means(
-    loaded: &Loaded,
+/// Returns the context for building connectors. Without keys, the files can still be checked.
+pub(super) fn connector_context(
+    loaded: &LoadedConfig,
     env: &Env,
-    keys: Option<&keys::Read>,
-    codes: &Codes,
+    keys: Option<&keys::LoadedKeys>,
+    code_store: &StoreBackedCodes,
 ) -> connector::ConnectorContext {
-    let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
+    let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
     connector::ConnectorContext {
         env: env.clone(),
-        keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
+        upstream_keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
         sandbox: if loaded.settings.sandbox {
-            connector::Sandbox::On
+            connector::PersonaSupport::Enabled
         } else {
-            connector::Sandbox::Off
+            connector::PersonaSupport::Disabled
         },
-        guards: Guards::default(),
-        codes: Arc::new(codes.clone()),
+        http_clients: HttpClientPool::default(),
+        code_store: Arc::new(code_store.clone()),
     }
 }
 
+/// Builds the connector of one file.
+///
 /// # Errors
-/// The connector's file can't work.
-pub(super) fn plan(
+/// Returns an error if the connector can't be built from its file.
+pub(super) fn connector_spec(
     configured: &ConfiguredConnector,
-    fields: &Arc<Fields>,
-    means: &connector::ConnectorContext,
-) -> Result<Plan, BuildFault> {
+    fields: &Arc<FieldDigests>,
+    context: &connector::ConnectorContext,
+) -> Result<ConnectorSpec, BuildError> {
     let connector = connector::build(
         configured.id.clone(),
         &configured.file,
         configured.client_secret.clone(),
-        means.clone(),
+        context.clone(),
     )
-    .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    Ok(Plan {
+    .map_err(|error| BuildError::Connector { id: configured.id.to_string(), error })?;
+    Ok(ConnectorSpec {
         id: configured.id.clone(),
         connector,
         limits: configured.file.limits,
@@ -154,42 +159,42 @@ pub(super) fn plan(
     })
 }
 
-fn shell_of(
-    loaded: &Loaded,
+fn build_outer_middleware(
+    loaded: &LoadedConfig,
     env: &Env,
     metrics: &Arc<Metrics>,
-    traces: &Traces,
-) -> Result<Arc<Shell>, BuildFault> {
-    let (env, theme) = (env.clone(), pages::Theme::from(&loaded.theme));
-    let page = move |head: &_, code| problem::early(&env, &theme, head, code);
+    traces: &TraceExport,
+) -> Result<Arc<OuterMiddleware>, BuildError> {
+    let (env, theme) = (env.clone(), pages::PageTheme::from(&loaded.theme));
+    let page = move |head: &_, code| error_pages::render_early_error(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    let shell = Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
-    Ok(Arc::new(shell.traced(traces.tracer.clone())))
+    let outer_middleware = OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    Ok(Arc::new(outer_middleware.with_tracer(traces.tracer.clone())))
 }
 
-/// What discovery says that no file of the federation changes.
+/// Publishes the discovery document; holds its parts that do not change with the federation.
 #[derive(Clone)]
-pub(super) struct Publication {
+pub(super) struct DiscoveryPublisher {
     issuer: String,
     base_url: String,
     platform: Platform,
 }
 
-impl Publication {
-    fn of(loaded: &Loaded) -> Self {
+impl DiscoveryPublisher {
+    fn new(loaded: &LoadedConfig) -> Self {
         let (base_url, platform) = (loaded.settings.base_url.clone(), loaded.settings.platform);
         Self { issuer: loaded.issuer.clone(), base_url, platform }
     }
 
-    /// The federation, with the document that goes with it.
+    /// Returns the federation with its discovery document.
     ///
     /// # Errors
-    /// It can't be written.
-    pub(super) fn published(
+    /// Returns an error if the document can't be serialized.
+    pub(super) fn with_discovery(
         &self,
         mut federation: Federation,
     ) -> Result<Federation, serde_json::Error> {
-        // Nothing is published that doesn't work: the standard's table counts where somebody may use it.
+        // Publish only what works: the standard scopes count only if a client may use them.
         let tables = || {
             std::iter::once(&federation.scopes)
                 .chain(federation.serves_openid().then_some(&federation.openid_scopes))
@@ -197,20 +202,20 @@ impl Publication {
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<Claim> = tables().flat_map(ScopeTable::all_claim_names).collect();
         let scopes: Vec<Scope> = scopes.into_iter().collect();
-        // Those of an ID token that `claims` may ask for, beside the identity's.
+        // ID token claims that `claims` may request besides the identity.
         let claims = claims.into_iter().map(Claim::as_str).chain(["acr", "amr"]);
         let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
         let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
-        let document = discovery::document(&discovery::Provider {
+        let document = discovery::discovery_document(&discovery::DiscoveryInput {
             issuer: &self.issuer,
             base_url: &self.base_url,
             platform: self.platform,
             scopes: &scopes,
             claims: &claims,
-            features: &[
-                discovery::Feature::EndSession,
-                discovery::Feature::Revocation,
-                discovery::Feature::Introspection,
+            optional_endpoints: &[
+                discovery::OptionalEndpoint::EndSession,
+                discovery::OptionalEndpoint::Revocation,
+                discovery::OptionalEndpoint::Introspection,
             ],
             ui_locales: &ui_locales,
         })?;

@@ -1,4 +1,5 @@
-//! The private listener: probes, metrics, what the files in use say, and administration, on a thread of its own.
+//! Serves the private listener on a thread of its own: probes, metrics, configuration digest,
+//! administration.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -8,52 +9,54 @@ use actix_web::App;
 use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 
-use super::connections;
+use super::connection_limits;
 use super::reload::Reload;
 use crate::telemetry::{Listener, Metrics};
-use crate::web::admin::{self, Admin};
-use crate::web::connection::{self, Listening, Timeouts};
+use crate::web::admin::{self, AdminApi};
+use crate::web::connection::{self, ServerConfig, ConnectionTimeouts};
 use crate::web::host::PrivateHosts;
-use crate::web::private::{self, Readiness};
+use crate::web::private_listener::{self, Readiness};
 
-/// For a whole request, its body included.
-const REQUEST: Duration = Duration::from_secs(10);
+/// Limit for a whole request, body included.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the private listener serves.
-pub(super) struct Served {
+/// Services of the private listener.
+pub(super) struct PrivateServices {
     pub readiness: Arc<Readiness>,
     pub metrics: Arc<Metrics>,
-    pub admin: Arc<Admin>,
+    pub admin: Arc<AdminApi>,
     pub reload: Reload,
     pub hosts: Arc<PrivateHosts>,
 }
 
+/// Starts the server of the private listener.
+///
 /// # Errors
-/// The operating system refuses the listener.
-pub(super) fn server(listener: TcpListener, served: Served) -> std::io::Result<Server> {
-    let Served { readiness, metrics, admin, reload, hosts } = served;
-    let listening = Listening {
+/// Returns an error if the operating system refuses the listener.
+pub(super) fn private_server(listener: TcpListener, served: PrivateServices) -> std::io::Result<Server> {
+    let PrivateServices { readiness, metrics, admin, reload, hosts } = served;
+    let listening = ServerConfig {
         listener: Listener::Private,
         workers: 1,
         shutdown: Duration::from_secs(1),
-        timeouts: Timeouts::for_requests_of(REQUEST),
-        admission: connections::private(),
+        timeouts: ConnectionTimeouts::for_request_timeout(REQUEST_TIMEOUT),
+        admission: connection_limits::private_admission(),
         metrics: Arc::clone(&metrics),
     };
-    connection::server(listener, listening, move || {
+    connection::build_server(listener, listening, move || {
         let (readiness, admin, reload) =
             (Arc::clone(&readiness), Arc::clone(&admin), reload.clone());
         let (metrics, counter, hosts) =
             (Arc::clone(&metrics), Arc::clone(&metrics), Arc::clone(&hosts));
         App::new()
-            .configure(move |config| private::configure_digest(config, move || reload.outline()))
+            .configure(move |config| private_listener::configure_config_digest(config, move || reload.digest()))
             .configure(move |config| {
-                private::configure(config, readiness, metrics, admin::scope(admin))
+                private_listener::configure_endpoints(config, readiness, metrics, admin::admin_routes(admin))
             })
             .wrap(from_fn(move |request, next| {
                 let (hosts, metrics) = (Arc::clone(&hosts), Arc::clone(&counter));
-                connection::serve(request, async move |request| {
-                    private::admit(hosts, metrics, request, next).await
+                connection::serve_request(request, async move |request| {
+                    private_listener::check_target(hosts, metrics, request, next).await
                 })
             }))
     })

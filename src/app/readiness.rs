@@ -1,7 +1,8 @@
-//! What `/readyz` says: every check of this hub, and which of them keep it from being served (docs/operating.md).
+//! Defines the checks behind `/readyz` (docs/operating.md).
 //!
-//! Not ready is what another node may do better: no key, no store, going down. All else only degrades: whoever has a login
-//! under way here is served to its end, and a page of ours says more than a load balancer's.
+//! A hub is not ready only for what another node may do better: no signing key, no store, shutdown.
+//! Everything else is "degraded": logins in progress continue, and the hub's own error page says
+//! more than a load balancer's.
 
 use std::sync::Arc;
 
@@ -9,56 +10,57 @@ use arc_swap::ArcSwap;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
-use super::store::Complaint;
+use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
-use crate::actor::registry::{Circuit, ConnectorRow, ConnectorState};
+use crate::actor::registry::{ReportedCircuit, ConnectorRow, ConnectorState};
 use crate::audit::Audit;
-use crate::config::Loaded;
+use crate::config::LoadedConfig;
 use crate::env::Env;
 use crate::protocol::alg::SigningAlg;
-use crate::quota::exchange::Exchange;
+use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
-use crate::store::{Kind, Store};
+use crate::store::{RecordKind, Store};
 use crate::token::Keyring;
-use crate::web::private::Readiness;
-use crate::web::window::StoreRow;
+use crate::web::private_listener::Readiness;
+use crate::web::admin_console::StoreUsage;
 
-/// Of its places; beyond it there is little time left.
-const NEARLY_FULL: usize = 90;
-/// Seconds by which two clocks may differ before tokens begin to be refused for it.
-const CLOCKS_APART: u64 = 30;
-/// After so long a signing key should have been changed.
-const KEY_LIFE_DAYS: u64 = 365;
-/// Names that are written out.
-const NAMED: usize = 10;
+/// Share of the capacity, in percent, from which the store counts as nearly full.
+const NEARLY_FULL_PERCENT: usize = 90;
+/// Clock difference, in seconds, beyond which tokens may soon be rejected.
+const MAX_CLOCK_SKEW_SECONDS: u64 = 30;
+/// Age from which a signing key should be replaced.
+const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
+/// Maximum of names in one finding.
+const MAX_NAMES_LISTED: usize = 10;
 
-/// What the checks look at. Each knows already: none waits.
-pub(super) struct Looked {
+/// Sources of the checks. Each answers from memory.
+pub(super) struct ReadinessSources {
     pub env: Env,
     pub store: Arc<dyn Store>,
-    pub complaint: Complaint,
-    pub places: Places,
+    pub store_check: StoreCheck,
+    pub capacities: StoreCapacities,
     pub keys: SharedKeys,
     pub connectors: Connectors,
     pub blocks: Blocks,
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub audit: Audit,
-    pub exchange: Option<Arc<Exchange>>,
+    pub counter_sync: Option<Arc<CounterSync>>,
 }
 
-/// Of the store's records.
+/// Capacities of the store, by kind of record.
 #[derive(Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct StoreCapacities {
     logins: usize,
     login_bytes: usize,
     sessions: usize,
     grants: usize,
 }
 
-impl Places {
-    pub fn of(loaded: &Loaded) -> Self {
+impl StoreCapacities {
+    /// Reads the capacities from the settings.
+    pub fn from_settings(loaded: &LoadedConfig) -> Self {
         let limits = &loaded.settings.limits;
         Self {
             logins: limits.logins,
@@ -68,67 +70,69 @@ impl Places {
         }
     }
 
-    pub fn rows(self, store: &dyn Store) -> Vec<StoreRow> {
-        let row = |records: &str, kinds: &[Kind], places| {
-            let held = kinds.iter().map(|kind| store.count(*kind)).sum();
-            StoreRow { records: records.to_owned(), held, places }
+    /// Returns the usage of each pool.
+    pub fn usage_rows(self, store: &dyn Store) -> Vec<StoreUsage> {
+        let row = |records: &str, kinds: &[RecordKind], capacity| {
+            let used = kinds.iter().map(|kind| store.count(*kind)).sum();
+            StoreUsage { records: records.to_owned(), used, capacity }
         };
         vec![
-            row("logins", &[Kind::Login], self.logins),
-            StoreRow {
+            row("logins", &[RecordKind::Login], self.logins),
+            StoreUsage {
                 records: "bytes of logins".to_owned(),
-                held: store.usage(Kind::Login).bytes,
-                places: self.login_bytes,
+                used: store.usage(RecordKind::Login).bytes,
+                capacity: self.login_bytes,
             },
-            row("sessions", &[Kind::Session], self.sessions),
-            row("codes and tokens", &[Kind::Code, Kind::Token], self.grants),
+            row("sessions", &[RecordKind::Session], self.sessions),
+            row("codes and tokens", &[RecordKind::Code, RecordKind::Token], self.grants),
         ]
     }
 }
 
-pub(super) fn readiness(looked: Looked) -> Readiness {
-    let Looked {
+/// Builds the checks behind `/readyz`.
+pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
+    let ReadinessSources {
         env,
         store,
-        complaint,
-        places,
+        store_check,
+        capacities,
         keys,
         connectors,
         blocks,
         register,
         reload,
         audit,
-        exchange,
-    } = looked;
-    let known = blocks.clone();
+        counter_sync,
+    } = sources;
+    let block_warnings = blocks.clone();
     let ring = Arc::clone(&keys.ring);
-    let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
-    let way_out = connectors.clone();
+    let (signing_env, clock, key_age_sources) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
+    let outbound = connectors.clone();
     Readiness::default()
-        .with("keys", move || keys_sign(&ring, &now))
-        .with("store", complaint)
-        .with("blocks", move || blocks.unread().map_or(Ok(()), Err))
-        .with_detail("blocks", move || known.complaint().into_iter().collect())
-        .with_detail("store", move || {
-            places.rows(store.as_ref()).iter().filter_map(nearly_full).collect()
+        .with_check("keys", move || check_signing_keys(&ring, &signing_env))
+        .with_check("store", store_check)
+        .with_check("blocks", move || blocks.not_ready_reason().map_or(Ok(()), Err))
+        .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
+        .with_degradation_check("store", move || {
+            capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
         })
-        .with_detail("keys", move || {
-            keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect()
+        .with_degradation_check("keys", move || {
+            keys.finding().into_iter().chain(find_old_keys(&key_age_sources.0.load(), &key_age_sources.1)).collect()
         })
-        .with_detail("config", move || reload.complaints())
-        .with_detail("connectors", move || connectors_down(&connectors.overview()))
-        .with_detail("way_out", move || way_out.way_out_complaint().into_iter().collect())
-        .with_detail("register", move || {
-            register.as_ref().and_then(|register| register.complaint()).into_iter().collect()
+        .with_degradation_check("config", move || reload.findings())
+        .with_degradation_check("connectors", move || find_unavailable_connectors(&connectors.overview()))
+        .with_degradation_check("egress", move || outbound.outbound_warning().into_iter().collect())
+        .with_degradation_check("register", move || {
+            register.as_ref().and_then(|register| register.warning()).into_iter().collect()
         })
-        .with_detail("audit", move || audit.complaints())
-        .with_detail("limits", move || {
-            exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default()
+        .with_degradation_check("audit", move || audit.warnings())
+        .with_degradation_check("limits", move || {
+            counter_sync.as_ref().map(|counter_sync| counter_sync.warnings()).unwrap_or_default()
         })
-        .with_detail("clock", move || clocks_apart(&clock.overview()))
+        .with_degradation_check("clock", move || find_clock_skew(&clock.overview()))
 }
 
-fn keys_sign(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {
+fn check_signing_keys(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {
     let (ring, now) = (ring.load(), env.now());
     let missing: Vec<&str> = [SigningAlg::ES256, SigningAlg::RS256]
         .into_iter()
@@ -139,79 +143,80 @@ fn keys_sign(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "no key signs by {} now; mend: see `passerelle keys list`, and this machine's clock",
+        "no {} key can sign now; fix: see `passerelle keys list`, and check this machine's clock",
         missing.join(" and ")
     ))
 }
 
-fn old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
+fn find_old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
     let now = env.now();
     let current =
         [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(|alg| ring.current(alg, now));
     let old = current.filter(|key| ring.successor(key).is_none()).filter_map(|key| {
         let days = now.since(key.signs_from).as_secs() / 86_400;
-        (days >= KEY_LIFE_DAYS).then(|| {
+        (days >= MAX_SIGNING_KEY_AGE_DAYS).then(|| {
             let alg = key.alg.as_str();
             format!(
-                "the {alg} key signs for {days} days, and none follows it; mend: `passerelle keys rotate`, which needs no restart"
+                "the {alg} key has signed for {days} days and has no successor; fix: run `passerelle keys rotate`, which needs no restart"
             )
         })
     });
     old.collect()
 }
 
-fn nearly_full(row: &StoreRow) -> Option<String> {
+fn find_nearly_full(row: &StoreUsage) -> Option<String> {
     let key = match row.records.as_str() {
         "logins" => "limits.logins",
         "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
         _ => "limits.grants",
     };
-    (row.percent() >= NEARLY_FULL).then(|| {
-        let StoreRow { records, held, places } = row;
+    (row.percent_used() >= NEARLY_FULL_PERCENT).then(|| {
+        let StoreUsage { records, used, capacity } = row;
         format!(
-            "{held} of {places} places for {records} are taken, and beyond them new ones are refused; \
-             mend: raise {key} if memory allows, or find out who begins so many"
+            "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected; \
+             fix: raise {key} if memory allows, or find the source of the load"
         )
     })
 }
 
-fn connectors_down(rows: &[ConnectorRow]) -> Vec<String> {
+fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
     let on: Vec<&ConnectorRow> =
         rows.iter().filter(|row| row.state == ConnectorState::On).collect();
-    let is_down = |row: &&&ConnectorRow| {
-        row.health.as_ref().is_some_and(|health| health.circuit != Circuit::Closed)
+    let is_unavailable = |row: &&&ConnectorRow| {
+        row.health.as_ref().is_some_and(|health| health.circuit != ReportedCircuit::Closed)
     };
-    let down: Vec<&str> = on.iter().filter(is_down).map(|row| row.id.as_str()).collect();
-    let mut told = Vec::new();
+    let unavailable: Vec<&str> = on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
+    let mut findings = Vec::new();
     if on.is_empty() {
-        told.push(
-            "no connector is on, so that nobody can log in; mend: see `passerelle idp list`"
+        findings.push(
+            "no connector is on, so that no user can log in; fix: see `passerelle idp list`"
                 .to_owned(),
         );
     }
-    if !down.is_empty() {
-        let named = down.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = down.len().saturating_sub(NAMED);
+    if !unavailable.is_empty() {
+        let named = unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
+        let more = unavailable.len().saturating_sub(MAX_NAMES_LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        told.push(format!(
+        findings.push(format!(
             "{} of {} identity providers are down: {named}{more}; \
-             mend: tell their operators; the hub tries again by itself (docs/identity-provider-health.md)",
-            down.len(),
+             fix: inform their operators; the hub retries by itself (docs/identity-provider-health.md)",
+            unavailable.len(),
             on.len()
         ));
     }
-    told
+    findings
 }
 
-/// One clock that is away is its owner's; most of them are ours.
-fn clocks_apart(rows: &[ConnectorRow]) -> Vec<String> {
+/// Reports clock skew. If most identity providers differ in the same direction, this machine's
+/// clock is wrong; otherwise theirs are.
+fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<String> {
     let known: Vec<(&str, i64)> = rows
         .iter()
         .filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?)))
         .collect();
     let apart: Vec<_> =
-        known.iter().filter(|(_, skew)| skew.unsigned_abs() > CLOCKS_APART).collect();
+        known.iter().filter(|(_, skew)| skew.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS).collect();
     let ahead = apart.iter().filter(|(_, skew)| *skew > 0).count();
     let agree = ahead.max(apart.len() - ahead);
     if known.len() > 1 && agree * 2 > known.len() {
@@ -219,14 +224,14 @@ fn clocks_apart(rows: &[ConnectorRow]) -> Vec<String> {
             "the clocks of {agree} of {} identity providers differ from this machine's in the same way",
             known.len()
         );
-        return vec![format!("{what}; mend: set this machine's clock (NTP)")];
+        return vec![format!("{what}; fix: set this machine's clock (NTP)")];
     }
-    let told = |(id, skew): &&(&str, i64)| {
+    let describe = |(id, skew): &&(&str, i64)| {
         format!(
-            "the clock of {id} is {skew:+} s away from this machine's; mend: tell its operators, or set this machine's clock"
+            "the clock of {id} differs from this machine's by {skew:+} s; fix: inform its operators, or set this machine's clock"
         )
     };
-    apart.iter().take(NAMED).map(told).collect()
+    apart.iter().take(MAX_NAMES_LISTED).map(describe).collect()
 }
 
 #[cfg(test)]
@@ -237,7 +242,7 @@ mod tests {
     use crate::actor::registry::HealthRow;
     use crate::assurance::Level;
 
-    fn row(id: &str, circuit: Circuit, skew_seconds: Option<i64>) -> ConnectorRow {
+    fn row(id: &str, circuit: ReportedCircuit, skew_seconds: Option<i64>) -> ConnectorRow {
         let health = HealthRow {
             circuit,
             failure_ratio: 0.0,
@@ -257,48 +262,48 @@ mod tests {
     }
 
     #[test]
-    fn what_is_down_is_counted_and_named() {
+    fn unavailable_connectors_are_counted_and_named() {
         let rows = [
-            row("a", Circuit::Closed, None),
-            row("b", Circuit::Open, None),
-            row("c", Circuit::HalfOpen, None),
+            row("a", ReportedCircuit::Closed, None),
+            row("b", ReportedCircuit::Open, None),
+            row("c", ReportedCircuit::HalfOpen, None),
         ];
-        let told = connectors_down(&rows);
+        let findings = find_unavailable_connectors(&rows);
         assert!(
-            told.len() == 1
-                && told[0].starts_with("2 of 3 identity providers are down: b, c; mend: "),
-            "{told:?}"
+            findings.len() == 1
+                && findings[0].starts_with("2 of 3 identity providers are down: b, c; fix: "),
+            "{findings:?}"
         );
-        assert_eq!(connectors_down(&rows[..1]), [] as [String; 0]);
-        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", Circuit::Open, None) };
-        assert!(connectors_down(&[off])[0].starts_with("no connector is on"));
+        assert_eq!(find_unavailable_connectors(&rows[..1]), [] as [String; 0]);
+        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", ReportedCircuit::Open, None) };
+        assert!(find_unavailable_connectors(&[off])[0].starts_with("no connector is on"));
     }
 
     #[test]
-    fn one_clock_that_is_away_is_its_own_and_most_of_them_are_ours() {
+    fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
         let of = |skews: &[i64]| -> Vec<String> {
             let ids = ["a", "b", "c", "d"];
-            clocks_apart(
+            find_clock_skew(
                 &ids.iter()
                     .zip(skews)
-                    .map(|(id, skew)| row(id, Circuit::Closed, Some(*skew)))
+                    .map(|(id, skew)| row(id, ReportedCircuit::Closed, Some(*skew)))
                     .collect::<Vec<_>>(),
             )
         };
         assert_eq!(of(&[0, 30, -30]), [] as [String; 0]);
-        assert!(of(&[0, 31, 0])[0].starts_with("the clock of b is +31 s away"));
-        assert!(of(&[-300])[0].starts_with("the clock of a is -300 s away"));
+        assert!(of(&[0, 31, 0])[0].starts_with("the clock of b differs from this machine's by +31 s"));
+        assert!(of(&[-300])[0].starts_with("the clock of a differs from this machine's by -300 s"));
         assert!(of(&[90, 91, 0])[0].starts_with("the clocks of 2 of 3"));
         assert_eq!(of(&[90, -90, 0, 0]).len(), 2);
     }
 
     #[test]
-    fn a_shelf_is_told_of_before_it_is_full() {
-        let row = |held| StoreRow { records: "sessions".into(), held, places: 1000 };
-        assert_eq!(nearly_full(&row(899)), None);
+    fn a_store_is_reported_before_it_is_full() {
+        let row = |held| StoreUsage { records: "sessions".into(), used: held, capacity: 1000 };
+        assert_eq!(find_nearly_full(&row(899)), None);
         assert!(
-            nearly_full(&row(900)).is_some_and(
-                |told| told.contains("900 of 1000") && told.contains("limits.sessions")
+            find_nearly_full(&row(900)).is_some_and(
+                |findings| findings.contains("900 of at most 1000") && findings.contains("limits.sessions")
             )
         );
     }

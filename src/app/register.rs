@@ -1,4 +1,4 @@
-//! The register of a running hub: built from the configuration, and followed where it is a file.
+//! Builds the register of persons from the configuration, and reloads it when its file changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,43 +7,45 @@ use std::time::{Duration, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 
-use super::BuildFault;
-use crate::config::Loaded;
+use super::BuildError;
+use crate::config::LoadedConfig;
 use crate::config::model::RegisterConfig;
 use crate::env::{Env, Timestamp};
 use crate::identity::Identity;
 use crate::ids::SupportId;
-use crate::register::file::{FileRegister, FileRegisterFault};
+use crate::register::file::{FileRegister, FileRegisterError};
 use crate::register::http::HttpRegister;
-use crate::register::{Answer, Register, RegisterFault};
+use crate::register::{RegisterAnswer, Register, RegisterError};
 use crate::telemetry::Metrics;
 
-/// A register as it was found at the start.
-pub(super) enum Read {
+/// A register as loaded at the start.
+pub(super) enum LoadedRegister {
     None,
-    File(Followed),
+    File(RegisterFileWatcher),
     Http(Box<HttpRegister>),
 }
 
+/// Loads the configured register.
+///
 /// # Errors
-/// The file is unusable, or the `http` register can't be called as configured.
-pub(super) fn read(
-    loaded: &Loaded,
+/// Returns an error if the file is invalid or the `http` register is misconfigured.
+pub(super) fn load_register(
+    loaded: &LoadedConfig,
     metrics: &Arc<Metrics>,
     now: Timestamp,
-) -> Result<Read, BuildFault> {
+) -> Result<LoadedRegister, BuildError> {
     let home_country = &loaded.settings.home_country;
     match &loaded.settings.register {
-        None => Ok(Read::None),
+        None => Ok(LoadedRegister::None),
         Some(RegisterConfig::File(file)) => {
-            // Before the file, so that a change between the two is seen as one.
-            let stamp = Stamp::of(&file.path);
+            // Read before the file, so that a change in between is detected.
+            let stamp = FileStamp::read(&file.path);
             let register = FileRegister::load(&file.path, home_country)
-                .map_err(|fault| BuildFault::Register(fault.to_string()))?;
+                .map_err(|fault| BuildError::Register(fault.to_string()))?;
             let current = Arc::new(ArcSwap::from_pointee(register));
             let (path, home_country, trouble) =
                 (file.path.clone(), home_country.clone(), Arc::default());
-            Ok(Read::File(Followed { current, trouble, path, stamp, home_country }))
+            Ok(LoadedRegister::File(RegisterFileWatcher { current, last_error: trouble, path, stamp, home_country }))
         }
         Some(RegisterConfig::Http(configured)) => {
             let register = HttpRegister::new(
@@ -54,155 +56,158 @@ pub(super) fn read(
                 now,
             );
             register
-                .map(|register| Read::Http(Box::new(register)))
-                .map_err(|fault| BuildFault::Register(fault.to_string()))
+                .map(|register| LoadedRegister::Http(Box::new(register)))
+                .map_err(|fault| BuildError::Register(fault.to_string()))
         }
     }
 }
 
-/// The register for the logins; a file is looked at again each `round`. Must be called inside an actix system.
-pub(super) fn share(register: Read, round: Duration) -> Option<Arc<dyn Register>> {
+/// Returns the register for logins; a file is checked for changes at each interval. Must be called
+/// inside an actix system.
+pub(super) fn start_register(register: LoadedRegister, interval: Duration) -> Option<Arc<dyn Register>> {
     match register {
-        Read::None => None,
-        Read::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
-        Read::File(followed) => {
-            let shared = Current {
-                file: Arc::clone(&followed.current),
-                trouble: Arc::clone(&followed.trouble),
+        LoadedRegister::None => None,
+        LoadedRegister::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
+        LoadedRegister::File(watcher) => {
+            let shared = CurrentRegister {
+                file: Arc::clone(&watcher.current),
+                last_error: Arc::clone(&watcher.last_error),
             };
-            actix::spawn(followed.follow(round));
+            actix::spawn(watcher.watch(interval));
             Some(Arc::new(shared))
         }
     }
 }
 
-/// Asks the configured register about one person: `passerelle register lookup`.
+/// Queries the configured register about one person (`passerelle register lookup`).
 ///
 /// # Errors
-/// The register can't be built; its own fault comes with the answer.
-pub async fn ask_register(
-    loaded: &Loaded,
+/// Returns an error if the register can't be built. The inner result is that of the query.
+pub async fn query_register(
+    loaded: &LoadedConfig,
     env: &Env,
     pivot: &Identity,
-) -> Result<Result<Answer, RegisterFault>, BuildFault> {
+) -> Result<Result<RegisterAnswer, RegisterError>, BuildError> {
     let metrics = Arc::new(Metrics::new(env.now())?);
     let none = || {
-        BuildFault::Register(
+        BuildError::Register(
             "none is configured: add [register.file] or [register.http]".to_owned(),
         )
     };
-    let id = SupportId::fresh(env.entropy());
-    match read(loaded, &metrics, env.now())? {
-        Read::None => Err(none()),
-        Read::File(followed) => Ok(followed.current.load().identify(pivot, &id).await),
-        Read::Http(register) => Ok(register.identify(pivot, &id).await),
+    let id = SupportId::generate(env.entropy());
+    match load_register(loaded, &metrics, env.now())? {
+        LoadedRegister::None => Err(none()),
+        LoadedRegister::File(watcher) => Ok(watcher.current.load().identify(pivot, &id).await),
+        LoadedRegister::Http(register) => Ok(register.identify(pivot, &id).await),
     }
 }
 
-/// A register file that may be replaced under the running hub.
-pub(super) struct Followed {
+/// Watcher of a register file that may be replaced while the hub runs.
+pub(super) struct RegisterFileWatcher {
     current: Arc<ArcSwap<FileRegister>>,
-    trouble: Arc<ArcSwapOption<String>>,
+    last_error: Arc<ArcSwapOption<String>>,
     path: PathBuf,
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     home_country: String,
 }
 
-impl Followed {
-    /// A new file is in use a round later; a bad one leaves the last good register in place.
-    async fn follow(mut self, round: Duration) {
-        let mut round = tokio::time::interval(round);
-        round.tick().await;
+impl RegisterFileWatcher {
+    /// Reloads a changed file within an interval; an invalid file leaves the last good register in
+    /// use.
+    async fn watch(mut self, interval: Duration) {
+        let mut interval = tokio::time::interval(interval);
+        interval.tick().await;
         loop {
-            round.tick().await;
-            self.look(FileRegister::load).await;
+            interval.tick().await;
+            self.reload_if_changed(FileRegister::load).await;
         }
     }
 
     /// Reads the file again if it has changed.
-    async fn look<L>(&mut self, load: L)
+    async fn reload_if_changed<L>(&mut self, load: L)
     where
-        L: FnOnce(&Path, &str) -> Result<FileRegister, FileRegisterFault> + Send + 'static,
+        L: FnOnce(&Path, &str) -> Result<FileRegister, FileRegisterError> + Send + 'static,
     {
-        let stamp = Stamp::of(&self.path);
+        let stamp = FileStamp::read(&self.path);
         if stamp == self.stamp {
             return;
         }
         let (path, home_country) = (self.path.clone(), self.home_country.clone());
-        // A million rows take seconds: on a thread where nobody waits.
+        // A million rows take seconds, so they are read on a blocking thread.
         let read = tokio::task::spawn_blocking(move || {
             let register = load(&path, &home_country);
-            (register, Stamp::of(&path))
+            (register, FileStamp::read(&path))
         });
         match read.await {
-            // Half of a file that is written in place may look whole; whom the other half names would be nobody.
+            // A file that is still being written may look complete: its missing persons would be
+            // unknown.
             Ok((_, after)) if after != stamp => {
                 tracing::info!(
-                    "the register file is being written; the last good one stays until it is done"
+                    "the register file is being written; the last good one stays in use"
                 );
                 return;
             }
             Ok((Ok(register), _)) => {
                 tracing::info!(
                     persons = register.len(),
-                    "the register file has changed and is in use"
+                    "register file reloaded"
                 );
                 self.current.store(Arc::new(register));
-                self.trouble.store(None);
+                self.last_error.store(None);
             }
             Ok((Err(fault), _)) => {
-                tracing::error!(%fault, "the register file is bad; the last good one stays");
-                let why = format!(
-                    "the register file is bad, and the last good one stays in use; mend: {fault}"
+                tracing::error!(%fault, "the register file is invalid; the last good one stays in use");
+                let finding = format!(
+                    "the register file is invalid, and the last good one stays in use; fix: {fault}"
                 );
-                self.trouble.store(Some(Arc::new(why)));
+                self.last_error.store(Some(Arc::new(finding)));
             }
             Err(fault) => {
-                tracing::error!(%fault, "reading the register file failed; the last good one stays")
+                tracing::error!(%fault, "reading the register file failed; the last good one stays in use")
             }
         }
-        // Also when it can't be read: told about once, not each round.
+        // Also after an error, so that it is logged once.
         self.stamp = stamp;
     }
 }
 
-/// What changes when a file is replaced or written to; its contents are too many to compare.
+/// Metadata that changes when a file is replaced or written; the contents are too large to compare.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     bytes: u64,
     inode: u64,
 }
 
-impl Stamp {
-    /// Through links: a Kubernetes volume swaps what a link leads to.
-    fn of(path: &Path) -> Option<Self> {
+impl FileStamp {
+    /// Reads the metadata, following links: a Kubernetes volume swaps the target of a link.
+    fn read(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         let found = std::fs::metadata(path).ok()?;
         Some(Self { modified: found.modified().ok(), bytes: found.len(), inode: found.ino() })
     }
 }
 
-/// Whatever file register is in use.
-struct Current {
+/// The file register that is in use.
+struct CurrentRegister {
     file: Arc<ArcSwap<FileRegister>>,
     /// Why the newest file is not in use.
-    trouble: Arc<ArcSwapOption<String>>,
+    last_error: Arc<ArcSwapOption<String>>,
 }
 
 #[async_trait]
-impl Register for Current {
+impl Register for CurrentRegister {
     async fn identify(
         &self,
         pivot: &Identity,
         support_id: &SupportId,
-    ) -> Result<Answer, RegisterFault> {
+    ) -> Result<RegisterAnswer, RegisterError> {
         let register = self.file.load_full();
         register.identify(pivot, support_id).await
     }
 
-    fn complaint(&self) -> Option<String> {
-        self.trouble.load_full().map(|why| String::clone(&why))
+    fn warning(&self) -> Option<String> {
+        self.last_error.load_full().map(|why| String::clone(&why))
     }
 }
 
@@ -216,13 +221,13 @@ mod tests {
     const ADA: &str = "Ada,ONE,1990-01-01,female,,99134,\n";
     const EVE: &str = "Eve,TWO,1990-01-01,female,,99134,\n";
 
-    fn followed(path: &Path) -> Followed {
+    fn watcher(path: &Path) -> RegisterFileWatcher {
         let register = FileRegister::load(path, "99100").unwrap();
-        Followed {
+        RegisterFileWatcher {
             current: Arc::new(ArcSwap::from_pointee(register)),
-            trouble: Arc::default(),
+            last_error: Arc::default(),
             path: path.to_owned(),
-            stamp: Stamp::of(path),
+            stamp: FileStamp::read(path),
             home_country: "99100".to_owned(),
         }
     }
@@ -232,37 +237,37 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("register.csv");
         fs::write(&path, format!("{HEADER}{ADA}")).unwrap();
-        let mut followed = followed(&path);
-        followed.look(|_, _| panic!("it has not changed")).await;
+        let mut watcher = watcher(&path);
+        watcher.reload_if_changed(|_, _| panic!("it has not changed")).await;
         fs::write(&path, format!("{HEADER}{ADA}{EVE}")).unwrap();
-        followed.look(FileRegister::load).await;
-        assert_eq!(followed.current.load().len(), 2);
+        watcher.reload_if_changed(FileRegister::load).await;
+        assert_eq!(watcher.current.load().len(), 2);
         for bad in ["a,b\n", ""] {
             fs::write(&path, bad).unwrap();
-            followed.look(FileRegister::load).await;
-            followed.look(|_, _| panic!("told once")).await;
+            watcher.reload_if_changed(FileRegister::load).await;
+            watcher.reload_if_changed(|_, _| panic!("read again without a change")).await;
         }
         fs::remove_file(&path).unwrap();
-        followed.look(FileRegister::load).await;
-        assert_eq!(followed.current.load().len(), 2);
+        watcher.reload_if_changed(FileRegister::load).await;
+        assert_eq!(watcher.current.load().len(), 2);
     }
 
-    /// Copied over in place, the file is a while only as long as what has been copied.
+    /// A file that is being copied in place is incomplete for a while.
     #[tokio::test]
-    async fn half_of_a_file_that_is_being_written_shuts_nobody_out() {
+    async fn a_register_file_that_is_still_being_written_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("register.csv");
         fs::write(&path, format!("{HEADER}{ADA}{EVE}")).unwrap();
-        let mut followed = followed(&path);
+        let mut watcher = watcher(&path);
         fs::write(&path, format!("{HEADER}{ADA}")).unwrap();
         let half = |path: &Path, home_country: &str| {
             let register = FileRegister::load(path, home_country);
             fs::write(path, format!("{HEADER}{ADA}{EVE}{EVE}")).unwrap();
             register
         };
-        followed.look(half).await;
-        assert_eq!(followed.current.load().len(), 2, "half a file is not used");
-        followed.look(FileRegister::load).await;
-        assert_eq!(followed.current.load().len(), 3);
+        watcher.reload_if_changed(half).await;
+        assert_eq!(watcher.current.load().len(), 2, "an incomplete file must not be used");
+        watcher.reload_if_changed(FileRegister::load).await;
+        assert_eq!(watcher.current.load().len(), 3);
     }
 }

@@ -1,4 +1,5 @@
-//! A running hub's files, read again: what they say is put to use in one switch, and what is wrong with them is said once.
+//! Reloads the configuration files of a running hub: applies changes atomically, and reports each
+//! error once.
 
 mod watch;
 
@@ -9,98 +10,99 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
-use self::watch::{QUIET, Watch};
-use super::counted::Naming;
+use self::watch::{QUIET_TIME, FolderWatcher};
+use super::metrics_sampler::LabelPolicy;
 use super::keys::SharedKeys;
-use super::prepare::{Publication, plan};
-use super::{BuildFault, audit};
-use crate::actor::registry::{Plan, RegistryHandle, Switch};
-use crate::audit::{Audit, Event, Name};
-use crate::config::files::{Found, Sort};
-use crate::config::outline::{Fields, Outline};
-use crate::config::{Federation, Files, Problem};
+use super::prepare::{DiscoveryPublisher, connector_spec};
+use super::{BuildError, audit_log};
+use crate::actor::registry::{ConnectorSpec, RegistryHandle, ApplyConfig};
+use crate::audit::{Audit, Event, EventKind};
+use crate::config::reloadable_files::{ScanOutcome, FileKind};
+use crate::config::config_digest::{FieldDigests, ConfigDigest};
+use crate::config::{Federation, ReloadableFiles, Diagnostic};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
 use crate::telemetry::Metrics;
-use crate::web::admin::KeyReload as _;
+use crate::web::admin::KeyReloader as _;
 
-/// What the files are followed with.
-pub(super) struct Follower {
-    /// Under which names service providers are counted.
-    pub naming: Naming,
-    /// As they were when the hub was put together.
-    pub files: Files,
+/// Inputs of the reload loop.
+pub(super) struct ReloadConfig {
+    /// Labels of service providers in metrics.
+    pub label_policy: LabelPolicy,
+    /// The files as they were when the hub was built.
+    pub files: ReloadableFiles,
     pub connectors: connector::ConnectorContext,
-    pub publication: Publication,
+    pub discovery_publisher: DiscoveryPublisher,
     pub registry: RegistryHandle,
     pub client_keys: Arc<KeyDirectory>,
-    /// The hub's own, which are read at the same occasion.
-    pub own_keys: SharedKeys,
+    /// The hub's own keys, reloaded on the same occasions.
+    pub hub_keys: SharedKeys,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub env: Env,
-    /// Between two readings that nothing gave occasion to.
-    pub round: Duration,
+    /// Interval between scans without an event.
+    pub interval: Duration,
 }
 
-/// What there is to be seen of the following, and the way to hurry it. Cheap to clone.
+/// Handle of the reload loop: its status, and requests to reload at once. Cheap to clone.
 #[derive(Clone)]
 pub struct Reload {
-    shown: Arc<ArcSwap<Shown>>,
-    now: mpsc::Sender<oneshot::Sender<()>>,
-    own_keys: SharedKeys,
+    status: Arc<ArcSwap<ReloadStatus>>,
+    requests: mpsc::Sender<oneshot::Sender<()>>,
+    hub_keys: SharedKeys,
 }
 
+/// Published status of the reload loop.
 #[derive(Default)]
-struct Shown {
-    outline: Outline,
-    complaints: Vec<String>,
+struct ReloadStatus {
+    digest: ConfigDigest,
+    findings: Vec<String>,
 }
 
 impl Reload {
-    /// What the files in use say, in short.
+    /// Returns the digest of the active configuration.
     #[must_use]
-    pub fn outline(&self) -> Outline {
-        self.shown.load().outline.clone()
+    pub fn digest(&self) -> ConfigDigest {
+        self.status.load().digest.clone()
     }
 
-    /// What is wrong with the files, a line each.
+    /// Returns the errors in the files, one line each.
     #[must_use]
-    pub fn complaints(&self) -> Vec<String> {
-        self.shown.load().complaints.clone()
+    pub fn findings(&self) -> Vec<String> {
+        self.status.load().findings.clone()
     }
 
-    /// Has the files and the hub's keys read without waiting for an occasion, and comes back when what they say is in use.
-    pub async fn now(&self) {
-        // Keys that can't be read are complained of by the probes; the files have nothing to do with them.
-        let _complaint = self.own_keys.reload().await;
+    /// Reloads the files and the hub's keys at once, and returns when they are in use.
+    pub async fn reload_now(&self) {
+        // Errors in the keys are reported by the probes and do not affect the files.
+        let _complaint = self.hub_keys.reload().await;
         let (done, is_done) = oneshot::channel();
-        if self.now.send(done).await.is_ok() {
-            // An error means that nobody follows any more: there is nothing to wait for.
+        if self.requests.send(done).await.is_ok() {
+            // An error means that the loop has ended: there is nothing to wait for.
             let _gone = is_done.await;
         }
     }
 }
 
-impl Follower {
-    /// Follows from now on, in a task of its own. Must be called inside an actix system.
+impl ReloadConfig {
+    /// Starts the reload loop in a task of its own. Must be called inside an actix system.
     pub(super) fn start(self) -> Reload {
-        let (now, asked) = mpsc::channel(1);
-        let outline = self.files.outline();
-        let refused = self.files.refused();
+        let (now, requests) = mpsc::channel(1);
+        let digest = self.files.digest();
+        let refused = self.files.unverified_connectors();
         let running =
             self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
-        let shown =
-            Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: in_lines(&refused) }));
-        let following = Following {
-            naming: self.naming,
-            settings: self.files.settings(),
+        let status =
+            Arc::new(ArcSwap::from_pointee(ReloadStatus { digest, findings: to_lines(&refused) }));
+        let following = ReloadLoop {
+            label_policy: self.label_policy,
+            settings: self.files.settings_hash(),
             files: Arc::new(Mutex::new(self.files)),
-            building: Arc::new(Building {
+            builder: Arc::new(SnapshotBuilder {
                 connectors: self.connectors,
-                publication: self.publication,
+                discovery_publisher: self.discovery_publisher,
             }),
             registry: self.registry,
             client_keys: self.client_keys,
@@ -108,228 +110,231 @@ impl Follower {
             audit: self.audit,
             env: self.env,
             running,
-            told: BTreeMap::new(),
-            refused,
-            shown: Arc::clone(&shown),
+            reported: BTreeMap::new(),
+            reported_unverified: refused,
+            status: Arc::clone(&status),
         };
-        actix::spawn(following.follow(self.round, asked));
-        Reload { shown, now, own_keys: self.own_keys }
+        actix::spawn(following.run(self.interval, requests));
+        Reload { status, requests: now, hub_keys: self.hub_keys }
     }
 }
 
-struct Following {
-    naming: Naming,
-    files: Arc<Mutex<Files>>,
-    building: Arc<Building>,
+struct ReloadLoop {
+    label_policy: LabelPolicy,
+    files: Arc<Mutex<ReloadableFiles>>,
+    builder: Arc<SnapshotBuilder>,
     registry: RegistryHandle,
     client_keys: Arc<KeyDirectory>,
     metrics: Arc<Metrics>,
     audit: Audit,
     env: Env,
-    /// What each running connector was built from.
-    running: BTreeMap<ConnectorId, Arc<Fields>>,
-    /// What was said of each file when it was last said.
-    told: BTreeMap<String, Vec<Problem>>,
-    /// What `passerelle check` refuses, as last logged: the start logs the first of it.
-    refused: Vec<Problem>,
+    /// The fields from which each running connector was built.
+    running: BTreeMap<ConnectorId, Arc<FieldDigests>>,
+    /// Errors last logged for each file.
+    reported: BTreeMap<String, Vec<Diagnostic>>,
+    /// Errors that only `passerelle check` rejects, as last logged. The start logs the first ones.
+    reported_unverified: Vec<Diagnostic>,
     settings: Option<[u8; 32]>,
-    shown: Arc<ArcSwap<Shown>>,
+    status: Arc<ArcSwap<ReloadStatus>>,
 }
 
-/// What a snapshot is built with.
-struct Building {
+/// Builds the next configuration.
+struct SnapshotBuilder {
     connectors: connector::ConnectorContext,
-    publication: Publication,
+    discovery_publisher: DiscoveryPublisher,
 }
 
-/// What one reading came to.
-struct Read {
-    found: Found,
-    outline: Outline,
-    complaints: Vec<Problem>,
-    refused: Vec<Problem>,
-    bad: [(Sort, usize); 5],
+/// Result of one scan of the files.
+struct ScanResult {
+    file_state: ScanOutcome,
+    digest: ConfigDigest,
+    diagnostics: Vec<Diagnostic>,
+    unverified: Vec<Diagnostic>,
+    invalid_counts: [(FileKind, usize); 5],
     settings: Option<[u8; 32]>,
-    /// Only if something has changed.
-    next: Option<Result<Next, BuildFault>>,
+    /// `None` if nothing has changed.
+    next: Option<Result<Candidate, BuildError>>,
 }
 
-struct Next {
-    plans: Vec<Plan>,
+struct Candidate {
+    connector_specs: Vec<ConnectorSpec>,
     federation: Federation,
 }
 
-impl Following {
-    async fn follow(mut self, round: Duration, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
-        let folders = self.files.lock().unwrap_or_else(PoisonError::into_inner).folders();
-        let mut watch = Watch::new();
+impl ReloadLoop {
+    async fn run(mut self, interval: Duration, mut requests: mpsc::Receiver<oneshot::Sender<()>>) {
+        let folders = self.files.lock().unwrap_or_else(PoisonError::into_inner).watched_folders();
+        let mut watch = FolderWatcher::new();
         let mut waiting = Vec::new();
         loop {
-            // Watched before it is read, so that nothing that is written after goes unseen.
-            watch.over(folders.clone());
-            let found = self.look().await;
+            // Watch before reading, so that later writes are noticed.
+            watch.watch_folders(folders.clone());
+            let file_state = self.scan_and_apply().await;
             for done in waiting.drain(..) {
                 let done: oneshot::Sender<()> = done;
-                // Whoever asked may have gone.
+                // The requester may be gone.
                 let _sent = done.send(());
             }
-            let round = if found == Found::BeingWritten { QUIET } else { round };
+            let interval = if file_state == ScanOutcome::BeingWritten { QUIET_TIME } else { interval };
             tokio::select! {
-                () = watch.wait(round) => {}
-                done = asked.recv() => match done {
+                () = watch.wait(interval) => {}
+                done = requests.recv() => match done {
                     Some(done) => waiting.push(done),
-                    // Nobody is left who could be served.
+                    // Every handle is gone: the hub has ended.
                     None => return,
                 },
             }
         }
     }
 
-    /// Reads the files on a thread where nobody waits, and puts to use what has changed.
-    async fn look(&mut self) -> Found {
-        let (files, building) = (Arc::clone(&self.files), Arc::clone(&self.building));
-        let (running, shown) = (self.running.clone(), self.shown.load_full());
-        let reading = tokio::task::spawn_blocking(move || {
+    /// Reads the files on a blocking thread, and applies what has changed.
+    async fn scan_and_apply(&mut self) -> ScanOutcome {
+        let (files, builder) = (Arc::clone(&self.files), Arc::clone(&self.builder));
+        let (running, status) = (self.running.clone(), self.status.load_full());
+        let scan = tokio::task::spawn_blocking(move || {
             let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
-            read(&mut files, &building, &running, &shown.outline)
+            scan(&mut files, &builder, &running, &status.digest)
         });
-        let read = match reading.await {
-            Ok(read) => read,
+        let result = match scan.await {
+            Ok(result) => result,
             Err(fault) => {
-                self.metrics.config_read("failed", self.env.now());
-                tracing::error!(%fault, "reading the configuration failed; what was in use stays");
-                return Found::Settled;
+                self.metrics.record_config_reload("failed", self.env.now());
+                tracing::error!(%fault, "reading the configuration failed; the active configuration stays in use");
+                return ScanOutcome::Complete;
             }
         };
-        self.tell(&read.complaints);
-        for problem in read.refused.iter().filter(|problem| !self.refused.contains(problem)) {
+        self.report_changes(&result.diagnostics);
+        for diagnostic in result.unverified.iter().filter(|diagnostic| !self.reported_unverified.contains(diagnostic)) {
             tracing::warn!(
-                problem = problem.in_line(),
-                "refused by `passerelle check`, and served all the same"
+                diagnostic = diagnostic.to_single_line(),
+                "rejected by `passerelle check`, but served"
             );
         }
-        for (sort, count) in read.bad {
-            self.metrics.config_files_bad(sort.as_str(), count);
+        for (kind, count) in result.invalid_counts {
+            self.metrics.set_invalid_config_files(kind.as_str(), count);
         }
-        if read.settings != self.settings {
-            self.settings = read.settings;
-            tracing::warn!("passerelle.toml has changed: it is read by a restart only");
+        if result.settings != self.settings {
+            self.settings = result.settings;
+            tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
         }
-        let complaints = in_lines(read.complaints.iter().chain(&read.refused));
-        self.refused = read.refused;
-        let outcome = match read.next {
+        let diagnostics = to_lines(result.diagnostics.iter().chain(&result.unverified));
+        self.reported_unverified = result.unverified;
+        let outcome = match result.next {
             None => "unchanged",
-            Some(next) => match self.switch(next, &read.outline).await {
+            Some(next) => match self.apply(next, &result.digest).await {
                 Ok(()) => "changed",
                 Err(fault) => {
                     tracing::error!(
                         fault,
-                        "the configuration that was read can't be put to use; what was in use stays"
+                        "the new configuration can't be applied; the active configuration stays in use"
                     );
                     "failed"
                 }
             },
         };
-        let outline =
-            if outcome == "changed" { read.outline } else { self.shown.load().outline.clone() };
-        self.shown.store(Arc::new(Shown { outline, complaints }));
-        self.metrics.config_read(outcome, self.env.now());
-        read.found
+        let digest =
+            if outcome == "changed" { result.digest } else { self.status.load().digest.clone() };
+        self.status.store(Arc::new(ReloadStatus { digest, findings: diagnostics }));
+        self.metrics.record_config_reload(outcome, self.env.now());
+        result.file_state
     }
 
-    /// New keys and actors are there before anyone can need them; then everything changes at once; then the old ones go.
-    async fn switch(
+    /// Applies a configuration: prepares new keys and actors, switches everything at once, then
+    /// removes
+    /// the old ones.
+    async fn apply(
         &mut self,
-        next: Result<Next, BuildFault>,
-        outline: &Outline,
+        next: Result<Candidate, BuildError>,
+        digest: &ConfigDigest,
     ) -> Result<(), String> {
-        let Next { plans, federation } = next.map_err(|fault| fault.to_string())?;
+        let Candidate { connector_specs, federation } = next.map_err(|fault| fault.to_string())?;
         self.client_keys.prepare(&federation).map_err(|fault| fault.to_string())?;
         let connectors = federation.connectors().clone();
-        let kept = federation.clone();
-        for plan in &plans {
-            self.running.insert(plan.id.clone(), Arc::clone(&plan.fields));
+        let applied = federation.clone();
+        for spec in &connector_specs {
+            self.running.insert(spec.id.clone(), Arc::clone(&spec.fields));
         }
         self.running.retain(|id, _| connectors.contains_key(id));
         self.registry
-            .switch(Switch { plans, federation })
+            .apply(ApplyConfig { specs: connector_specs, federation })
             .await
             .map_err(|fault| fault.to_string())?;
-        self.client_keys.retain(&kept);
-        self.naming.apply(&kept, &self.metrics);
+        self.client_keys.retain(&applied);
+        self.label_policy.apply(&applied, &self.metrics);
         let (directory, env) = (Arc::clone(&self.client_keys), self.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });
-        let changes = self.shown.load().outline.changes(outline);
-        audit::applied(&self.audit, outline, &changes);
-        tracing::info!(%changes, "the configuration has changed, and is in use");
+        let changes = self.status.load().digest.changes_to(digest);
+        audit_log::record_config_changes(&self.audit, digest, &changes);
+        tracing::info!(%changes, "configuration reloaded");
         Ok(())
     }
 
-    /// One line when a file turns bad, or bad in another way, and one when it is good again.
-    fn tell(&mut self, complaints: &[Problem]) {
-        let mut now: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
-        for problem in complaints {
-            now.entry(problem.file.clone()).or_default().push(problem.clone());
+    /// Logs each file that becomes invalid, or invalid in another way, and each that is valid
+    /// again.
+    fn report_changes(&mut self, diagnostics: &[Diagnostic]) {
+        let mut now: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
+        for diagnostic in diagnostics {
+            now.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
-        for (file, problems) in
-            now.iter().filter(|(file, problems)| self.told.get(*file) != Some(*problems))
+        for (file, diagnostics) in
+            now.iter().filter(|(file, diagnostics)| self.reported.get(*file) != Some(*diagnostics))
         {
-            let fault = problems.iter().map(Problem::in_line).collect::<Vec<_>>().join("; and ");
+            let fault = diagnostics.iter().map(Diagnostic::to_single_line).collect::<Vec<_>>().join("; and ");
             tracing::error!(
                 file,
                 fault,
-                "a configuration file is bad; its last good version stays, if it had one"
+                "a configuration file is invalid; its last good version stays in use, if it had one"
             );
-            self.audit.tell(|| Event::of(Name::ConfigKeptBack).file(file));
+            self.audit.record(|| Event::new(EventKind::ConfigRejected).file(file));
         }
-        for file in self.told.keys().filter(|file| !now.contains_key(*file)) {
-            tracing::info!(file, "a configuration file that was bad is good again, or gone");
+        for file in self.reported.keys().filter(|file| !now.contains_key(*file)) {
+            tracing::info!(file, "a configuration file is valid again, or removed");
         }
-        self.told = now;
+        self.reported = now;
     }
 }
 
-fn in_lines<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<String> {
-    problems.into_iter().map(Problem::in_line).collect()
+fn to_lines<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<String> {
+    diagnostics.into_iter().map(Diagnostic::to_single_line).collect()
 }
 
-fn read(
-    files: &mut Files,
-    building: &Building,
-    running: &BTreeMap<ConnectorId, Arc<Fields>>,
-    before: &Outline,
-) -> Read {
+fn scan(
+    files: &mut ReloadableFiles,
+    builder: &SnapshotBuilder,
+    running: &BTreeMap<ConnectorId, Arc<FieldDigests>>,
+    before: &ConfigDigest,
+) -> ScanResult {
     let none = Arc::default();
-    let found = files.read(&|configured| match plan(configured, &none, &building.connectors) {
+    let file_state = files.rescan(&|configured| match connector_spec(configured, &none, &builder.connectors) {
         Ok(_) => Ok(()),
-        Err(BuildFault::Connector { fault, .. }) => Err((fault.key.to_owned(), fault.mend)),
+        Err(BuildError::Connector { error: fault, .. }) => Err((fault.key.to_owned(), fault.message)),
         Err(fault) => Err((String::new(), fault.to_string())),
     });
-    let outline = files.outline();
-    let next = (outline != *before).then(|| building.next(files, running));
-    Read {
-        found,
-        complaints: files.complaints(),
-        refused: files.refused(),
-        bad: Sort::ALL.map(|sort| (sort, files.bad(sort))),
-        settings: files.settings(),
-        outline,
+    let digest = files.digest();
+    let next = (digest != *before).then(|| builder.build_candidate(files, running));
+    ScanResult {
+        file_state,
+        diagnostics: files.diagnostics(),
+        unverified: files.unverified_connectors(),
+        invalid_counts: FileKind::ALL.map(|kind| (kind, files.bad_file_count(kind))),
+        settings: files.settings_hash(),
+        digest,
         next,
     }
 }
 
-impl Building {
-    fn next(
+impl SnapshotBuilder {
+    fn build_candidate(
         &self,
-        files: &Files,
-        running: &BTreeMap<ConnectorId, Arc<Fields>>,
-    ) -> Result<Next, BuildFault> {
+        files: &ReloadableFiles,
+        running: &BTreeMap<ConnectorId, Arc<FieldDigests>>,
+    ) -> Result<Candidate, BuildError> {
         let connectors = files.connectors();
         let changed =
             connectors.iter().filter(|(id, (_, fields))| running.get(*id) != Some(fields));
-        let plans = changed
-            .map(|(_, (configured, fields))| plan(configured, fields, &self.connectors))
+        let connector_specs = changed
+            .map(|(_, (configured, fields))| connector_spec(configured, fields, &self.connectors))
             .collect::<Result<_, _>>()?;
-        Ok(Next { plans, federation: self.publication.published(files.federation())? })
+        Ok(Candidate { connector_specs, federation: self.discovery_publisher.with_discovery(files.build_federation())? })
     }
 }

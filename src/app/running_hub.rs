@@ -1,4 +1,4 @@
-//! A hub that listens, until it is told to go down.
+//! A running hub and its orderly shutdown.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -10,53 +10,55 @@ use actix_web::dev::ServerHandle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::pulse::Pulse;
+use super::watchdog::Heartbeat;
 use super::reload::Reload;
-use super::snapshot::Successor;
+use super::snapshot::ShutdownSnapshot;
 use crate::actor::Logins;
 use crate::audit::Audit;
-use crate::telemetry::export::Queue;
-use crate::web::private::Readiness;
+use crate::telemetry::export::SpanQueue;
+use crate::web::private_listener::Readiness;
 
-/// From the last connection that is accepted to the first that is cut: in this time its request has come and is under way.
-const LAST_ACCEPTED: Duration = Duration::from_millis(500);
+/// Delay between the last accepted connection and the first closed one: its request arrives
+/// meanwhile.
+const ACCEPTED_REQUEST_DELAY: Duration = Duration::from_millis(500);
 
-/// Whose the listening sockets are.
+/// Owner of the listening sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sockets {
-    /// This process's: they end with it, and connections are refused from then on.
-    Bound,
-    /// A service manager's, which keeps them: connections wait there for the next process.
-    HandedOver,
+pub enum SocketOwner {
+    /// This process: after its end connections are refused.
+    Process,
+    /// The service manager: connections wait in its sockets for the next process.
+    ServiceManager,
 }
 
-/// How long a collector that does not answer may hold up the end.
-const LAST_SPANS: Duration = Duration::from_secs(3);
+/// How long the shutdown waits for a trace collector that does not answer.
+const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A hub that listens.
-pub struct Running {
+/// A hub that serves requests.
+pub struct RunningHub {
     pub address: SocketAddr,
-    pub sockets: Sockets,
+    pub socket_owner: SocketOwner,
     pub(super) listening: JoinHandle<std::io::Result<()>>,
     pub(super) public: ServerHandle,
     pub(super) private: Option<ServerHandle>,
     pub(super) readiness: Arc<Readiness>,
     pub(super) audit: Audit,
-    pub(super) traces: Option<Queue>,
-    /// The files are followed as long as this is there.
+    pub(super) traces: Option<SpanQueue>,
+    /// The files are reloaded as long as this value exists.
     pub(super) reload: Reload,
     pub(super) logins: Logins,
     pub(super) arbiters: Vec<Arbiter>,
-    pub(super) pulse: Pulse,
-    pub(super) not_ready: Duration,
-    pub(super) shutdown: Duration,
-    /// Who is told what the store holds, if anybody is.
-    pub(super) successor: Option<Successor>,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) not_ready_delay: Duration,
+    pub(super) shutdown_timeout: Duration,
+    /// Saves the store for the next process, if configured.
+    pub(super) snapshot: Option<ShutdownSnapshot>,
 }
 
-impl Running {
-    /// Comes back only if the public listener ends by itself, which it never should.
-    pub async fn died(&mut self) -> String {
+impl RunningHub {
+    /// Waits for the public listener to end by itself, which it never should, and returns the
+    /// reason.
+    pub async fn listener_failure(&mut self) -> String {
         match (&mut self.listening).await {
             Ok(Ok(())) => "the public listener has ended".to_owned(),
             Ok(Err(error)) => format!("the public listener has ended: {error}"),
@@ -64,27 +66,27 @@ impl Running {
         }
     }
 
-    /// What follows the files.
+    /// Returns the handle of the configuration reload.
     #[must_use]
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
 
-    /// Goes down in its own time.
+    /// Shuts down in order.
     pub async fn stop(self) {
-        self.stop_or_hurry(pending()).await;
+        self.stop_or_abort(pending()).await;
     }
 
-    /// Goes down in order: not ready, no new connections and those in flight finish, logins, actors, the audit log, the store,
-    /// then the probes. When
-    /// `hurry` comes, what is still waited for is cut; what is to be written is written all the same.
-    pub async fn stop_or_hurry(self, hurry: impl Future<Output = ()>) {
+    /// Shuts down in order: fails readiness, finishes the requests in flight and the login steps,
+    /// then stops the actors, the audit log, the store and the private listener. When `abort`
+    /// completes, pending requests are cut; audit log and store are written all the same.
+    pub async fn stop_or_abort(self, abort: impl Future<Output = ()>) {
         self.readiness.drain();
         tokio::select! {
             () = self.drain() => {}
-            () = hurry => {
-                tracing::warn!("hurried: what is still in flight is cut");
-                // The server's own end, by force.
+            () = abort => {
+                tracing::warn!("second signal: requests in flight are cut");
+                // Aborts the server.
                 self.listening.abort();
             }
         }
@@ -92,16 +94,16 @@ impl Running {
             arbiter.stop();
         }
         for arbiter in self.arbiters {
-            // A thread that has panicked is gone as well.
+            // A thread that has panicked has ended too.
             let _gone = arbiter.join();
         }
-        // After everyone who has something to tell.
+        // After everything that may still record an event.
         self.audit.stop().await;
-        if let Some(successor) = self.successor {
-            successor.tell().await;
+        if let Some(successor) = self.snapshot {
+            successor.save().await;
         }
         if let Some(traces) = self.traces {
-            traces.flush(LAST_SPANS).await;
+            traces.flush(SPAN_FLUSH_TIMEOUT).await;
         }
         if let Some(private) = self.private {
             private.stop(true).await;
@@ -109,14 +111,15 @@ impl Running {
     }
 
     async fn drain(&self) {
-        sleep(self.not_ready).await;
-        if self.sockets == Sockets::HandedOver {
-            // Who comes from now on waits for the next process; a server that stops would drop who has just come.
+        sleep(self.not_ready_delay).await;
+        if self.socket_owner == SocketOwner::ServiceManager {
+            // New connections wait for the next process; a server that stops would drop those just
+            // accepted.
             self.public.pause().await;
-            sleep(LAST_ACCEPTED).await;
+            sleep(ACCEPTED_REQUEST_DELAY).await;
         }
         self.public.stop(true).await;
-        // A step whose browser has gone is nobody's request any more, and must be brought to its end all the same.
-        self.logins.rest(self.shutdown).await;
+        // A login step must finish even if its browser has disconnected.
+        self.logins.drain(self.shutdown_timeout).await;
     }
 }

@@ -1,6 +1,7 @@
-//! What a service manager is told (`sd_notify(3)`): ready, reading the files again, going down, alive, and a line of status.
+//! Notifies the service manager (`sd_notify(3)`): ready, reloading, stopping, watchdog and status
+//! line.
 //!
-//! Owns: when each is said. Where none listens (`NOTIFY_SOCKET` is not set) nothing is done at all.
+//! Without `NOTIFY_SOCKET` it does nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,140 +11,141 @@ use sd_notify::NotifyState;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::pulse::Pulse;
+use super::watchdog::Heartbeat;
 use super::reload::Reload;
-use super::running::Running;
+use super::running_hub::RunningHub;
 use crate::config::Environment;
-use crate::web::private::Readiness;
+use crate::web::private_listener::Readiness;
 
-/// Between two looks at what the line of status should say.
-const STATUS_ROUND: Duration = Duration::from_secs(5);
+/// How often the status line is compared with the state of the hub.
+const STATUS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The one that started this process, if any.
+/// Service manager that started this process, if any.
 #[derive(Debug)]
 pub struct ServiceManager {
-    listens: bool,
-    /// How soon it wants to hear that the hub is alive.
+    is_present: bool,
+    /// Watchdog interval (`WATCHDOG_USEC`).
     watchdog: Option<Duration>,
-    hub: Hub,
-    /// What was said last.
+    hub: MonitoredHub,
+    /// The status line sent last.
     status: String,
-    reading: Option<JoinHandle<()>>,
+    reload_task: Option<JoinHandle<()>>,
 }
 
-/// What is told of.
+/// Parts of the hub that are reported on.
 #[derive(Debug)]
-struct Hub {
+struct MonitoredHub {
     address: SocketAddr,
     readiness: Arc<Readiness>,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
 }
 
 impl ServiceManager {
-    /// As this process's environment names it.
+    /// Finds the service manager in the environment of the process.
     #[must_use]
-    pub fn of(environment: &Environment, running: &Running) -> Self {
-        let listens = environment.var("NOTIFY_SOCKET").is_some();
-        let watchdog = sd_notify::watchdog_enabled().filter(|within| listens && !within.is_zero());
-        let Running { address, readiness, pulse, .. } = running;
-        let hub = Hub { address: *address, readiness: Arc::clone(readiness), pulse: pulse.clone() };
-        Self { listens, watchdog, hub, status: String::new(), reading: None }
+    pub fn from_environment(environment: &Environment, running: &RunningHub) -> Self {
+        let is_present = environment.var("NOTIFY_SOCKET").is_some();
+        let watchdog = sd_notify::watchdog_enabled().filter(|within| is_present && !within.is_zero());
+        let RunningHub { address, readiness, heartbeat, .. } = running;
+        let hub = MonitoredHub { address: *address, readiness: Arc::clone(readiness), heartbeat: heartbeat.clone() };
+        Self { is_present, watchdog, hub, status: String::new(), reload_task: None }
     }
 
-    /// Requests are served. A hub that serves and is not ready, since its register is away, must not be taken for one that
-    /// could not start: the line of status says what is missing. From now on the watchdog is answered.
-    pub fn ready(&mut self) {
-        if !self.listens {
+    /// Reports that requests are served, and starts the watchdog pings. A hub that serves but is
+    /// not ready, for example without its register, has started: the status line says what is
+    /// missing.
+    pub fn notify_ready(&mut self) {
+        if !self.is_present {
             return;
         }
         self.status = self.hub.status();
-        tell(&[NotifyState::Ready, NotifyState::Status(&self.status)]);
+        notify(&[NotifyState::Ready, NotifyState::Status(&self.status)]);
         if let Some(within) = self.watchdog {
-            actix::spawn(answer_watchdog(within, self.hub.pulse.clone()));
+            actix::spawn(ping_watchdog(within, self.hub.heartbeat.clone()));
         }
     }
 
-    /// Tells how the hub does whenever that changes. Never comes back.
-    pub async fn follow(&mut self) {
-        if !self.listens {
+    /// Reports each change of the status line. Never returns.
+    pub async fn report_status(&mut self) {
+        if !self.is_present {
             return std::future::pending().await;
         }
-        let mut round = interval(STATUS_ROUND);
+        let mut round = interval(STATUS_INTERVAL);
         loop {
             round.tick().await;
             let now = self.hub.status();
             if now != self.status {
-                tell(&[NotifyState::Status(&now)]);
+                notify(&[NotifyState::Status(&now)]);
                 self.status = now;
             }
         }
     }
 
-    /// Has the files read again, in a task of its own, and tells when that begins and ends.
-    pub fn reload(&mut self, reload: Reload) {
-        let listens = self.listens;
-        if listens {
-            // systemd wants the moment too (`Type=notify-reload`), on its own clock.
+    /// Reloads the files in a task of its own, and reports its begin and end.
+    pub fn start_reload(&mut self, reload: Reload) {
+        let is_present = self.is_present;
+        if is_present {
+            // `Type=notify-reload` requires the time of the monotonic clock too.
             match NotifyState::monotonic_usec_now() {
-                Ok(now) => tell(&[NotifyState::Reloading, now]),
-                Err(_) => tell(&[NotifyState::Reloading]),
+                Ok(now) => notify(&[NotifyState::Reloading, now]),
+                Err(_) => notify(&[NotifyState::Reloading]),
             }
         }
-        self.reading = Some(actix::spawn(async move {
-            reload.now().await;
-            if listens {
-                tell(&[NotifyState::Ready]);
+        self.reload_task = Some(actix::spawn(async move {
+            reload.reload_now().await;
+            if is_present {
+                notify(&[NotifyState::Ready]);
             }
         }));
     }
 
-    /// The hub begins to go down.
-    pub fn stopping(&mut self) {
-        if let Some(reading) = self.reading.take() {
+    /// Reports that the shutdown begins.
+    pub fn notify_stopping(&mut self) {
+        if let Some(reading) = self.reload_task.take() {
             reading.abort();
         }
-        if self.listens {
-            tell(&[
+        if self.is_present {
+            notify(&[
                 NotifyState::Stopping,
-                NotifyState::Status("going down: requests in flight finish"),
+                NotifyState::Status("shutting down: finishing requests in flight"),
             ]);
         }
     }
 }
 
-/// Says that the hub is alive as long as each of its threads is. One that hangs is left to the service manager, which kills
-/// and restarts the process: nothing inside can mend it.
-async fn answer_watchdog(within: Duration, pulse: Pulse) {
-    // Twice in that time, as sd_watchdog_enabled(3) advises.
+/// Pings the watchdog as long as every thread responds. If one hangs, the service manager kills and
+/// restarts the process.
+async fn ping_watchdog(within: Duration, heartbeat: Heartbeat) {
+    // At half the interval, as sd_watchdog_enabled(3) advises.
     let mut round = interval(within / 2);
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         round.tick().await;
-        match timeout(within / 2, pulse.is_felt()).await {
-            Ok(true) => tell(&[NotifyState::Watchdog]),
+        match timeout(within / 2, heartbeat.all_responsive()).await {
+            Ok(true) => notify(&[NotifyState::Watchdog]),
             Ok(false) | Err(_) => tracing::error!(
-                "a thread of the hub does not answer: the watchdog is not answered either"
+                "a thread of the hub does not respond; the watchdog ping is withheld"
             ),
         }
     }
 }
 
-impl Hub {
+impl MonitoredHub {
     fn status(&self) -> String {
-        let complaints = self.readiness.complaints();
+        let complaints = self.readiness.not_ready_reasons();
         let complaints: Vec<_> =
             complaints.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
         if complaints.is_empty() {
             format!("serving on {}", self.address)
         } else {
-            // One line: a line break would begin another assignment.
+            // A line break would begin another assignment.
             format!("not ready: {}", complaints.join("; ")).replace(['\n', '\r'], " ")
         }
     }
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager (NOTIFY_SOCKET) can't be told");
+        tracing::warn!(%error, "the service manager (NOTIFY_SOCKET) can't be notified");
     }
 }

@@ -1,77 +1,80 @@
-//! What this process's memory holds, taken from the process before and left to the one after (docs/deploying.md).
+//! Restores the embedded store from the snapshot of the previous process, and saves it at shutdown
+//! (docs/deploying.md).
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::BuildFault;
-use crate::config::Loaded;
+use super::BuildError;
+use crate::config::LoadedConfig;
 use crate::config::model::MemoryConfig;
 use crate::env::Env;
 use crate::grant::Grants;
-use crate::store::Reach;
+use crate::store::StoreScope;
 use crate::store::memory::MemoryStore;
-use crate::store::memory::keeping::{Found, Snapshots};
+use crate::store::memory::snapshot_file::{SnapshotLoad, SnapshotFile};
 
-/// What a store knows of the time before its process.
+/// Content of the store at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Memory {
-    /// All that the process before it knew.
-    Continued,
-    /// Nothing.
+enum StoreOrigin {
+    /// The records of the previous process.
+    Restored,
+    /// No records.
     Empty,
 }
 
-/// The process that comes after this one.
-pub(super) struct Successor {
-    snapshots: Arc<Snapshots>,
+/// Snapshot of the embedded store, handed from process to process.
+pub(super) struct ShutdownSnapshot {
+    snapshots: Arc<SnapshotFile>,
     store: Arc<MemoryStore>,
     env: Env,
 }
 
-/// Takes up what the process before has left, where anything was left. A store of this process alone that begins empty knows
-/// no client assertion that was used before.
+/// Restores the snapshot, if there is one. A store that begins empty knows no used client
+/// assertion, so assertions issued before now are refused.
 ///
 /// # Errors
-/// Those of `Successor::take_up`.
-pub(super) fn take_up(successor: Option<&Successor>, grants: &Grants) -> Result<(), BuildFault> {
-    let memory = successor.map_or(Ok(Memory::Empty), Successor::take_up)?;
-    if grants.store.reach() == Reach::Process && memory == Memory::Empty {
-        grants.assertion_room.forgot_before(grants.env.now());
+/// Returns an error if the snapshot might be restored again by a later start.
+pub(super) fn restore_snapshot(snapshot: Option<&ShutdownSnapshot>, grants: &Grants) -> Result<(), BuildError> {
+    let origin = snapshot.map_or(Ok(StoreOrigin::Empty), ShutdownSnapshot::restore)?;
+    if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
+        grants.assertion_quota.set_known_since(grants.env.now());
     }
     Ok(())
 }
 
-impl Successor {
+impl ShutdownSnapshot {
+    /// Prepares the snapshot file.
+    ///
     /// # Errors
-    /// No snapshot could be kept at the end.
+    /// Returns an error if a snapshot can't be written at the configured path.
     pub fn new(
         config: &MemoryConfig,
-        loaded: &Loaded,
+        loaded: &LoadedConfig,
         store: &Arc<MemoryStore>,
         env: &Env,
-    ) -> Result<Self, BuildFault> {
-        Snapshots::examine(&config.snapshot)?;
-        let snapshots = Snapshots::new(&config.snapshot, &loaded.store.seal_keys, &loaded.issuer);
+    ) -> Result<Self, BuildError> {
+        SnapshotFile::check_writable(&config.snapshot)?;
+        let snapshots = SnapshotFile::new(&config.snapshot, &loaded.store.encryption_keys, &loaded.issuer);
         Ok(Self { snapshots: Arc::new(snapshots), store: Arc::clone(store), env: env.clone() })
     }
 
-    /// Takes up what the process before has left, once nothing else can keep this one from starting, and before anybody is
-    /// served. It waits for the disk.
+    /// Restores the snapshot. Call it once nothing else can keep the hub from starting, and before
+    /// requests are served. Blocks on the disk.
     ///
     /// # Errors
-    /// The snapshot would be taken up a second time. One that can't be opened is no fault: a hub does not stay away for the
-    /// sessions it has lost.
-    fn take_up(&self) -> Result<Memory, BuildFault> {
+    /// Returns an error if the snapshot can't be removed, because a later start would restore it
+    /// again. A snapshot that can't be read is not an error: the hub starts without its sessions.
+    fn restore(&self) -> Result<StoreOrigin, BuildError> {
         let begun = Instant::now();
         let found = self.snapshots.load(&self.store, self.env.now())?;
-        let memory =
-            if matches!(found, Found::Taken { .. }) { Memory::Continued } else { Memory::Empty };
+        let origin =
+            if matches!(found, SnapshotLoad::Restored { .. }) { StoreOrigin::Restored } else { StoreOrigin::Empty };
         match found {
-            Found::Nothing => tracing::info!("there is no snapshot of the store; it is empty"),
-            Found::Taken { restored, age } => {
+            SnapshotLoad::Nothing => tracing::info!("no snapshot of the store found; the store is empty"),
+            SnapshotLoad::Restored { restored, age } => {
                 let (records, expired, left_out) =
-                    (restored.records, restored.expired, restored.left_out);
+                    (restored.records, restored.expired, restored.over_capacity);
                 let (milliseconds, age_seconds) = (begun.elapsed().as_millis(), age.as_secs());
                 tracing::info!(
                     records,
@@ -79,46 +82,47 @@ impl Successor {
                     left_out,
                     age_seconds,
                     milliseconds,
-                    "the store goes on from its snapshot"
+                    "store restored from its snapshot"
                 );
                 if left_out > 0 {
                     tracing::warn!(
                         left_out,
-                        "the snapshot held more records than [limits] admits; these are lost"
+                        "the snapshot held more records than [limits] allows; the rest are lost"
                     );
                 }
             }
-            Found::SetAside { why, lies } => tracing::error!(
+            SnapshotLoad::SetAside { reason: why, moved_to: lies } => tracing::error!(
                 %why, set_aside = %lies.display(),
-                "the snapshot of the store can't be used: logins and sessions of before are lost, and the store is empty"
+                "the snapshot of the store can't be used: earlier logins and sessions are lost, and the store is empty"
             ),
         }
-        Ok(memory)
+        Ok(origin)
     }
 
-    /// Leaves everything to it; nothing is stored here any more. A failure is told and keeps nobody from going down.
-    pub async fn tell(self) {
+    /// Saves the store; nothing may be stored afterwards. A failure is logged and does not stop the
+    /// shutdown.
+    pub async fn save(self) {
         let Self { snapshots, store, env } = self;
         let begun = Instant::now();
         let saving = tokio::task::spawn_blocking(move || snapshots.save(&store, &env));
         match saving.await.map_err(std::io::Error::from).and_then(|saved| saved) {
             Ok(saved) => {
-                let (records, milliseconds) = (saved.written.records, begun.elapsed().as_millis());
+                let (records, milliseconds) = (saved.stats.records, begun.elapsed().as_millis());
                 tracing::info!(
                     records,
                     bytes = saved.bytes,
                     milliseconds,
-                    "the store is kept for the next start"
+                    "store saved for the next start"
                 );
-                if saved.written.left_out > 0 {
+                if saved.stats.too_large > 0 {
                     tracing::error!(
-                        left_out = saved.written.left_out,
-                        "records were too large for the snapshot; these are lost"
+                        left_out = saved.stats.too_large,
+                        "records were too large for the snapshot and are lost"
                     );
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "the snapshot of the store can't be written: its logins and sessions end with this process");
+                tracing::error!(%error, "the snapshot of the store can't be written: its logins and sessions are lost");
             }
         }
     }

@@ -1,8 +1,9 @@
-//! Listening sockets that a service manager hands over (`sd_listen_fds(3)`), so that a restart refuses no connection.
+//! Takes over listening sockets by systemd socket activation (`sd_listen_fds(3)`), so that a
+//! restart refuses no connection.
 //!
-//! Owns: which of them is which. `LISTEN_FDS` says how many there are, from number 3 on; `LISTEN_PID`, if set, for whom;
-//! `LISTEN_FDNAMES`, separated by colons, how they are called: `public` and `private`. Where neither name is among them, the
-//! first is the public one and the second the private one.
+//! `LISTEN_FDS` is the number of sockets, from descriptor 3 on. `LISTEN_PID`, if set, is the
+//! process that they are for. `LISTEN_FDNAMES` lists their names, separated by colons: `public` and
+//! `private`. If neither name occurs, the first socket is public and the second private.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -11,45 +12,45 @@ use listenfd::ListenFd;
 
 use crate::config::Environment;
 
-/// What was handed over; a listener that was not is bound as configured.
+/// Inherited sockets; a listener that is `None` is bound as configured.
 #[derive(Debug, Default)]
-pub struct Handed {
+pub struct InheritedSockets {
     pub public: Option<TcpListener>,
     pub private: Option<TcpListener>,
 }
 
-/// Each names the unit's setting that mends it.
+/// Error returned when the inherited sockets are not the hub's listeners.
 #[derive(thiserror::Error, Debug)]
-pub enum HandedFault {
+pub enum SocketActivationError {
     #[error(
-        "{0} sockets are handed over (LISTEN_FDS), and a hub has two listeners: public and private"
+        "{0} sockets are passed (LISTEN_FDS), but a hub has two listeners: public and private"
     )]
     TooMany(usize),
     #[error(
-        "a socket named `{0}` is handed over (LISTEN_FDNAMES); write FileDescriptorName=public or =private in its socket unit"
+        "a socket named `{0}` is passed (LISTEN_FDNAMES); write FileDescriptorName=public or =private in its socket unit"
     )]
     UnknownName(String),
     #[error(
-        "two sockets named `{0}` are handed over (LISTEN_FDNAMES); give each listener one ListenStream="
+        "two sockets named `{0}` are passed (LISTEN_FDNAMES); give each listener one ListenStream="
     )]
-    Twice(&'static str),
+    Duplicate(&'static str),
     #[error(
-        "the {0} socket that is handed over can't be listened on: {1}; its unit needs ListenStream= with an address and port"
+        "the {0} socket can't be listened on: {1}; its unit needs ListenStream= with an address and port"
     )]
-    NoListener(&'static str, std::io::Error),
+    NotListening(&'static str, std::io::Error),
     #[error(
-        "the {0} socket that is handed over is one connection; write Accept=no in its socket unit"
+        "the {0} socket is a single connection; write Accept=no in its socket unit"
     )]
     Connection(&'static str),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum SocketRole {
     Public,
     Private,
 }
 
-impl Place {
+impl SocketRole {
     const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -58,59 +59,59 @@ impl Place {
     }
 }
 
-impl Handed {
-    /// Takes them, once: a second call finds none. To be called before the process has other threads, since the variables
-    /// are taken out of the environment.
+impl InheritedSockets {
+    /// Takes the inherited sockets; a second call finds none. Call it before the process has other
+    /// threads: it removes the variables from the environment.
     ///
     /// # Errors
-    /// What is handed over is not what a hub listens on.
-    pub fn take(environment: &Environment) -> Result<Self, HandedFault> {
+    /// Returns an error if the sockets are not the listeners of a hub.
+    pub fn take(environment: &Environment) -> Result<Self, SocketActivationError> {
         let mut sockets = ListenFd::from_env();
         let mut handed = Self::default();
         for (index, place) in
-            places(sockets.len(), environment.var("LISTEN_FDNAMES"))?.into_iter().enumerate()
+            socket_roles(sockets.len(), environment.var("LISTEN_FDNAMES"))?.into_iter().enumerate()
         {
             let socket = sockets
                 .take_tcp_listener(index)
-                .map_err(|fault| HandedFault::NoListener(place.name(), fault))?;
+                .map_err(|fault| SocketActivationError::NotListening(place.name(), fault))?;
             let Some(socket) = socket else { continue };
             let slot = match place {
-                Place::Public => &mut handed.public,
-                Place::Private => &mut handed.private,
+                SocketRole::Public => &mut handed.public,
+                SocketRole::Private => &mut handed.private,
             };
-            *slot = Some(listening(socket).map_err(|()| HandedFault::Connection(place.name()))?);
+            *slot = Some(require_listener(socket).map_err(|()| SocketActivationError::Connection(place.name()))?);
         }
         Ok(handed)
     }
 }
 
-/// The place of each socket, in their order.
-fn places(count: usize, names: Option<&str>) -> Result<Vec<Place>, HandedFault> {
+/// Returns the role of each socket, in order.
+fn socket_roles(count: usize, names: Option<&str>) -> Result<Vec<SocketRole>, SocketActivationError> {
     if count > 2 {
-        return Err(HandedFault::TooMany(count));
+        return Err(SocketActivationError::TooMany(count));
     }
     let names: Vec<&str> = names
         .filter(|names| !names.is_empty())
         .map(|names| names.split(':').collect())
         .unwrap_or_default();
     let known =
-        |name: &str| [Place::Public, Place::Private].into_iter().find(|place| place.name() == name);
-    // A unit that names none gives its own name to each.
+        |name: &str| [SocketRole::Public, SocketRole::Private].into_iter().find(|place| place.name() == name);
+    // A unit without FileDescriptorName= gives each socket its own name.
     if names.len() != count || !names.iter().any(|name| known(name).is_some()) {
-        return Ok([Place::Public, Place::Private].into_iter().take(count).collect());
+        return Ok([SocketRole::Public, SocketRole::Private].into_iter().take(count).collect());
     }
     let places = names
         .iter()
-        .map(|name| known(name).ok_or_else(|| HandedFault::UnknownName((*name).to_owned())));
+        .map(|name| known(name).ok_or_else(|| SocketActivationError::UnknownName((*name).to_owned())));
     let places = places.collect::<Result<Vec<_>, _>>()?;
     match places.as_slice() {
-        [one, other] if one == other => Err(HandedFault::Twice(one.name())),
+        [one, other] if one == other => Err(SocketActivationError::Duplicate(one.name())),
         _ => Ok(places),
     }
 }
 
-/// Not one connection of an inetd-style unit, on which nothing could be accepted.
-fn listening(socket: TcpListener) -> Result<TcpListener, ()> {
+/// Rejects a connected socket of an inetd-style unit, which can accept nothing.
+fn require_listener(socket: TcpListener) -> Result<TcpListener, ()> {
     let socket = TcpStream::from(OwnedFd::from(socket));
     if socket.peer_addr().is_ok() { Err(()) } else { Ok(TcpListener::from(OwnedFd::from(socket))) }
 }
@@ -120,8 +121,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_which_is_which_and_without_them_the_order() {
-        use Place::{Private, Public};
+    fn sockets_are_identified_by_name_or_else_by_order() {
+        use SocketRole::{Private, Public};
         for (count, names, expected) in [
             (0, None, vec![]),
             (1, None, vec![Public]),
@@ -130,21 +131,21 @@ mod tests {
             (2, Some("passerelle.socket:passerelle.socket"), vec![Public, Private]),
             (2, Some("private:public"), vec![Private, Public]),
             (1, Some("private"), vec![Private]),
-            // Names of another count than the sockets name nothing.
+            // A different number of names than sockets is ignored.
             (2, Some("private"), vec![Public, Private]),
         ] {
-            assert_eq!(places(count, names).unwrap(), expected, "{count} {names:?}");
+            assert_eq!(socket_roles(count, names).unwrap(), expected, "{count} {names:?}");
         }
     }
 
     #[test]
-    fn what_is_no_pair_of_listeners_is_refused_with_the_mend() {
+    fn sockets_that_are_not_two_listeners_are_rejected_with_a_fix() {
         for (count, names, message) in [
             (3, None, "3 sockets"),
             (2, Some("public:admin"), "`admin`"),
             (2, Some("public:public"), "two sockets named `public`"),
         ] {
-            let fault = places(count, names).unwrap_err().to_string();
+            let fault = socket_roles(count, names).unwrap_err().to_string();
             assert!(fault.contains(message), "{fault}");
         }
     }
@@ -154,7 +155,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let connection = TcpStream::connect(address).unwrap();
-        assert!(listening(TcpListener::from(OwnedFd::from(connection))).is_err());
-        assert_eq!(listening(listener).unwrap().local_addr().unwrap(), address);
+        assert!(require_listener(TcpListener::from(OwnedFd::from(connection))).is_err());
+        assert_eq!(require_listener(listener).unwrap().local_addr().unwrap(), address);
     }
 }

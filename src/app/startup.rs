@@ -1,4 +1,4 @@
-//! A hub that is put together begins to listen.
+//! Starts the listeners of a built hub.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -7,65 +7,66 @@ use actix_web::App;
 use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 
-use super::draining::last_if_draining;
-use super::private;
-use super::pulse::Pulse;
-use super::{Program, Running, Sockets};
+use super::draining::close_if_draining;
+use super::private_listener;
+use super::watchdog::Heartbeat;
+use super::{HubServer, RunningHub, SocketOwner};
 use crate::telemetry::Listener;
-use crate::web::connection::{self, Listening, Timeouts};
+use crate::web::connection::{self, ServerConfig, ConnectionTimeouts};
 use crate::web::routes;
 
-impl Program {
-    /// Listens. `private` carries probes and metrics, and must not be reachable from outside.
+impl HubServer {
+    /// Starts serving. `private` carries probes, metrics and administration, and must not be
+    /// reachable from outside.
     ///
     /// # Errors
-    /// The operating system refuses a listener.
+    /// Returns an error if the operating system refuses a listener.
     pub fn start(
         self,
         public: TcpListener,
         private: Option<TcpListener>,
-    ) -> std::io::Result<Running> {
-        let (hub, shell) = (self.hub, self.shell);
+    ) -> std::io::Result<RunningHub> {
+        let (hub, outer_middleware) = (self.hub, self.outer_middleware);
         let logins = hub.logins.clone();
         let address = public.local_addr()?;
-        let pulse = Pulse::of(&self.arbiters);
-        let (readiness, beating) = (Arc::clone(&self.readiness), pulse.clone());
-        let listening = Listening {
+        let heartbeat = Heartbeat::for_arbiters(&self.arbiters);
+        let (readiness, worker_heartbeat) = (Arc::clone(&self.readiness), heartbeat.clone());
+        let listening = ServerConfig {
             listener: Listener::Public,
             workers: self.workers,
-            shutdown: self.shutdown,
-            timeouts: Timeouts::for_requests_of(self.request),
+            shutdown: self.shutdown_timeout,
+            timeouts: ConnectionTimeouts::for_request_timeout(self.request_timeout),
             admission: self.admission,
             metrics: Arc::clone(&self.metrics),
         };
-        let public = connection::server(public, listening, move || {
-            beating.beat_here();
-            let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
-            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(
+        let public = connection::build_server(public, listening, move || {
+            worker_heartbeat.register_current_thread();
+            let (hub, outer_middleware, readiness) = (hub.clone(), Arc::clone(&outer_middleware), Arc::clone(&readiness));
+            App::new().configure(move |config| routes::configure_routes(config, hub)).wrap(from_fn(
                 move |request, next| {
-                    let (shell, readiness) = (Arc::clone(&shell), Arc::clone(&readiness));
-                    connection::serve(request, async move |request| {
-                        shell
-                            .around(request, next)
+                    let (outer_middleware, readiness) = (Arc::clone(&outer_middleware), Arc::clone(&readiness));
+                    connection::serve_request(request, async move |request| {
+                        outer_middleware
+                            .handle(request, next)
                             .await
-                            .map(|answer| last_if_draining(answer, &readiness))
+                            .map(|answer| close_if_draining(answer, &readiness))
                     })
                 },
             ))
         })?;
-        let served = private::Served {
+        let services = private_listener::PrivateServices {
             readiness: Arc::clone(&self.readiness),
             metrics: self.metrics,
             admin: self.admin,
             reload: self.reload.clone(),
             hosts: self.private_hosts,
         };
-        let private = private.map(|listener| private::server(listener, served)).transpose()?;
+        let private = private.map(|listener| private_listener::private_server(listener, services)).transpose()?;
         let handles = (public.handle(), private.as_ref().map(Server::handle));
         if let Some(private) = private {
             actix::spawn(private);
         }
-        Ok(Running {
+        Ok(RunningHub {
             address,
             listening: actix::spawn(public),
             public: handles.0,
@@ -76,11 +77,11 @@ impl Program {
             reload: self.reload,
             logins,
             arbiters: self.arbiters,
-            pulse,
-            sockets: Sockets::Bound,
-            not_ready: self.not_ready,
-            shutdown: self.shutdown,
-            successor: self.successor,
+            heartbeat,
+            socket_owner: SocketOwner::Process,
+            not_ready_delay: self.not_ready_delay,
+            shutdown_timeout: self.shutdown_timeout,
+            snapshot: self.snapshot,
         })
     }
 }

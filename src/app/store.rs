@@ -1,93 +1,96 @@
-//! The store of a running hub: this process's memory, or servers that several hubs share.
+//! Opens the store of a hub: the memory of this process, or Redis servers that several hubs share.
 
 use std::sync::Arc;
 
-use super::BuildFault;
-use super::snapshot::Successor;
+use super::BuildError;
+use super::snapshot::ShutdownSnapshot;
 use crate::actor::blocks::Blocks;
-use crate::config::Loaded;
-use crate::config::model::{Limits, StoreConfig};
+use crate::config::LoadedConfig;
+use crate::config::model::{LimitsConfig, StoreConfig};
 use crate::env::Env;
 use crate::store::counters::Counters;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
-use crate::store::redis::{RedisFault, RedisStore};
-use crate::store::{Capacities, Reach, Store};
+use crate::store::redis::{RedisStoreError, RedisStore};
+use crate::store::{Capacities, StoreScope, Store};
 use crate::telemetry::Metrics;
 
-/// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
-const LOGOUTS: usize = 50_000;
-/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
-/// of their own; whoever finds none goes on without.
-const PARKED: usize = 10_000;
-/// Codes of the hub's own login pages wait for one redirect, and take their places for a minute at most.
-const OWN_CODES: usize = 50_000;
-/// One record each; more places only for servers that have lost it, and get it again.
-const BLOCKS: usize = 100;
-const PROBES: usize = 100;
+/// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.
+const MAX_LOGOUTS: usize = 50_000;
+/// Logout requests by POST that wait for one redirect. Anyone with an ID token can send them, so
+/// they have a capacity of their own; beyond it a request continues without its parameters.
+const MAX_PENDING_LOGOUTS: usize = 10_000;
+/// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
+const MAX_OWN_CODES: usize = 50_000;
+/// One record each; more only for servers that have lost theirs and get it again.
+const MAX_BLOCK_RECORDS: usize = 100;
+const MAX_PROBE_RECORDS: usize = 100;
 
-/// Why the store does not answer, as far as is known without asking.
-pub(super) type Complaint = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// Returns why the store does not answer, as far as is known without a call.
+pub(super) type StoreCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// The store, with its verbs counted, and what says why it does not answer.
-pub(super) struct Opened {
+/// The store with its metrics, and what belongs to it.
+pub(super) struct OpenedStore {
     pub store: Arc<dyn Store>,
-    pub complaint: Complaint,
-    /// Where hubs that share it sum up what each has counted.
+    pub check: StoreCheck,
+    /// Counters that hubs with a shared store sum up; `None` for the embedded store.
     pub counters: Option<Arc<dyn Counters>>,
-    /// Who takes up what this process's memory holds at its end.
-    pub successor: Option<Successor>,
+    /// Snapshot of the embedded store, if configured.
+    pub snapshot: Option<ShutdownSnapshot>,
 }
 
+/// Opens the configured store. If shared servers do not answer, the hub starts and becomes ready
+/// when they do.
+///
 /// # Errors
-/// Shared servers that must not be used as they are set up; a place where no snapshot can be kept. Servers that are away are waited for by nobody: the hub
-/// starts, and is ready when they answer.
-pub(super) fn open(
-    loaded: &Loaded,
+/// Returns an error if the servers are configured unsafely, or the snapshot can't be written.
+pub(super) fn open_store(
+    loaded: &LoadedConfig,
     env: &Env,
     metrics: &Arc<Metrics>,
-) -> Result<Opened, BuildFault> {
+) -> Result<OpenedStore, BuildError> {
     let capacities = capacities(&loaded.settings.limits);
-    let (mut successor, mut counters): (_, Option<Arc<dyn Counters>>) = (None, None);
-    let (store, complaint): (Arc<dyn Store>, Complaint) = match &loaded.settings.store {
+    let (mut snapshot, mut counters): (_, Option<Arc<dyn Counters>>) = (None, None);
+    let (store, check): (Arc<dyn Store>, StoreCheck) = match &loaded.settings.store {
         None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(()))),
         Some(StoreConfig::Memory(config)) => {
             let store = Arc::new(MemoryStore::new(capacities));
-            successor = Some(Successor::new(config, loaded, &store, env)?);
+            snapshot = Some(ShutdownSnapshot::new(config, loaded, &store, env)?);
             (store, Box::new(|| Ok(())))
         }
         Some(StoreConfig::Redis(config)) => {
             let store = RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?;
-            let store = Arc::new(store.of_hub(&loaded.issuer));
-            match store.join_and_wait()? {
-                Ok(summary) => tracing::info!(store = summary, "the store is shared"),
+            let store = Arc::new(store.for_issuer(&loaded.issuer));
+            match store.join_blocking()? {
+                Ok(summary) => tracing::info!(store = summary, "shared store connected"),
                 Err(trouble) => tracing::error!(
                     trouble,
                     "the store does not answer yet; the hub starts, and is not ready"
                 ),
             }
-            let asked = Arc::clone(&store);
+            let checked_store = Arc::clone(&store);
             counters = Some(Arc::clone(&store) as Arc<_>);
-            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)))
+            (store, Box::new(move || checked_store.last_error().map_or(Ok(()), Err)))
         }
     };
     let store: Arc<dyn Store> = Arc::new(MeteredStore::new(store, metrics));
-    let counted = Arc::downgrade(&store);
+    let metered_store = Arc::downgrade(&store);
     metrics.sample_with(move |metrics| {
-        if let Some(store) = counted.upgrade() {
+        if let Some(store) = metered_store.upgrade() {
             metered::report_records(store.as_ref(), &capacities, metrics);
         }
     });
-    Ok(Opened { store, complaint, counters, successor })
+    Ok(OpenedStore { store, check, counters, snapshot })
 }
 
-/// Where the store is shared, so are the blocks. They are read before anybody is served, if the store answers in time.
+/// Shares the blocks through a shared store, and reads them before requests are served if the store
+/// answers in time.
 pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
-    if store.reach() == Reach::Process {
+    if store.scope() == StoreScope::Process {
         return;
     }
-    blocks.share(Arc::clone(store));
-    // Whoever builds a hub can't await, and the reading needs a clock.
+    blocks.share_through(Arc::clone(store));
+    // The caller can't await, and the reading needs a timer.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build()
@@ -96,17 +99,17 @@ pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
             }
         });
     });
-    actix::spawn(blocks.clone().follow());
+    actix::spawn(blocks.clone().run_refresh());
 }
 
-/// What a shared store says of itself; `None` where the hub has its own memory. For `check --online`.
+/// Checks the shared store for `check --online`; returns `None` for the embedded store.
 ///
 /// # Errors
-/// The configuration itself can't be used.
+/// Returns an error if the configuration can't be used.
 pub async fn probe_store(
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     env: &Env,
-) -> Result<Option<Result<String, String>>, BuildFault> {
+) -> Result<Option<Result<String, String>>, BuildError> {
     let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
     let metrics = Arc::new(Metrics::new(env.now())?);
     let store = RedisStore::new(
@@ -116,25 +119,25 @@ pub async fn probe_store(
         env.clone(),
         &metrics,
     )?;
-    Ok(Some(match store.of_hub(&loaded.issuer).inspect().await {
+    Ok(Some(match store.for_issuer(&loaded.issuer).inspect().await {
         Ok(answer) => answer,
-        Err(unfit @ RedisFault::Unfit { .. }) => Err(unfit.to_string()),
-        Err(fault) => return Err(fault.into()),
+        Err(error @ RedisStoreError::Misconfigured { .. }) => Err(error.to_string()),
+        Err(error) => return Err(error.into()),
     }))
 }
 
-fn capacities(limits: &Limits) -> Capacities {
+fn capacities(limits: &LimitsConfig) -> Capacities {
     Capacities {
         logins: limits.logins,
         login_bytes: limits.login_bytes(),
         sessions: limits.sessions,
         grants: limits.grants,
-        logouts: LOGOUTS,
-        parked: PARKED,
-        // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
+        logout_redirects: MAX_LOGOUTS,
+        pending_logouts: MAX_PENDING_LOGOUTS,
+        // At most one assertion for each code; both are remembered for minutes.
         assertions: limits.grants,
-        own_codes: OWN_CODES,
-        blocks: BLOCKS,
-        probes: PROBES,
+        login_page_codes: MAX_OWN_CODES,
+        blocks: MAX_BLOCK_RECORDS,
+        probes: MAX_PROBE_RECORDS,
     }
 }

@@ -1,4 +1,4 @@
-//! The traces of a running hub: its collector by the settings, called through the one way out.
+//! Sets up the export of traces to the configured collector.
 
 use std::sync::Arc;
 
@@ -6,109 +6,112 @@ use async_trait::async_trait;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use openidconnect::HttpRequest;
 
-use super::BuildFault;
-use crate::config::Loaded;
-use crate::config::traces::Propagate;
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use super::BuildError;
+use crate::config::LoadedConfig;
+use crate::config::traces::TracePropagation;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
 use crate::env::Env;
 use crate::telemetry::Metrics;
-use crate::telemetry::export::{self, Exporter, Queue, Transport, Undelivered};
+use crate::telemetry::export::{self, SpanExporter, SpanQueue, SpanTransport, ExportError};
 use crate::telemetry::otlp::Resource;
 use crate::telemetry::trace::{Propagation, Sampling, Tracer};
 
-/// A hub's tracing, of which nothing runs yet. The default keeps no spans.
+/// Tracer and exporter, not started. The default records no spans.
 #[derive(Default)]
-pub(super) struct Traces {
+pub(super) struct TraceExport {
     pub tracer: Tracer,
-    export: Option<(Queue, Exporter)>,
+    export: Option<(SpanQueue, SpanExporter)>,
 }
 
+/// Prepares the export of traces.
+///
 /// # Errors
-/// The collector can't be called as configured.
-pub(super) fn prepare(
-    loaded: &Loaded,
+/// Returns an error if the collector can't be called as configured.
+pub(super) fn prepare_traces(
+    loaded: &LoadedConfig,
     env: &Env,
     metrics: &Arc<Metrics>,
-) -> Result<Traces, BuildFault> {
+) -> Result<TraceExport, BuildError> {
     let settings = &loaded.settings.traces;
-    let Some(endpoint) = &settings.endpoint else { return Ok(Traces::default()) };
-    let refused = |why: String| BuildFault::Traces(why);
+    let Some(endpoint) = &settings.endpoint else { return Ok(TraceExport::default()) };
+    let refused = |why: String| BuildError::Traces(why);
     let url = url::Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
-    let schemes = if settings.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-    let guard = Guard::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
+    let schemes = if settings.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let guard = SafeHttpClient::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
         .map_err(|fault| refused(fault.to_string()))?;
-    guard.admit(&url).map_err(|fault| refused(fault.to_string()))?;
+    guard.check_url(&url).map_err(|fault| refused(fault.to_string()))?;
     let mut headers =
         HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     for (name, secret) in &loaded.trace_headers {
         let name = HeaderName::try_from(name)
-            .map_err(|_| refused(format!("{name} is no header's name")))?;
+            .map_err(|_| refused(format!("{name} is not a header name")))?;
         let mut value = HeaderValue::from_str(secret.reveal())
-            .map_err(|_| refused(format!("{name} can't be sent")))?;
+            .map_err(|_| refused(format!("the value of {name} can't be sent as a header")))?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }
     let version = ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     let own = [("service.name".to_owned(), settings.service_name.clone()), version];
     let others = settings.resource.iter().map(|(key, value)| (key.clone(), value.clone()));
-    let collector = Collector { guard, endpoint: endpoint.clone(), headers };
+    let collector = CollectorTransport { guard, endpoint: endpoint.clone(), headers };
     let resource = Resource(own.into_iter().chain(others).collect());
     let (queue, exporter) =
-        export::queue(settings.queue_spans, resource, Box::new(collector), metrics);
-    let sampling = if settings.trust_sampled { Sampling::Callers } else { Sampling::Ours };
+        export::span_queue(settings.queue_spans, resource, Box::new(collector), metrics);
+    let sampling = if settings.trust_sampled { Sampling::CallerFlag } else { Sampling::HubRatio };
     let propagation = match settings.propagate {
-        Propagate::Nobody => Propagation::Nobody,
-        Propagate::Register => Propagation::Register,
-        Propagate::Everybody => Propagation::Everybody,
+        TracePropagation::None => Propagation::Disabled,
+        TracePropagation::Register => Propagation::RegisterOnly,
+        TracePropagation::All => Propagation::AllPeers,
     };
     let tracer =
         Tracer::new(settings.sample_ratio, sampling, propagation, queue.clone(), env.clone());
-    Ok(Traces { tracer, export: Some((queue, exporter)) })
+    Ok(TraceExport { tracer, export: Some((queue, exporter)) })
 }
 
-impl Traces {
-    /// Begins to export. Gives what is to be flushed at the end.
-    pub fn start(self) -> Option<Queue> {
+impl TraceExport {
+    /// Starts the export. Returns the queue to flush at shutdown.
+    pub fn start_export(self) -> Option<SpanQueue> {
         let (queue, exporter) = self.export?;
         actix::spawn(exporter.run());
         Some(queue)
     }
 }
 
-struct Collector {
-    guard: Guard,
+struct CollectorTransport {
+    guard: SafeHttpClient,
     endpoint: String,
     headers: HeaderMap,
 }
 
 #[async_trait]
-impl Transport for Collector {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, Undelivered> {
+impl SpanTransport for CollectorTransport {
+    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
         let mut request: HttpRequest = http::Request::post(self.endpoint.as_str())
             .body(body)
-            .map_err(|_| Undelivered::ForGood("the endpoint is no address".to_owned()))?;
+            .map_err(|_| ExportError::Permanent("the endpoint is not a URL".to_owned()))?;
         *request.headers_mut() = self.headers.clone();
         let answer = self.guard.send(request).await.map_err(|fault| match fault {
-            GuardFault::Unreachable { .. } | GuardFault::Timeout(_) => {
-                Undelivered::ForNow(fault.to_string())
+            EgressError::Unreachable { .. } | EgressError::Timeout(_) => {
+                ExportError::Retryable(fault.to_string())
             }
-            GuardFault::AddressForbidden(_) | GuardFault::TooLarge { .. } => {
-                Undelivered::ForGood(fault.to_string())
+            EgressError::AddressForbidden(_) | EgressError::TooLarge { .. } => {
+                ExportError::Permanent(fault.to_string())
             }
         })?;
         match answer.status().as_u16() {
-            200..=299 => Ok(rejected(answer.body())),
+            200..=299 => Ok(rejected_spans(answer.body())),
             // OTLP 1.5, "Failures", "Retryable Response Codes"
             status @ (429 | 502 | 503 | 504) => {
-                Err(Undelivered::ForNow(format!("it answered with status {status}")))
+                Err(ExportError::Retryable(format!("it answered with status {status}")))
             }
-            status => Err(Undelivered::ForGood(format!("it answered with status {status}"))),
+            status => Err(ExportError::Permanent(format!("it answered with status {status}"))),
         }
     }
 }
 
-/// `ExportTracePartialSuccess`: a 64-bit number, which JSON may hold as text.
-fn rejected(body: &[u8]) -> u64 {
+/// Reads `ExportTracePartialSuccess.rejected_spans`, a 64-bit number that JSON may hold as a
+/// string.
+fn rejected_spans(body: &[u8]) -> u64 {
     let answer: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let count = answer.pointer("/partialSuccess/rejectedSpans");
     count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
@@ -127,7 +130,7 @@ mod tests {
             ("", 0),
             ("<html>", 0),
         ] {
-            assert_eq!(rejected(body.as_bytes()), count, "{body}");
+            assert_eq!(rejected_spans(body.as_bytes()), count, "{body}");
         }
     }
 }

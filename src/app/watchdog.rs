@@ -1,6 +1,7 @@
-//! Whether each thread that does the hub's work still gets round to it: what a watchdog wants to know.
+//! Checks that every worker thread still runs its event loop, for the watchdog of the service
+//! manager.
 //!
-//! A thread that hangs answers nobody, and nobody else notices: the listeners of the others still answer probes.
+//! No other check notices a blocked thread: the listeners of the other threads still answer probes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,40 +10,41 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-type Question = oneshot::Sender<()>;
+type Ping = oneshot::Sender<()>;
 
-/// Cheap to clone.
+/// Heartbeat of the registered threads. Cheap to clone.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Pulse(Arc<Mutex<Vec<mpsc::Sender<Question>>>>);
+pub(super) struct Heartbeat(Arc<Mutex<Vec<mpsc::Sender<Ping>>>>);
 
-impl Pulse {
-    /// Of these threads, and of those that [`beat_here`](Self::beat_here) adds.
-    pub fn of(arbiters: &[Arbiter]) -> Self {
-        let pulse = Self::default();
+impl Heartbeat {
+    /// Creates a heartbeat with these threads registered.
+    pub fn for_arbiters(arbiters: &[Arbiter]) -> Self {
+        let heartbeat = Self::default();
         for arbiter in arbiters {
-            let beating = pulse.clone();
-            // A thread that is gone already is somebody else's news.
-            let _alive = arbiter.spawn_fn(move || beating.beat_here());
+            let clone = heartbeat.clone();
+            // A thread that has ended is not registered.
+            let _alive = arbiter.spawn_fn(move || clone.register_current_thread());
         }
-        pulse
+        heartbeat
     }
 
-    /// Has the current thread answer from now on. Must be called inside an actix system.
-    pub fn beat_here(&self) {
-        // One question at a time: a second one unanswered is an answer.
-        let (ask, mut asked) = mpsc::channel::<Question>(1);
+    /// Registers the current thread. Must be called inside an actix system.
+    pub fn register_current_thread(&self) {
+        // One ping at a time: a full channel means that the last ping is unanswered.
+        let (ask, mut asked) = mpsc::channel::<Ping>(1);
         actix::spawn(async move {
             while let Some(question) = asked.recv().await {
-                // Who asked may have given up.
+                // The receiver may have timed out.
                 let _given_up = question.send(());
             }
         });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(ask);
     }
 
-    /// Comes back with true when every thread has answered; with false, at once, if one has left the last question. A
-    /// thread that hangs for the first time keeps this waiting: give it a time limit. Threads that have ended don't count.
-    pub async fn is_felt(&self) -> bool {
+    /// Returns true when every thread has answered, and false at once if a thread left the previous
+    /// ping unanswered. A thread that newly hangs makes this wait: use a timeout. Ended threads are
+    /// ignored.
+    pub async fn all_responsive(&self) -> bool {
         let asked: Result<Vec<_>, ()> = {
             let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             threads.retain(|thread| !thread.is_closed());
@@ -57,7 +59,7 @@ impl Pulse {
         };
         match asked {
             Ok(answers) => {
-                // An error is a thread that has ended meanwhile.
+                // An error means that the thread has ended.
                 let _answers = join_all(answers).await;
                 true
             }
@@ -76,11 +78,11 @@ mod tests {
     fn a_thread_that_hangs_is_missed_and_one_that_has_ended_is_not() {
         actix::System::new().block_on(async {
             let arbiters = [Arbiter::new(), Arbiter::new(), Arbiter::new()];
-            let pulse = Pulse::of(&arbiters);
+            let heartbeat = Heartbeat::for_arbiters(&arbiters);
             let (up, is_up) = oneshot::channel();
             arbiters[2].spawn_fn(move || up.send(()).unwrap());
             is_up.await.unwrap();
-            assert!(pulse.is_felt().await);
+            assert!(heartbeat.all_responsive().await);
 
             let (go_on, hanging) = channel::<()>();
             let (hangs, does_hang) = oneshot::channel();
@@ -91,18 +93,18 @@ mod tests {
             does_hang.await.unwrap();
             let patience = Duration::from_millis(1);
             assert!(
-                tokio::time::timeout(patience, pulse.is_felt()).await.is_err(),
-                "it has not answered yet"
+                tokio::time::timeout(patience, heartbeat.all_responsive()).await.is_err(),
+                "the blocked thread has not answered yet"
             );
-            assert!(!pulse.is_felt().await, "it has left a question");
+            assert!(!heartbeat.all_responsive().await, "the previous ping is unanswered");
 
             go_on.send(()).unwrap();
-            while !tokio::time::timeout(patience, pulse.is_felt()).await.unwrap_or(false) {}
+            while !tokio::time::timeout(patience, heartbeat.all_responsive()).await.unwrap_or(false) {}
             for arbiter in arbiters {
                 arbiter.stop();
                 arbiter.join().unwrap();
             }
-            assert!(pulse.is_felt().await);
+            assert!(heartbeat.all_responsive().await);
         });
     }
 }

@@ -1,7 +1,7 @@
-//! From an identity provider's methods to the `amr` of an ID token (decisions 9, RFC 8176, R060 to R067).
+//! Derives the `amr` of an ID token from an identity provider's methods (RFC 8176, R060 to R067).
 //!
-//! Owns: which methods exist, what category each proves, when `mfa` is true. Must not know: whether `amr` was asked.
-//! `mfa` is a conclusion of this hub, never a copy of somebody else's.
+//! Responsible for the known methods, for the category that each proves, and for when `mfa` is
+//! released. `mfa` is always the hub's own conclusion, never copied from the identity provider.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,28 +9,30 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// No identity provider has more methods; what is beyond is dropped.
-const MOST: usize = 32;
+/// Maximum number of methods that are read; more are dropped.
+const MAX_METHODS: usize = 32;
 
-/// What an identity provider told of an authentication's methods, before any of it is weighed.
+/// The `amr` of an identity provider's response, before it is evaluated.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Told {
-    /// No `amr`: the connector's static list counts.
-    Nothing,
-    /// Its `amr`, an empty one included: whoever says something is believed to have said all.
+pub enum UpstreamAmr {
+    /// No `amr`: the connector's static list applies.
+    #[serde(rename = "Nothing")]
+    Absent,
+    /// An `amr`, possibly empty: it is taken as complete.
     Methods {
         names: Vec<String>,
-        /// Values that are no text, or a claim that is no list: how many.
+        /// Number of values that are not strings; 1 if the claim is not a list.
         unreadable: usize,
     },
 }
 
-impl Told {
-    /// The claim `amr` of an ID token: a list of texts (OpenID Connect Core 1.0, 2). `null` counts as absent.
+impl UpstreamAmr {
+    /// Reads the claim `amr` of an ID token: a list of strings (OpenID Connect Core 1.0 §2). `null`
+    /// counts as absent.
     #[must_use]
-    pub fn by_claim(amr: Option<&Value>) -> Self {
+    pub fn from_claim(amr: Option<&Value>) -> Self {
         match amr {
-            None | Some(Value::Null) => Self::Nothing,
+            None | Some(Value::Null) => Self::Absent,
             Some(Value::Array(values)) => {
                 let names: Vec<String> =
                     values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -41,8 +43,9 @@ impl Told {
         }
     }
 
+    /// Creates an `amr` with these methods.
     #[must_use]
-    pub fn these<S: AsRef<str>>(names: &[S]) -> Self {
+    pub fn from_methods<S: AsRef<str>>(names: &[S]) -> Self {
         Self::Methods {
             names: names.iter().map(|name| name.as_ref().to_owned()).collect(),
             unreadable: 0,
@@ -50,23 +53,25 @@ impl Told {
     }
 }
 
-/// What was used in one authentication; belongs to it, and is kept with its `auth_time`.
+/// The methods of one authentication, stored with its `auth_time`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct AmrEvidence {
     /// Never holds `mfa`.
     methods: BTreeMap<Method, Provenance>,
-    /// What the `mfa` that was told stands for, where the connector's file says so. Counted, not sent.
-    behind_mfa: BTreeSet<Method>,
+    /// Methods that the identity provider's `mfa` stands for, according to the connector's file.
+    /// They count as factors but are not released.
+    #[serde(rename = "behind_mfa")]
+    mfa_implies: BTreeSet<Method>,
 }
 
-/// Whose word a value of `amr` is.
+/// Origin of an `amr` value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Provenance {
-    /// The identity provider told it of this very authentication.
+    /// Reported by the identity provider for this authentication.
     IdentityProvider,
-    /// The connector's file says it of every authentication there.
+    /// Configured in the connector's file for every authentication.
     StaticList,
-    /// The hub concludes it: `mfa`, the `pop` of a key, the marker.
+    /// Derived by the hub: `mfa`, the `pop` of a key, the marker.
     Hub,
 }
 
@@ -82,32 +87,32 @@ impl fmt::Display for Provenance {
 
 /// One value of the outgoing `amr`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stated<'a> {
+pub struct AmrValue<'a> {
     pub name: &'a str,
-    pub by: Provenance,
+    pub provenance: Provenance,
 }
 
-impl fmt::Display for Stated<'_> {
+impl fmt::Display for AmrValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name, self.by)
+        write!(f, "{} ({})", self.name, self.provenance)
     }
 }
 
-/// Why something that was told is not believed.
+/// Why a reported method is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Dropped {
-    /// Neither RFC 8176 nor this hub knows the value.
+pub enum DropReason {
+    /// Unknown to RFC 8176 and to this hub.
     Unknown,
-    /// No text, or no list of texts.
+    /// Not a string, or not a list of strings.
     Unreadable,
-    /// More values than anybody has methods.
+    /// More values than the limit.
     TooMany,
-    /// `mfa`, but the rest of it proves fewer than two categories.
+    /// `mfa`, but the other methods prove fewer than two categories.
     MfaUnproven,
 }
 
-impl Dropped {
-    /// For metrics and logs.
+impl DropReason {
+    /// Returns the label for metrics and logs.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -119,90 +124,91 @@ impl Dropped {
     }
 }
 
-/// Evidence, and what was dropped on the way to it: how many values, for each reason that there was.
+/// Evidence, with the number of dropped values by reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Gathered {
-    pub evidence: Evidence,
-    pub dropped: BTreeMap<Dropped, usize>,
-    /// The values that nobody knows: a stranger's text, to be shown with care.
+pub struct GatheredEvidence {
+    pub evidence: AmrEvidence,
+    pub dropped: BTreeMap<DropReason, usize>,
+    /// The unknown values. Untrusted text, to be displayed with care.
     pub unknown: Vec<String>,
 }
 
-impl Evidence {
-    /// `list`: the methods that the connector's file counts on when nothing is told. `mfa_means`: those for which it
-    /// says that `mfa` stands there; empty when it says nothing.
+impl AmrEvidence {
+    /// Evaluates a reported `amr`. `list` holds the connector's static methods, for a response
+    /// without `amr`. `mfa_means` holds the methods that `mfa` stands for according to the
+    /// connector's file; it may be empty.
     #[must_use]
-    pub fn gather(told: &Told, list: &[String], mfa_means: &[String]) -> Gathered {
-        let (names, unreadable, by) = match told {
-            Told::Nothing => (list, 0, Provenance::StaticList),
-            Told::Methods { names, unreadable } => {
+    pub fn gather(reported: &UpstreamAmr, list: &[String], mfa_means: &[String]) -> GatheredEvidence {
+        let (names, unreadable, by) = match reported {
+            UpstreamAmr::Absent => (list, 0, Provenance::StaticList),
+            UpstreamAmr::Methods { names, unreadable } => {
                 (names.as_slice(), *unreadable, Provenance::IdentityProvider)
             }
         };
-        let read = names.get(..MOST).unwrap_or(names);
-        let known: Vec<Method> = read.iter().filter_map(|name| Method::named(name)).collect();
-        let unknown: Vec<String> = read.iter().filter(|name| !registered(name)).cloned().collect();
+        let read = names.get(..MAX_METHODS).unwrap_or(names);
+        let known: Vec<Method> = read.iter().filter_map(|name| Method::from_name(name)).collect();
+        let unknown: Vec<String> = read.iter().filter(|name| !is_known_method(name)).cloned().collect();
         let says_mfa = known.contains(&Method::Mfa);
         let not_mfa = |method: &Method| *method != Method::Mfa;
         let behind = if says_mfa { mfa_means } else { &[] };
         let evidence = Self {
             methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
-            behind_mfa: behind
+            mfa_implies: behind
                 .iter()
-                .filter_map(|name| Method::named(name))
+                .filter_map(|name| Method::from_name(name))
                 .filter(not_mfa)
                 .collect(),
         };
         let unproven = says_mfa && !evidence.is_multi_factor();
         let counts = [
-            (Dropped::Unknown, unknown.len()),
-            (Dropped::Unreadable, unreadable),
-            (Dropped::TooMany, names.len() - read.len()),
-            (Dropped::MfaUnproven, usize::from(unproven)),
+            (DropReason::Unknown, unknown.len()),
+            (DropReason::Unreadable, unreadable),
+            (DropReason::TooMany, names.len() - read.len()),
+            (DropReason::MfaUnproven, usize::from(unproven)),
         ];
-        Gathered {
+        GatheredEvidence {
             evidence,
             dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
             unknown,
         }
     }
 
-    /// The claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa` if and only if two
-    /// categories are proven, and last the marker that names this hub, always.
+    /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`
+    /// if and only if two categories are proven, and always the marker of this hub, last.
     #[must_use]
-    pub fn outgoing(&self, marker: &str) -> Vec<String> {
-        self.stated(marker).into_iter().map(|stated| stated.name.to_owned()).collect()
+    pub fn amr_claim(&self, marker: &str) -> Vec<String> {
+        self.amr_values(marker).into_iter().map(|value| value.name.to_owned()).collect()
     }
 
-    /// The values of [`Self::outgoing`], each with whose word it is.
+    /// Returns the values of [`Self::amr_claim`] with their origin.
     #[must_use]
-    pub fn stated<'a>(&self, marker: &'a str) -> Vec<Stated<'a>> {
+    pub fn amr_values<'a>(&self, marker: &'a str) -> Vec<AmrValue<'a>> {
         let mut methods = self.methods.clone();
-        if methods.keys().any(|method| method.is_a_key()) {
+        if methods.keys().any(|method| method.proves_key_possession()) {
             methods.entry(Method::Pop).or_insert(Provenance::Hub);
         }
         if self.is_multi_factor() {
             methods.insert(Method::Mfa, Provenance::Hub);
         }
-        let marker = Stated { name: marker, by: Provenance::Hub };
+        let marker = AmrValue { name: marker, provenance: Provenance::Hub };
         methods
             .into_iter()
-            .map(|(method, by)| Stated { name: method.as_str(), by })
+            .map(|(method, by)| AmrValue { name: method.as_str(), provenance: by })
             .chain([marker])
             .collect()
     }
 
-    /// At least two factors of different categories (R061).
+    /// Returns true for at least two factors of different categories (R061).
     fn is_multi_factor(&self) -> bool {
-        let counted = self.methods.keys().chain(&self.behind_mfa);
+        let counted = self.methods.keys().chain(&self.mfa_implies);
         counted.filter_map(|method| method.category()).collect::<BTreeSet<Category>>().len() >= 2
     }
 }
 
-/// True for a name that has a meaning in `amr`: one of [`METHODS`]. None of them can be the marker.
+/// Returns true for a known `amr` value: one of [`METHODS`]. None of them can be the marker.
 #[must_use]
-pub fn registered(name: &str) -> bool {
-    Method::named(name).is_some()
+pub fn is_known_method(name: &str) -> bool {
+    Method::from_name(name).is_some()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -214,16 +220,16 @@ enum Category {
 
 macro_rules! methods {
     ($($variant:ident = $name:literal $category:expr;)*) => {
-        /// A method of RFC 8176, section 2, or `mail` (specification 2.4).
+        /// A method of RFC 8176 §2, or `mail`.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         enum Method { $($variant,)* }
 
-        /// Every name that may stand in `amr` beside the marker: by category, those without one last.
+        /// Every `amr` value except the marker: by category, those without one last.
         pub const METHODS: &[&str] = &[$($name,)*];
 
         impl Method {
-            fn named(name: &str) -> Option<Self> {
+            fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
 
@@ -254,7 +260,7 @@ methods! {
     Iris = "iris" Some(Category::Inherence);
     Retina = "retina" Some(Category::Inherence);
     Vbm = "vbm" Some(Category::Inherence);
-    Mail = "mail" None; // a mailbox is behind a password: it proves nothing that `pwd` doesn't
+    Mail = "mail" None; // a mailbox has a password: it proves no more than `pwd`
     Geo = "geo" None;
     Mca = "mca" None; // two channels may still be one category
     Rba = "rba" None;
@@ -264,8 +270,8 @@ methods! {
 }
 
 impl Method {
-    /// RFC 8176, 2: a hardware key, a software key and a smart card all prove possession of a key.
-    const fn is_a_key(self) -> bool {
+    /// RFC 8176 §2: a hardware key, a software key and a smart card all prove possession of a key.
+    const fn proves_key_possession(self) -> bool {
         matches!(self, Self::Hwk | Self::Swk | Self::Sc)
     }
 }

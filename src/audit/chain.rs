@@ -1,47 +1,52 @@
-//! The chain: each line carries its number and the hash of the line before, so that none can be changed, taken out, put in
-//! or moved without the next one saying so; and the checkpoint, which signs where the chain stands. Pure.
+//! Builds the chain of lines. Pure.
 //!
-//! A hash is SHA-256 over a line's bytes with its line end, in hexadecimal: `sed -n 5p audit.jsonl | sha256sum` is what
-//! line 6 has as `prev`.
+//! Each line has a number and the hash of the line before, so that a changed, removed, inserted or
+//! moved line is detected at the next one. A checkpoint signs the position of the chain.
+//!
+//! A hash is SHA-256 over the bytes of a line with its line end, in hexadecimal:
+//! `sed -n 5p audit.jsonl | sha256sum` prints the `prev` of line 6.
 
 use chrono::{DateTime, SecondsFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::VERSION;
-use super::event::{Change, Event, Name, Pseudonym, Purpose, Rare};
-use super::last_seal::SealCheck;
+use super::LINE_VERSION;
+use super::event::{ConfigChange, Event, EventKind, Pseudonym, AuditKeyPurpose, RareFields};
+use super::last_checkpoint::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 
-/// `typ` of a checkpoint's header: nothing else that the hub signs can be taken for one, or the other way around.
+/// `typ` of a checkpoint's header, so that no other signature of the hub can stand for one
+/// (RFC 8725 §3.11).
 pub const CHECKPOINT_TYPE: &str = "passerelle-checkpoint+jws";
 
-/// What the first line of all has as `prev`.
-pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// `prev` of the first line of a chain.
+pub const GENESIS_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Where a chain stands: after line `seq`, whose hash is `hash`.
+/// Position of a chain: the number and hash of its last line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Chain {
+pub struct ChainPosition {
     pub seq: u64,
     pub hash: String,
 }
 
-/// One line. Absent fields are left out.
+/// Line of the log. Absent fields are left out.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "A line of Passerelle's audit log", rename = "AuditLine")]
-pub(super) struct Line<'a> {
-    /// Of this shape: 1.
+pub(super) struct AuditLine<'a> {
+    /// Version of this format: 1.
     v: u32,
     /// Number of the line: 1 for the first of a chain, then counting up, across files.
     seq: u64,
-    /// SHA-256 of the line before with its line end, in hexadecimal; 64 zeros in the first of a chain.
+    /// SHA-256 of the line before with its line end, in hexadecimal; 64 zeros in the first of a
+    /// chain.
     prev: &'a str,
-    /// When it happened: RFC 3339, UTC, milliseconds. Lines stand in the order of `seq`; times of neighbours may cross.
+    /// When it happened: RFC 3339, UTC, milliseconds. Lines stand in the order of `seq`; times of
+    /// neighbours may cross.
     time: &'a str,
-    event: Name,
+    event: EventKind,
     /// The process that wrote it (`audit.node`).
     node: &'a str,
     /// Service provider, by its client_id.
@@ -53,22 +58,23 @@ pub(super) struct Line<'a> {
     /// Data provider, by its client_id.
     #[serde(skip_serializing_if = "Option::is_none")]
     dp: Option<&'a ClientId>,
-    /// The person, by the pairwise subject of the service provider or the data provider.
+    /// The user, as the pairwise subject of the service provider or the data provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     sub: Option<&'a Subject>,
-    /// Level of assurance: asked in a request, obtained from the callback on, told in tokens.
+    /// Level of assurance: requested in a request, obtained from the callback on, reported in
+    /// tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Level>,
-    /// Why not: a code of docs/errors.md.
+    /// The reason of a refusal: a code of docs/errors.md.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
-    /// The login, by a name that opens nothing.
+    /// The login, as a hash that gives no access to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<Pseudonym>,
-    /// The session, by a name that opens nothing.
+    /// The session, as a hash that gives no access to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<Pseudonym>,
-    /// What the person reads on the page; the same through a whole login and all that was issued for it.
+    /// Shown to the user on pages; the same for a whole login and everything issued in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     support_id: Option<&'a SupportId>,
     /// A block's id, as `passerelle idp list` shows it.
@@ -78,62 +84,63 @@ pub(super) struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kid: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    purpose: Option<Purpose>,
+    purpose: Option<AuditKeyPurpose>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<Change>,
+    change: Option<ConfigChange>,
     /// A configuration file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
-    /// Names all that connectors, service providers, data providers and scopes say: the same name, the same files.
+    /// Identifies the content of connectors, service providers, data providers and scopes.
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<&'a str>,
-    /// Of the program.
+    /// Version of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<&'a str>,
-    /// How many events.
+    /// The number of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<u64>,
-    /// Whether the log holds the last checkpoint that the state folder or the shared store keeps of it: `matched`, `unknown`
-    /// (none was kept), `missing` (the log ends before it), `changed` (another line stands there), `unreadable` (nothing could be compared).
+    /// Whether the log contains the last checkpoint that the state folder or the shared store has
+    /// saved: `matched`, `unknown` (none is saved), `missing` (the log ends before it), `changed`
+    /// (another line is there), `unreadable` (no comparison was possible).
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_seal: Option<SealCheck>,
+    last_checkpoint: Option<CheckpointCheck>,
     /// Number of that checkpoint's line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sealed: Option<u64>,
+    checkpoint_seq: Option<u64>,
     /// A compact JWS of `iss`, `iat`, `node`, and `seq` and `hash` of the line before.
     #[serde(skip_serializing_if = "Option::is_none")]
     jws: Option<&'a str>,
 }
 
-/// What a checkpoint signs.
+/// Claims of a checkpoint.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Seal {
+pub struct CheckpointClaims {
     pub iss: String,
-    /// Seconds.
+    /// Seconds since the Unix epoch.
     pub iat: u64,
     pub node: String,
     pub seq: u64,
     pub hash: String,
 }
 
-impl Default for Chain {
-    /// Before the first line.
+impl Default for ChainPosition {
+    /// Returns the position before the first line.
     fn default() -> Self {
-        Self { seq: 0, hash: NOTHING.to_owned() }
+        Self { seq: 0, hash: GENESIS_HASH.to_owned() }
     }
 }
 
-impl Chain {
-    /// Writes the next line, with its line end, to the end of `bytes`.
+impl ChainPosition {
+    /// Appends the next line, with its line end, to `bytes`.
     pub(super) fn append(&mut self, bytes: &mut Vec<u8>, event: &Event, at: Timestamp, node: &str) {
-        let none = Rare::default();
+        let none = RareFields::default();
         let rare = event.rare.as_deref().unwrap_or(&none);
-        let line = Line {
-            v: VERSION,
+        let line = AuditLine {
+            v: LINE_VERSION,
             seq: self.seq + 1,
             prev: &self.hash,
-            time: &in_rfc3339(at),
-            event: event.name,
+            time: &to_rfc3339(at),
+            event: event.kind,
             node,
             sp: event.sp.as_ref(),
             idp: event.idp.as_ref(),
@@ -141,8 +148,8 @@ impl Chain {
             sub: event.sub.as_ref(),
             level: event.level,
             code: event.code.map(|code| code.entry().code),
-            login: event.login_name(),
-            session: event.session_name(),
+            login: event.login_pseudonym(),
+            session: event.session_pseudonym(),
             support_id: event.support_id.as_ref(),
             block: rare.block.as_deref(),
             kid: rare.kid.as_deref(),
@@ -152,22 +159,22 @@ impl Chain {
             config: rare.config.as_deref(),
             version: rare.version,
             lost: rare.lost,
-            last_seal: rare.last_seal,
-            sealed: rare.sealed,
+            last_checkpoint: rare.last_checkpoint,
+            checkpoint_seq: rare.checkpoint_seq,
             jws: rare.jws.as_deref(),
         };
         let from = bytes.len();
-        // Strings, numbers and names: writing them to memory can't fail.
+        // Serializing strings and numbers to memory can't fail.
         let _ok = serde_json::to_writer(&mut *bytes, &line);
         bytes.push(b'\n');
-        self.hash = hash(bytes.get(from..).unwrap_or_default());
+        self.hash = line_hash(bytes.get(from..).unwrap_or_default());
         self.seq += 1;
     }
 }
 
-/// Of a line with its line end.
+/// Returns the hash of a line, which includes its line end.
 #[must_use]
-pub fn hash(line: &[u8]) -> String {
+pub fn line_hash(line: &[u8]) -> String {
     let digit =
         |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
     let mut text = String::with_capacity(64);
@@ -178,9 +185,9 @@ pub fn hash(line: &[u8]) -> String {
     text
 }
 
-/// Always with milliseconds, so that times compare as text.
+/// Formats a time as RFC 3339, always with milliseconds, so that times sort as text.
 #[must_use]
-pub fn in_rfc3339(at: Timestamp) -> String {
+pub fn to_rfc3339(at: Timestamp) -> String {
     let millis = i64::try_from(at.millis()).unwrap_or(i64::MAX);
     DateTime::from_timestamp_millis(millis)
         .map_or_else(|| millis.to_string(), |at| at.to_rfc3339_opts(SecondsFormat::Millis, true))

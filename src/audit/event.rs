@@ -1,12 +1,13 @@
-//! What may stand in a line, and nothing else: the table of events, and their fields, each of a type of its own.
+//! Defines the audit events and their fields, each with its own type.
 //!
-//! There is no field for text: what [`Event::detail`] says is remembered for the operator console, and never written. Names of people, e-mail addresses, tokens, secrets, codes and IP addresses have no way in;
-//! a login's and a session's name are hashes of what names them elsewhere.
+//! No field holds free text, so names, e-mail addresses, tokens, secrets, codes and IP addresses
+//! can't enter a line. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
+//! operator console and never written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::last_seal::SealCheck;
+use super::last_checkpoint::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Subject, SupportId};
@@ -14,27 +15,29 @@ use crate::protocol::catalogue::ErrorCode;
 
 macro_rules! events {
     ($($variant:ident $name:literal [$($field:ident)*] $doc:literal;)*) => {
-        /// Every event. Names are never changed or given another meaning.
+        /// Kind of an audit event. Released names never change or get another meaning.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
-        pub enum Name {
+        pub enum EventKind {
             $(#[doc = $doc] #[serde(rename = $name)] $variant,)*
         }
 
-        impl Name {
+        impl EventKind {
+            /// All events.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Returns the name in the log.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it says, in a sentence.
+            /// Returns the meaning of the event, in a sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $doc,)* }
             }
 
-            /// The fields that a line of this event may have, besides those of every line.
+            /// Returns the fields that a line of this event may have, besides those of every line.
             #[must_use]
             pub const fn fields(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$(stringify!($field),)*],)* }
@@ -44,92 +47,138 @@ macro_rules! events {
 }
 
 events! {
-    Start "start" [version config last_seal sealed] "The hub has begun; `prev` names the last line that it found.";
-    Stop "stop" [] "The hub has ended in order: a checkpoint follows, and nothing after it.";
-    Checkpoint "checkpoint" [jws] "A signature over the line before: its `seq` and its hash.";
-    Lost "lost" [lost] "So many events could not be written since the line before.";
-    AuthorizationReceived "authorization_received" [sp level login support_id] "A service provider's request was good: a login begins.";
-    AuthorizationRefused "authorization_refused" [sp code support_id] "An authorization request was refused, or could not be served; no login began.";
-    ChoiceShown "choice_shown" [sp idp code login support_id] "The choice of identity providers was shown; `code` and `idp` say why again.";
-    SessionReused "session_reused" [sp idp sub level login support_id] "The person's session answered the login.";
-    IdpChosen "idp_chosen" [sp idp code level login support_id] "An identity provider was chosen, by the person or by `idp_hint`; with `code` it could not be gone to.";
-    PasswordRefused "password_refused" [sp idp login support_id] "A password that was typed on the hub's own page was wrong, or came too soon.";
-    CallbackAccepted "callback_accepted" [sp idp level login support_id] "The identity provider's answer passed every check; `level` is what it proved.";
-    CallbackRefused "callback_refused" [sp idp level code login support_id] "An answer of an identity provider was refused.";
-    RegisterAsked "register_asked" [sp idp login support_id] "The register is to be asked about the person.";
-    RegisterAnswered "register_answered" [sp idp code login support_id] "What the register said; without `code` it knows the person.";
-    ConsentShown "consent_shown" [sp idp sub login support_id] "The page was shown that asks for an explicit yes.";
-    ConsentGiven "consent_given" [sp idp sub login support_id] "The person said yes.";
-    ConsentRefused "consent_refused" [sp idp sub login support_id] "The person said no.";
-    InformationShown "information_shown" [sp idp sub login support_id] "The page was shown that informs, and asks nothing.";
-    InformationContinued "information_continued" [sp idp sub login support_id] "The person went on from that page.";
-    CodeIssued "code_issued" [sp idp sub level login session support_id] "The login has ended well: a code was issued.";
-    LoginRefused "login_refused" [sp code login support_id] "The login has ended, and the service provider is told why.";
-    LoginFailed "login_failed" [sp code login support_id] "The login has ended on a page that says why.";
-    StepRefused "step_refused" [sp idp code login support_id] "A step did not fit the login, or not the browser; the login goes on.";
-    TokenIssued "token_issued" [sp sub level session support_id] "A code was redeemed for an access token and an ID token.";
-    TokenRefused "token_refused" [sp dp code] "A request for a token was refused.";
-    UserinfoTold "userinfo_told" [sp sub level support_id] "A userinfo answer was given.";
-    UserinfoRefused "userinfo_refused" [sp dp code] "A userinfo request was refused.";
-    IntrospectionActive "introspection_active" [dp sp sub level support_id] "A data provider was told of a living token; `sub` is the data provider's.";
-    IntrospectionInactive "introspection_inactive" [dp] "A data provider was told that a token is none, or none of its business.";
-    IntrospectionRefused "introspection_refused" [sp dp code] "A data provider's question was refused.";
-    TokenRevoked "token_revoked" [sp sub support_id] "A service provider had its access token forgotten.";
-    RevocationEmpty "revocation_empty" [sp] "A service provider named a token that is none of its own: nothing was done.";
-    RevocationRefused "revocation_refused" [sp dp code] "A request to forget a token was refused.";
-    LogoutAsked "logout_asked" [sp] "The person was asked whether to sign out.";
-    LogoutDone "logout_done" [sp idp session] "A session has ended, with its codes and tokens.";
-    LogoutReturned "logout_returned" [sp idp] "The browser is back from its identity provider's logout.";
-    LogoutRefused "logout_refused" [code support_id] "A logout request was refused, or could not be served.";
-    ConfigApplied "config_applied" [config] "Files were read again and are in use; `config` names what they say.";
-    ConfigChanged "config_changed" [change idp sp dp file] "What was changed by that, a line for each.";
-    ConfigKeptBack "config_kept_back" [file] "A file is bad: its last good version stays in use.";
-    BlockSet "block_set" [idp sp block] "An identity provider is blocked by command, for one service provider or for all.";
-    BlockLifted "block_lifted" [idp sp block] "A block is lifted by command.";
-    KeyAdded "key_added" [kid purpose] "A key is there that was not before.";
-    KeyInUse "key_in_use" [kid purpose] "A key's turn has come.";
-    KeyRemoved "key_removed" [kid purpose] "A key is there no more.";
-    AdminRefused "admin_refused" [code] "The administration was asked without its token.";
+    Start "start" [version config last_checkpoint checkpoint_seq]
+        "The hub has started; `prev` names the last line that it found.";
+    Stop "stop" []
+        "The hub has stopped in order: a checkpoint follows, and nothing after it.";
+    Checkpoint "checkpoint" [jws]
+        "A signature over the line before: its `seq` and its hash.";
+    EventsLost "events_lost" [lost]
+        "This number of events could not be written since the line before.";
+    AuthorizationReceived "authorization_received" [sp level login support_id]
+        "A service provider's request passed its checks: a login begins.";
+    AuthorizationRefused "authorization_refused" [sp code support_id]
+        "An authorization request was refused, or could not be served; no login began.";
+    ChoiceShown "choice_shown" [sp idp code login support_id]
+        "The choice of identity providers was shown; `code` and `idp` state why it was shown again.";
+    SessionReused "session_reused" [sp idp sub level login support_id]
+        "The user's session answered the login.";
+    IdpChosen "idp_chosen" [sp idp code level login support_id]
+        "An identity provider was chosen, by the user or by `idp_hint`; with `code`, the browser could not be sent there.";
+    PasswordRefused "password_refused" [sp idp login support_id]
+        "A password that was entered on the hub's own page was wrong, or exceeded a limit.";
+    CallbackAccepted "callback_accepted" [sp idp level login support_id]
+        "The identity provider's answer passed every check; `level` is what it proved.";
+    CallbackRefused "callback_refused" [sp idp level code login support_id]
+        "An answer of an identity provider was refused.";
+    RegisterQueried "register_queried" [sp idp login support_id]
+        "The hub is about to query the register about the person.";
+    RegisterAnswered "register_answered" [sp idp code login support_id]
+        "The register answered; without `code` it found the person.";
+    ConsentShown "consent_shown" [sp idp sub login support_id]
+        "The page that asks for an explicit consent was shown.";
+    ConsentGiven "consent_given" [sp idp sub login support_id]
+        "The user consented.";
+    ConsentRefused "consent_refused" [sp idp sub login support_id]
+        "The user declined.";
+    InformationShown "information_shown" [sp idp sub login support_id]
+        "The page that informs, and asks nothing, was shown.";
+    InformationContinued "information_continued" [sp idp sub login support_id]
+        "The user continued from that page.";
+    CodeIssued "code_issued" [sp idp sub level login session support_id]
+        "The login succeeded: a code was issued.";
+    LoginRefused "login_refused" [sp code login support_id]
+        "The login ended, and the service provider gets the reason.";
+    LoginFailed "login_failed" [sp code login support_id]
+        "The login ended on a page that states the reason.";
+    StepRefused "step_refused" [sp idp code login support_id]
+        "A step did not fit the login, or came from another browser; the login goes on.";
+    TokenIssued "token_issued" [sp sub level session support_id]
+        "A code was redeemed for an access token and an ID token.";
+    TokenRefused "token_refused" [sp dp code]
+        "A request for a token was refused.";
+    UserinfoReleased "userinfo_released" [sp sub level support_id]
+        "A userinfo response released claims.";
+    UserinfoRefused "userinfo_refused" [sp dp code]
+        "A userinfo request was refused.";
+    IntrospectionActive "introspection_active" [dp sp sub level support_id]
+        "A data provider introspected a valid token; `sub` is the data provider's.";
+    IntrospectionInactive "introspection_inactive" [dp]
+        "A data provider introspected a token that is not valid, or that shares no scope with it.";
+    IntrospectionRefused "introspection_refused" [sp dp code]
+        "A data provider's request was refused.";
+    TokenRevoked "token_revoked" [sp sub support_id]
+        "A service provider revoked its access token.";
+    RevocationIgnored "revocation_ignored" [sp]
+        "A service provider named a token that is not its own: nothing was done.";
+    RevocationRefused "revocation_refused" [sp dp code]
+        "A revocation request was refused.";
+    LogoutRequested "logout_requested" [sp]
+        "A logout was requested, and the hub asked the user to confirm it.";
+    LogoutCompleted "logout_completed" [sp idp session]
+        "A session has ended, with its codes and tokens.";
+    IdpLogoutReturned "idp_logout_returned" [sp idp]
+        "The browser returned from the logout of its identity provider.";
+    LogoutRefused "logout_refused" [code support_id]
+        "A logout request was refused, or could not be served.";
+    ConfigApplied "config_applied" [config]
+        "Files were read again and are in use; `config` identifies their content.";
+    ConfigChanged "config_changed" [change idp sp dp file]
+        "What that changed, one line for each change.";
+    ConfigRejected "config_rejected" [file]
+        "A file is invalid: its last good version stays in use.";
+    BlockSet "block_set" [idp sp block]
+        "A command blocked an identity provider, for one service provider or for all.";
+    BlockLifted "block_lifted" [idp sp block]
+        "A command lifted a block.";
+    KeyAdded "key_added" [kid purpose]
+        "A new key was found.";
+    KeyActivated "key_activated" [kid purpose]
+        "A key is used from now on.";
+    KeyRemoved "key_removed" [kid purpose]
+        "A key was removed.";
+    AdminRefused "admin_refused" [code]
+        "A request to the administration had no valid token.";
 }
 
-/// What a key is for.
+/// Purpose of a key of the hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// It signs tokens, and this log.
+pub enum AuditKeyPurpose {
+    /// Signs tokens and this log.
     Tokens,
-    /// It proves to identity providers who the hub is.
+    /// Authenticates the hub to identity providers.
     Assertion,
-    /// Identity providers encrypt to it.
+    /// Decrypts answers of identity providers.
     Encryption,
 }
 
-/// What became of a part of the configuration.
+/// Change of a part of the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum ConfigChange {
     Added,
     Changed,
     Removed,
 }
 
-/// Names a login or a session in the log: 16 characters of base64url, and no way back to a cookie or an address.
+/// Name of a login or a session in the log: a hash, as 16 characters of base64url.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Pseudonym(String);
 
 impl Pseudonym {
-    /// 96 bits: enough that no two logins meet, and useless as a key to the store.
-    fn of(kind: &str, name: &str) -> Self {
+    /// Hashes a name to 96 bits: unique enough, and useless as a key to the store.
+    fn new(kind: &str, name: &str) -> Self {
         let hash = digest::sha256(format!("passerelle audit {kind}\n{name}").as_bytes());
         Self(digest::base64url(hash.get(..12).unwrap_or_default()))
     }
 }
 
-/// An event, as it is told. Which fields belong to it, [`Name::fields`] says.
+/// Audit event. [`EventKind::fields`] says which fields belong to it.
 #[derive(Clone, Debug)]
 pub struct Event {
-    pub(super) name: Name,
+    pub(super) kind: EventKind,
     pub(super) sp: Option<ClientId>,
     pub(super) idp: Option<ConnectorId>,
     pub(super) dp: Option<ClientId>,
@@ -139,32 +188,34 @@ pub struct Event {
     pub(super) login: Option<InteractionHash>,
     pub(super) session: Option<Box<str>>,
     pub(super) support_id: Option<SupportId>,
-    /// Why a call to an identity provider failed, for the operator console alone: no line has a field for it.
+    /// Why a call to an identity provider failed. For the operator console only.
     pub(super) detail: Option<Box<str>>,
-    /// What only few events have, so that the many stay small.
-    pub(super) rare: Option<Box<Rare>>,
+    /// Fields of few events, boxed to keep the others small.
+    pub(super) rare: Option<Box<RareFields>>,
 }
 
+/// Fields that few events have.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Rare {
+pub(super) struct RareFields {
     pub block: Option<String>,
     pub kid: Option<String>,
-    pub purpose: Option<Purpose>,
-    pub change: Option<Change>,
+    pub purpose: Option<AuditKeyPurpose>,
+    pub change: Option<ConfigChange>,
     pub file: Option<String>,
     pub config: Option<String>,
     pub version: Option<&'static str>,
     pub lost: Option<u64>,
-    pub last_seal: Option<SealCheck>,
-    pub sealed: Option<u64>,
+    pub last_checkpoint: Option<CheckpointCheck>,
+    pub checkpoint_seq: Option<u64>,
     pub jws: Option<String>,
 }
 
 impl Event {
+    /// Creates an event without fields.
     #[must_use]
-    pub const fn of(name: Name) -> Self {
+    pub const fn new(kind: EventKind) -> Self {
         Self {
-            name,
+            kind,
             sp: None,
             idp: None,
             dp: None,
@@ -179,148 +230,159 @@ impl Event {
         }
     }
 
-    /// Anybody can bring it about, as often as he likes, and without a login's place in the store.
-    pub(super) const fn is_strangers(&self) -> bool {
-        match self.name {
-            Name::AuthorizationRefused
-            | Name::TokenRefused
-            | Name::UserinfoRefused
-            | Name::IntrospectionRefused
-            | Name::RevocationRefused
-            | Name::LogoutAsked
-            | Name::LogoutRefused
-            | Name::AdminRefused => true,
-            Name::CallbackRefused | Name::StepRefused => self.login.is_none(),
+    /// Returns whether any stranger can cause the event at will, without a login in the store.
+    pub(super) const fn is_unauthenticated(&self) -> bool {
+        match self.kind {
+            EventKind::AuthorizationRefused
+            | EventKind::TokenRefused
+            | EventKind::UserinfoRefused
+            | EventKind::IntrospectionRefused
+            | EventKind::RevocationRefused
+            | EventKind::LogoutRequested
+            | EventKind::LogoutRefused
+            | EventKind::AdminRefused => true,
+            EventKind::CallbackRefused | EventKind::StepRefused => self.login.is_none(),
             _ => false,
         }
     }
 
-    /// A registered service provider.
+    /// Sets the service provider, which must be registered.
     #[must_use]
     pub fn sp(mut self, id: &ClientId) -> Self {
         self.sp = Some(id.clone());
         self
     }
 
-    /// A configured connector.
+    /// Sets the identity provider, which must be configured.
     #[must_use]
     pub fn idp(mut self, id: &ConnectorId) -> Self {
         self.idp = Some(id.clone());
         self
     }
 
-    /// A registered data provider.
+    /// Sets the data provider, which must be registered.
     #[must_use]
     pub fn dp(mut self, id: &ClientId) -> Self {
         self.dp = Some(id.clone());
         self
     }
 
-    /// Pairwise, of the service provider or the data provider that the event concerns; never an identity provider's.
+    /// Sets the pairwise `sub` of the service provider or data provider; never an identity
+    /// provider's.
     #[must_use]
     pub fn subject(mut self, subject: &Subject) -> Self {
         self.sub = Some(subject.clone());
         self
     }
 
+    /// Sets the level of assurance.
     #[must_use]
     pub const fn level(mut self, level: Level) -> Self {
         self.level = Some(level);
         self
     }
 
+    /// Sets the error code.
     #[must_use]
     pub const fn code(mut self, code: ErrorCode) -> Self {
         self.code = Some(code);
         self
     }
 
+    /// Sets the login, of which a hash is written.
     #[must_use]
     pub fn login(mut self, hash: &InteractionHash) -> Self {
         self.login = Some(hash.clone());
         self
     }
 
-    /// By the session's lineage, of which a hash is written.
+    /// Sets the session by its lineage, of which a hash is written.
     #[must_use]
     pub fn session(mut self, lineage: &str) -> Self {
         self.session = Some(lineage.into());
         self
     }
 
+    /// Sets the support id.
     #[must_use]
     pub fn support_id(mut self, id: &SupportId) -> Self {
         self.support_id = Some(id.clone());
         self
     }
 
-    /// Adds the operator's explanation of a failed call. It reaches the memory of recent logins, and never the log.
+    /// Sets the explanation of a failed call. It is kept with the recent events, never in the log.
     #[must_use]
     pub fn detail(mut self, detail: Option<&str>) -> Self {
         self.detail = detail.map(Box::from);
         self
     }
 
-    /// The id that the hub gave to a block.
+    /// Sets the id of a block.
     #[must_use]
     pub fn block(self, id: &str) -> Self {
-        self.rare(|rare| rare.block = Some(id.to_owned()))
+        self.set_rare(|rare| rare.block = Some(id.to_owned()))
     }
 
-    /// By the key's RFC 7638 thumbprint.
+    /// Sets a key, by its RFC 7638 thumbprint.
     #[must_use]
-    pub fn key(self, kid: &str, purpose: Purpose) -> Self {
-        self.rare(|rare| (rare.kid, rare.purpose) = (Some(kid.to_owned()), Some(purpose)))
+    pub fn key(self, kid: &str, purpose: AuditKeyPurpose) -> Self {
+        self.set_rare(|rare| (rare.kid, rare.purpose) = (Some(kid.to_owned()), Some(purpose)))
     }
 
+    /// Sets the kind of a configuration change.
     #[must_use]
-    pub fn change(self, change: Change) -> Self {
-        self.rare(|rare| rare.change = Some(change))
+    pub fn change(self, change: ConfigChange) -> Self {
+        self.set_rare(|rare| rare.change = Some(change))
     }
 
-    /// A file of the configuration, by its name.
+    /// Sets a configuration file, by its name.
     #[must_use]
     pub fn file(self, name: &str) -> Self {
-        self.rare(|rare| rare.file = Some(name.to_owned()))
+        self.set_rare(|rare| rare.file = Some(name.to_owned()))
     }
 
-    /// Whatever says all that the files in use say; a hash of it is written.
+    /// Sets the hash of a value that represents the content of all configuration files.
     #[must_use]
-    pub fn config(self, outline: &impl Serialize) -> Self {
-        // Of tables with an order of their own: what can't be written does not come here.
-        let hash = digest::sha256(&serde_json::to_vec(outline).unwrap_or_default());
-        self.rare(|rare| rare.config = Some(digest::base64url(hash.get(..12).unwrap_or_default())))
+    pub fn config(self, digest_source: &impl Serialize) -> Self {
+        // The value consists of ordered tables, so serialization can't fail.
+        let hash = digest::sha256(&serde_json::to_vec(digest_source).unwrap_or_default());
+        self.set_rare(|rare| rare.config = Some(digest::base64url(hash.get(..12).unwrap_or_default())))
     }
 
+    /// Sets the version of the program.
     #[must_use]
     pub fn version(self, version: &'static str) -> Self {
-        self.rare(|rare| rare.version = Some(version))
+        self.set_rare(|rare| rare.version = Some(version))
     }
 
-    /// What was found of the last seal that was kept, and which line it is over.
+    /// Sets the result of the comparison with the last saved checkpoint, and the line of that one.
     #[must_use]
-    pub fn last_seal(self, check: SealCheck, sealed: Option<u64>) -> Self {
-        self.rare(|rare| (rare.last_seal, rare.sealed) = (Some(check), sealed))
+    pub fn last_checkpoint(self, check: CheckpointCheck, seq: Option<u64>) -> Self {
+        self.set_rare(|rare| (rare.last_checkpoint, rare.checkpoint_seq) = (Some(check), seq))
     }
 
+    /// Sets the number of lost events.
     pub(super) fn lost(self, count: u64) -> Self {
-        self.rare(|rare| rare.lost = Some(count))
+        self.set_rare(|rare| rare.lost = Some(count))
     }
 
+    /// Sets the signature of a checkpoint.
     pub(super) fn jws(self, jws: String) -> Self {
-        self.rare(|rare| rare.jws = Some(jws))
+        self.set_rare(|rare| rare.jws = Some(jws))
     }
 
-    fn rare(mut self, set: impl FnOnce(&mut Rare)) -> Self {
+    fn set_rare(mut self, set: impl FnOnce(&mut RareFields)) -> Self {
         set(self.rare.get_or_insert_default());
         self
     }
 
-    pub(super) fn login_name(&self) -> Option<Pseudonym> {
-        self.login.as_ref().map(|hash| Pseudonym::of("login", hash.as_str()))
+    /// Returns the hash of the login.
+    pub(super) fn login_pseudonym(&self) -> Option<Pseudonym> {
+        self.login.as_ref().map(|hash| Pseudonym::new("login", hash.as_str()))
     }
 
-    pub(super) fn session_name(&self) -> Option<Pseudonym> {
-        self.session.as_ref().map(|lineage| Pseudonym::of("session", lineage))
+    /// Returns the hash of the session.
+    pub(super) fn session_pseudonym(&self) -> Option<Pseudonym> {
+        self.session.as_ref().map(|lineage| Pseudonym::new("session", lineage))
     }
 }

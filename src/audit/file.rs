@@ -1,7 +1,8 @@
-//! The sinks of a running hub: a file that is rotated by size and by day, and standard output.
+//! Writes the audit log to a rotated file or to standard output.
 //!
-//! Owns: names of files, which of them are kept, one writer at a time, and finding again where the chain stands, whatever
-//! a crash left behind. `audit.jsonl` is written; a full one becomes `audit-20261121T101500.123Z.jsonl` beside it.
+//! Responsible for file names, rotation, the lock that allows one writer, and finding the end of
+//! the chain after a crash. The hub writes `audit.jsonl`; a full file becomes
+//! `audit-20261121T101500.123Z.jsonl` beside it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,51 +12,53 @@ use std::time::Duration;
 
 use chrono::NaiveDateTime;
 
-use super::AuditFault;
-use super::chain::{Chain, hash, in_rfc3339};
-use super::verify::Head;
-use super::writer::{Found, Sink};
+use super::AuditError;
+use super::chain::{ChainPosition, line_hash, to_rfc3339};
+use super::verify::LineHeader;
+use super::writer::{LogEnd, Sink};
 use crate::env::Timestamp;
 
-/// No line is longer by far.
-pub(super) const TAIL: u64 = 64 * 1024;
-/// Between two tries to begin a new file.
-const AGAIN: Duration = Duration::from_secs(60);
+/// Maximum length of a line; real ones are far shorter.
+pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// Interval between attempts to start a new file.
+const ROTATION_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// When a file is full, and what becomes of it.
+/// Limits of log files.
 #[derive(Clone, Debug)]
-pub struct Rotation {
-    /// Bytes; 0: of any size.
-    pub size: u64,
-    /// A new file for each day, in UTC.
+pub struct FileRotation {
+    /// Maximum size of a file in bytes; 0 means no limit.
+    pub max_bytes: u64,
+    /// Starts a new file each day, in UTC.
     pub daily: bool,
-    /// How many full files stay; `None`: all.
+    /// Number of full files that are kept; `None` keeps all.
     pub keep: Option<usize>,
 }
 
+/// Sink that writes to a rotated file.
 pub struct FileSink {
     path: PathBuf,
-    rotation: Rotation,
+    rotation: FileRotation,
     file: File,
-    /// Holds the lock for as long as the sink lives, whatever file is written.
+    /// Holds the lock while the sink lives, whichever file is written.
     _lock: File,
     size: u64,
-    /// `2026-11-21`, of the file's first line.
+    /// Day of the file's first line, such as `2026-11-21`.
     day: String,
-    refused_at: Option<Timestamp>,
+    rotation_failed_at: Option<Timestamp>,
 }
 
 impl FileSink {
-    /// Opens the file, made with mode 0600 in a folder that is made with 0700, and finds where its chain stands.
+    /// Opens the file and finds the end of its chain. Creates the file with mode 0600, and its
+    /// folder with 0700.
     ///
     /// # Errors
-    /// `Unwritable`, `Taken`, or `Foreign` if its end is no audit log.
+    /// `Unwritable`, `Locked`, or `NotAnAuditLog`.
     pub fn open(
         path: &Path,
-        rotation: Rotation,
+        rotation: FileRotation,
         now: Timestamp,
-    ) -> Result<(Self, Found), AuditFault> {
-        let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
+    ) -> Result<(Self, LogEnd), AuditError> {
+        let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
         let folder = folder(path);
         if !folder.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unwritable)?;
@@ -64,14 +67,14 @@ impl FileSink {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(AuditFault::Taken { path: path.display().to_string() });
+                return Err(AuditError::Locked { path: path.display().to_string() });
             }
             Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
         }
-        let (found, first_day) = standing(path)?;
+        let (found, first_day) = find_log_end(path)?;
         let file = new_file(path).map_err(unwritable)?;
         let size = file.metadata().map_err(unwritable)?.len();
-        let day = first_day.unwrap_or_else(|| day(now));
+        let day = first_day.unwrap_or_else(|| utc_day(now));
         let sink = Self {
             path: path.to_owned(),
             rotation,
@@ -79,30 +82,30 @@ impl FileSink {
             _lock: lock,
             size,
             day,
-            refused_at: None,
+            rotation_failed_at: None,
         };
         Ok((sink, found))
     }
 
-    fn begin_anew(&mut self, now: Timestamp) -> io::Result<()> {
-        let old = old_name(&self.path, now)?;
+    fn start_new_file(&mut self, now: Timestamp) -> io::Result<()> {
+        let old = new_rotated_name(&self.path, now)?;
         fs::rename(&self.path, &old)?;
         match new_file(&self.path) {
             Ok(file) => self.file = file,
-            Err(fault) => {
-                // What is written goes to the old file by its handle; its name should say so.
+            Err(error) => {
+                // Lines still go to the old file by its handle, so it gets its name back.
                 fs::rename(&old, &self.path)?;
-                return Err(fault);
+                return Err(error);
             }
         }
-        (self.size, self.day) = (0, day(now));
-        // The new name, too, is on the disk.
+        (self.size, self.day) = (0, utc_day(now));
+        // Syncs the rename.
         File::open(folder(&self.path))?.sync_all()
     }
 
-    fn remove_surplus(&self) -> io::Result<()> {
+    fn remove_surplus_files(&self) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let old = old_files(&self.path)?;
+        let old = rotated_files(&self.path)?;
         let surplus = old.len().saturating_sub(keep);
         old.iter().take(surplus).try_for_each(fs::remove_file)
     }
@@ -117,34 +120,34 @@ impl Sink for FileSink {
 
     fn sync(&mut self) -> io::Result<()> {
         match self.file.sync_data() {
-            // A pipe or a device, which has nothing to bring to a disk.
-            Err(fault) if fault.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            // A pipe or a device has nothing to sync.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         }
     }
 
     fn is_full(&self, now: Timestamp) -> bool {
-        let is_time = self.refused_at.is_none_or(|at| now.since(at) >= AGAIN);
-        let is_big = self.rotation.size > 0 && self.size >= self.rotation.size;
-        self.size > 0 && is_time && (is_big || (self.rotation.daily && day(now) != self.day))
+        let is_time = self.rotation_failed_at.is_none_or(|at| now.since(at) >= ROTATION_RETRY_INTERVAL);
+        let is_big = self.rotation.max_bytes > 0 && self.size >= self.rotation.max_bytes;
+        self.size > 0 && is_time && (is_big || (self.rotation.daily && utc_day(now) != self.day))
     }
 
     fn rotate(&mut self, now: Timestamp) -> io::Result<()> {
-        let begun = self.begin_anew(now);
-        self.refused_at = begun.is_err().then_some(now);
+        let begun = self.start_new_file(now);
+        self.rotation_failed_at = begun.is_err().then_some(now);
         begun?;
-        if let Err(fault) = self.remove_surplus() {
-            tracing::warn!(%fault, "old audit files could not be removed");
+        if let Err(error) = self.remove_surplus_files() {
+            tracing::warn!(%error, "can't remove old audit files");
         }
         Ok(())
     }
 }
 
-/// What the container's machinery collects. It is never rotated here.
+/// Sink that writes to standard output and is never rotated.
 #[derive(Debug)]
-pub struct Stdout;
+pub struct StdoutSink;
 
-impl Sink for Stdout {
+impl Sink for StdoutSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut out = io::stdout().lock();
         let count = out.write(bytes)?;
@@ -165,74 +168,75 @@ impl Sink for Stdout {
     }
 }
 
-/// Whether a hub could go on with the log there, as far as that can be told without making anything.
+/// Checks whether a hub could continue the log, without creating anything.
 ///
 /// # Errors
-/// `Unwritable`, or `Foreign` if its end is no audit log.
-pub fn examine(path: &Path) -> Result<(), AuditFault> {
-    let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
+/// `Unwritable`, or `NotAnAuditLog`.
+pub fn check_writable(path: &Path) -> Result<(), AuditError> {
+    let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
     let is_there = path.try_exists().map_err(unwritable)?;
     if is_there {
         OpenOptions::new().append(true).open(path).map_err(unwritable)?;
     }
-    // What is missing is made: its mother has to let us.
-    let mother = folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    let about = fs::metadata(mother).map_err(unwritable)?;
+    // Missing folders are created, so the nearest existing one must be writable.
+    let parent = folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    let about = fs::metadata(parent).map_err(unwritable)?;
     if !about.is_dir() {
         return Err(unwritable(io::ErrorKind::NotADirectory.into()));
     }
     if about.permissions().readonly() {
         return Err(unwritable(io::ErrorKind::PermissionDenied.into()));
     }
-    if is_there { standing(path).map(drop) } else { Ok(()) }
+    if is_there { find_log_end(path).map(drop) } else { Ok(()) }
 }
 
-/// Where the chain stands, and the day of the file's first line.
+/// Returns the end of the log, and the day of the file's first line.
 ///
 /// # Errors
-/// `Unwritable` (nor readable), or `Foreign`.
-fn standing(path: &Path) -> Result<(Found, Option<String>), AuditFault> {
-    let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
-    let foreign = || AuditFault::Foreign { path: path.display().to_string() };
-    let mut end = End::of(path).map_err(unwritable)?;
-    if end.whole.is_none() {
-        // A crash between two files, or in the first line of one: the chain stands in the one before.
-        let before = old_files(path).map_err(unwritable)?.pop();
-        end.whole = match before {
-            Some(before) => End::of(&before).map_err(unwritable)?.whole,
+/// `Unwritable` (also if it can't be read), or `NotAnAuditLog`.
+fn find_log_end(path: &Path) -> Result<(LogEnd, Option<String>), AuditError> {
+    let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
+    let foreign = || AuditError::NotAnAuditLog { path: path.display().to_string() };
+    let mut end = FileEnd::read(path).map_err(unwritable)?;
+    if end.last_line.is_none() {
+        // A crash between two files, or in a file's first line: the chain ends in the previous
+        // file.
+        let before = rotated_files(path).map_err(unwritable)?.pop();
+        end.last_line = match before {
+            Some(before) => FileEnd::read(&before).map_err(unwritable)?.last_line,
             None => None,
         };
     }
-    let chain = match (&end.whole, end.is_empty) {
-        (Some(line), _) => Head::read(line)
-            .map(|head| Chain { seq: head.seq, hash: hash(line) })
+    let chain = match (&end.last_line, end.is_empty) {
+        (Some(line), _) => LineHeader::parse(line)
+            .map(|header| ChainPosition { seq: header.seq, hash: line_hash(line) })
             .ok_or_else(foreign)?,
-        (None, true) => Chain::default(),
-        // Half a line, and nothing before it.
-        (None, false) if end.half.is_some() => Chain::default(),
+        (None, true) => ChainPosition::default(),
+        // A partial line, and nothing before it.
+        (None, false) if end.partial_line.is_some() => ChainPosition::default(),
         (None, false) => return Err(foreign()),
     };
-    let found = match &end.half {
-        None => Found { chain, unfinished: false },
+    let found = match &end.partial_line {
+        None => LogEnd { chain, unfinished: false },
         Some(half) => {
             let closed = [half.as_slice(), b"\n"].concat();
-            // It may lack nothing but its end.
-            let seq = Head::read(&closed).map_or(chain.seq, |head| head.seq);
-            Found { chain: Chain { seq, hash: hash(&closed) }, unfinished: true }
+            // It may be whole but for its line end.
+            let seq = LineHeader::parse(&closed).map_or(chain.seq, |header| header.seq);
+            LogEnd { chain: ChainPosition { seq, hash: line_hash(&closed) }, unfinished: true }
         }
     };
     Ok((found, end.first_day))
 }
 
-/// The full files beside `path`, the oldest first.
+/// Returns the full files beside `path`, oldest first.
 ///
 /// # Errors
-/// The folder can't be read.
-pub fn old_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns an error if the folder can't be read.
+pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let (stem, extension) = parts(path);
     let (before, after) = (format!("{stem}-"), format!(".{extension}"));
     let is_old = |name: &str| {
-        name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after)).is_some_and(is_time)
+        name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after)).is_some_and(is_rotation_time)
     };
     let mut old = Vec::new();
     for entry in fs::read_dir(folder(path))? {
@@ -255,8 +259,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// `20261121T101500.123Z`: nothing else is ever removed.
-fn is_time(name: &str) -> bool {
+/// Matches times such as `20261121T101500.123Z`. No other file is ever removed.
+fn is_rotation_time(name: &str) -> bool {
     name.len() == 20
         && name.bytes().enumerate().all(|(at, c)| match at {
             8 => c == b'T',
@@ -266,16 +270,16 @@ fn is_time(name: &str) -> bool {
         })
 }
 
-/// A name behind those that there are, even if the clock was set back: files sort as the chain goes.
-fn old_name(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
+/// Returns a name that sorts after the existing ones, even if the clock was set back.
+fn new_rotated_name(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
     let (stem, extension) = parts(path);
-    let newest = old_files(path)?.pop().and_then(|newest| time_of(&newest, &stem));
+    let newest = rotated_files(path)?.pop().and_then(|newest| rotation_time(&newest, &stem));
     let at = newest.map_or(now, |newest| now.max(newest + Duration::from_millis(1)));
-    let time: String = in_rfc3339(at).chars().filter(|c| *c != '-' && *c != ':').collect();
+    let time: String = to_rfc3339(at).chars().filter(|c| *c != '-' && *c != ':').collect();
     Ok(path.with_file_name(format!("{stem}-{time}.{extension}")))
 }
 
-fn time_of(old: &Path, stem: &str) -> Option<Timestamp> {
+fn rotation_time(old: &Path, stem: &str) -> Option<Timestamp> {
     let name = old.file_stem()?.to_str()?.strip_prefix(stem)?.strip_prefix('-')?;
     let at = NaiveDateTime::parse_from_str(name, "%Y%m%dT%H%M%S%.3fZ").ok()?;
     u64::try_from(at.and_utc().timestamp_millis()).ok().map(Timestamp::from_millis)
@@ -285,43 +289,43 @@ fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-fn day(at: Timestamp) -> String {
-    in_rfc3339(at).chars().take(10).collect()
+fn utc_day(at: Timestamp) -> String {
+    to_rfc3339(at).chars().take(10).collect()
 }
 
-/// The end of a file.
+/// First day and last lines of a file.
 #[derive(Default)]
-struct End {
+struct FileEnd {
     is_empty: bool,
-    /// The last line that has its end.
-    whole: Option<Vec<u8>>,
-    /// What stands after it.
-    half: Option<Vec<u8>>,
+    /// Last complete line.
+    last_line: Option<Vec<u8>>,
+    /// Partial line after it.
+    partial_line: Option<Vec<u8>>,
     first_day: Option<String>,
 }
 
-impl End {
-    /// A file that is not there is empty.
-    fn of(path: &Path) -> io::Result<Self> {
+impl FileEnd {
+    /// Reads the end of a file. A missing file is empty.
+    fn read(path: &Path) -> io::Result<Self> {
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { is_empty: true, ..Self::default() });
             }
-            Err(fault) => return Err(fault),
+            Err(error) => return Err(error),
         };
         let size = file.metadata()?.len();
         let mut first = Vec::new();
-        (&mut file).take(TAIL).read_to_end(&mut first)?;
+        (&mut file).take(MAX_LINE_BYTES).read_to_end(&mut first)?;
         let first_line = first.split_inclusive(|byte| *byte == b'\n').next();
         let first_day =
-            first_line.and_then(Head::read).map(|head| head.time.chars().take(10).collect());
-        file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+            first_line.and_then(LineHeader::parse).map(|header| header.time.chars().take(10).collect());
+        file.seek(SeekFrom::Start(size.saturating_sub(MAX_LINE_BYTES)))?;
         let mut tail = Vec::new();
-        file.take(TAIL).read_to_end(&mut tail)?;
+        file.take(MAX_LINE_BYTES).read_to_end(&mut tail)?;
         let mut lines: Vec<&[u8]> = tail.split_inclusive(|byte| *byte == b'\n').collect();
         let half = lines.pop_if(|last| !last.ends_with(b"\n")).map(<[u8]>::to_vec);
-        // Of the tail's first line the beginning may be missing: then it reads as none, which is told.
-        Ok(Self { is_empty: size == 0, whole: lines.pop().map(<[u8]>::to_vec), half, first_day })
+        // The first line of the tail may be cut; if it is the only one, it fails to parse.
+        Ok(Self { is_empty: size == 0, last_line: lines.pop().map(<[u8]>::to_vec), partial_line: half, first_day })
     }
 }

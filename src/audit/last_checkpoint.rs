@@ -1,7 +1,8 @@
-//! The last seal of a log, kept outside of it: a log that was rewritten or cut while the hub was down no longer holds it.
+//! Saves the last checkpoint of a log outside of it, and compares the log with it at a start.
 //!
-//! Responsible for the comparison at a start, and for the copy in the state folder. A copy in a shared store comes through
-//! [`SealStore`], since stores are not known here.
+//! A log that was rewritten or truncated while the hub was down no longer contains that checkpoint.
+//! Responsible for the comparison and for the copy in the state folder. A shared store has a copy
+//! through [`CheckpointStore`].
 
 use std::cmp::Ordering;
 use std::fs::{self, DirBuilder, File};
@@ -12,15 +13,15 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::chain::Chain;
+use super::chain::ChainPosition;
 
-/// The file in the state folder.
-const NAME: &str = "audit-seal.json";
+/// Name of the file in the state folder.
+const FILE_NAME: &str = "audit-seal.json";
 
-/// Where a log stood when its last checkpoint reached the disk.
+/// Last checkpoint of a log that reached the disk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct LastSeal {
-    /// Path of the log that it is of.
+pub struct LastCheckpoint {
+    /// Path of the log.
     pub log: String,
     /// Number of the checkpoint's line.
     pub seq: u64,
@@ -30,54 +31,54 @@ pub struct LastSeal {
     pub jws: String,
 }
 
-/// A place outside of the log that keeps its last seal. Its calls may block.
-pub trait SealStore: Send {
-    /// Returns what was saved last.
+/// Place outside of the log that saves its last checkpoint. Its calls may block.
+pub trait CheckpointStore: Send {
+    /// Returns the checkpoint that was saved last.
     ///
     /// # Errors
-    /// The place can't be read, or holds something else.
-    fn load(&mut self) -> io::Result<Option<LastSeal>>;
+    /// Returns an error if it can't be read or is malformed.
+    fn load(&mut self) -> io::Result<Option<LastCheckpoint>>;
 
-    /// Replaces what was saved before.
+    /// Replaces the saved checkpoint.
     ///
     /// # Errors
-    /// The place can't be written.
-    fn save(&mut self, seal: &LastSeal) -> io::Result<()>;
+    /// Returns an error if it can't be written.
+    fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()>;
 }
 
-/// What a start has found of the last seal.
+/// Result of comparing a log with its last saved checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SealCheck {
-    /// The log holds the checkpoint that was kept.
+pub enum CheckpointCheck {
+    /// The log contains the saved checkpoint.
     Matched,
-    /// No checkpoint of this log was kept: its first start, or the copies are gone.
+    /// No checkpoint of this log is saved: its first start, or the copies were removed.
     Unknown,
-    /// The log ends before the checkpoint that was kept.
+    /// The log ends before the saved checkpoint.
     Missing,
-    /// Another line stands where the checkpoint stood, or the chain does not lead from it to the end.
+    /// Another line is in its place, or the chain does not lead from it to the end.
     Changed,
-    /// The copies of the checkpoint, or a file of the log, can't be read: nothing was compared.
+    /// A copy of the checkpoint or a file of the log can't be read: nothing was compared.
     Unreadable,
 }
 
-/// Returns the newest seal of `log` that any of the places keeps. A place that can't be read is logged, and passed over where
-/// another one has a seal.
+/// Returns the newest checkpoint of `log` in any of the stores. Logs and skips a store that can't
+/// be read if another one has a checkpoint.
 ///
 /// # Errors
-/// A place can't be read, and none has a seal: it is not known whether one was kept.
-pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> io::Result<Option<LastSeal>> {
-    let (mut newest, mut failure) = (None::<LastSeal>, None);
+/// Returns an error if a store can't be read and no other has a checkpoint.
+pub fn load_newest(places: &mut [Box<dyn CheckpointStore>], log: &str) -> io::Result<Option<LastCheckpoint>> {
+    let (mut newest, mut failure) = (None::<LastCheckpoint>, None);
     for place in places {
         match place.load() {
             Ok(found) => {
                 newest = newest
                     .into_iter()
-                    .chain(found.filter(|seal| seal.log == log))
-                    .max_by_key(|seal| seal.seq)
+                    .chain(found.filter(|checkpoint| checkpoint.log == log))
+                    .max_by_key(|checkpoint| checkpoint.seq)
             }
             Err(error) => {
-                tracing::error!(%error, "a kept seal of the audit log can't be read");
+                tracing::error!(%error, "a saved checkpoint of the audit log can't be read");
                 failure = Some(error);
             }
         }
@@ -88,48 +89,50 @@ pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> io::Result<O
     }
 }
 
-/// Compares the end of a log with its last seal. `leads_to_end` reads the log: whether the chain leads from the seal to `end`.
+/// Compares the end of a log with its last checkpoint. `leads_to_end` reads the log: whether the
+/// chain leads from the checkpoint to `end`.
 pub fn compare(
-    known: &io::Result<Option<LastSeal>>,
-    end: &Chain,
-    leads_to_end: impl FnOnce(&LastSeal) -> io::Result<bool>,
-) -> SealCheck {
+    known: &io::Result<Option<LastCheckpoint>>,
+    end: &ChainPosition,
+    leads_to_end: impl FnOnce(&LastCheckpoint) -> io::Result<bool>,
+) -> CheckpointCheck {
     let known = match known {
         Ok(Some(known)) => known,
-        Ok(None) => return SealCheck::Unknown,
-        Err(_) => return SealCheck::Unreadable,
+        Ok(None) => return CheckpointCheck::Unknown,
+        Err(_) => return CheckpointCheck::Unreadable,
     };
     let is_matched = match known.seq.cmp(&end.seq) {
-        Ordering::Greater => return SealCheck::Missing,
+        Ordering::Greater => return CheckpointCheck::Missing,
         Ordering::Equal => Ok(known.hash == end.hash),
-        // The process was cut off: lines follow that no checkpoint covers.
+        // The process was killed: lines without a checkpoint follow.
         Ordering::Less => leads_to_end(known),
     };
     match is_matched {
-        Ok(true) => SealCheck::Matched,
-        Ok(false) => SealCheck::Changed,
+        Ok(true) => CheckpointCheck::Matched,
+        Ok(false) => CheckpointCheck::Changed,
         Err(error) => {
-            tracing::error!(%error, "the audit log can't be compared with its last seal");
-            SealCheck::Unreadable
+            tracing::error!(%error, "the audit log can't be compared with its last checkpoint");
+            CheckpointCheck::Unreadable
         }
     }
 }
 
-/// The copy in the state folder: `audit-seal.json`.
+/// Copy of the last checkpoint in the state folder: `audit-seal.json`.
 #[derive(Debug)]
-pub struct SealFile {
+pub struct CheckpointFile {
     path: PathBuf,
 }
 
-impl SealFile {
+impl CheckpointFile {
+    /// Returns the file in the state folder.
     #[must_use]
     pub fn in_folder(state: &Path) -> Self {
-        Self { path: state.join(NAME) }
+        Self { path: state.join(FILE_NAME) }
     }
 }
 
-impl SealStore for SealFile {
-    fn load(&mut self) -> io::Result<Option<LastSeal>> {
+impl CheckpointStore for CheckpointFile {
+    fn load(&mut self) -> io::Result<Option<LastCheckpoint>> {
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
         };
@@ -142,14 +145,14 @@ impl SealStore for SealFile {
         }
     }
 
-    /// A reader finds a whole version, old or new: the file is made beside its name, brought to the disk and renamed.
-    fn save(&mut self, seal: &LastSeal) -> io::Result<()> {
+    /// Writes to a temporary file and renames it, so that readers find a whole version.
+    fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut file = tempfile::Builder::new().prefix(".audit-seal-").tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec_pretty(seal)?)?;
+        file.write_all(&serde_json::to_vec_pretty(checkpoint)?)?;
         file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|fault| fault.error)?;
+        file.persist(&self.path).map_err(|error| error.error)?;
         File::open(folder)?.sync_all()
     }
 }
@@ -158,54 +161,54 @@ impl SealStore for SealFile {
 mod tests {
     use super::*;
 
-    fn seal(seq: u64, hash: &str) -> LastSeal {
-        LastSeal { log: "audit.jsonl".into(), seq, hash: hash.into(), jws: "a.b.c".into() }
+    fn checkpoint(seq: u64, hash: &str) -> LastCheckpoint {
+        LastCheckpoint { log: "audit.jsonl".into(), seq, hash: hash.into(), jws: "a.b.c".into() }
     }
 
     #[test]
-    fn an_end_is_compared_with_the_last_seal() {
-        let end = Chain { seq: 9, hash: "nine".into() };
-        let lines = |seal: &LastSeal| Ok((seal.seq, seal.hash.as_str()) == (7, "seven"));
+    fn an_end_is_compared_with_the_last_checkpoint() {
+        let end = ChainPosition { seq: 9, hash: "nine".into() };
+        let lines = |checkpoint: &LastCheckpoint| Ok((checkpoint.seq, checkpoint.hash.as_str()) == (7, "seven"));
         for (known, found) in [
-            (None, SealCheck::Unknown),
-            (Some(seal(9, "nine")), SealCheck::Matched),
-            (Some(seal(9, "other")), SealCheck::Changed),
-            (Some(seal(7, "seven")), SealCheck::Matched),
-            (Some(seal(7, "other")), SealCheck::Changed),
-            (Some(seal(5, "five")), SealCheck::Changed),
-            (Some(seal(10, "ten")), SealCheck::Missing),
+            (None, CheckpointCheck::Unknown),
+            (Some(checkpoint(9, "nine")), CheckpointCheck::Matched),
+            (Some(checkpoint(9, "other")), CheckpointCheck::Changed),
+            (Some(checkpoint(7, "seven")), CheckpointCheck::Matched),
+            (Some(checkpoint(7, "other")), CheckpointCheck::Changed),
+            (Some(checkpoint(5, "five")), CheckpointCheck::Changed),
+            (Some(checkpoint(10, "ten")), CheckpointCheck::Missing),
         ] {
             let known = Ok(known);
             assert_eq!(compare(&known, &end, lines), found, "{known:?}");
         }
         let unreadable = || io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(compare(&Err(unreadable()), &end, lines), SealCheck::Unreadable);
+        assert_eq!(compare(&Err(unreadable()), &end, lines), CheckpointCheck::Unreadable);
         assert_eq!(
-            compare(&Ok(Some(seal(7, "seven"))), &end, |_| Err(unreadable())),
-            SealCheck::Unreadable
+            compare(&Ok(Some(checkpoint(7, "seven"))), &end, |_| Err(unreadable())),
+            CheckpointCheck::Unreadable
         );
     }
 
     #[test]
-    fn the_newest_seal_of_this_log_counts_and_an_unreadable_place_is_not_an_empty_one() {
+    fn the_newest_checkpoint_of_this_log_counts_and_an_unreadable_store_is_not_an_empty_one() {
         let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str| SealFile::in_folder(&folder.path().join(name));
-        let places = || -> Vec<Box<dyn SealStore>> {
+        let file = |name: &str| CheckpointFile::in_folder(&folder.path().join(name));
+        let places = || -> Vec<Box<dyn CheckpointStore>> {
             ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into()
         };
         assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), None);
-        file("a").save(&seal(7, "seven")).unwrap();
-        file("b").save(&seal(9, "nine")).unwrap();
-        file("b").save(&seal(11, "eleven")).unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(11, "eleven")));
+        file("a").save(&checkpoint(7, "seven")).unwrap();
+        file("b").save(&checkpoint(9, "nine")).unwrap();
+        file("b").save(&checkpoint(11, "eleven")).unwrap();
+        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(checkpoint(11, "eleven")));
         assert_eq!(
             load_newest(&mut places(), "other.jsonl").unwrap(),
             None,
             "a log at another path has its own"
         );
-        fs::write(folder.path().join("b").join(NAME), "{}").unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(7, "seven")));
-        fs::remove_file(folder.path().join("a").join(NAME)).unwrap();
+        fs::write(folder.path().join("b").join(FILE_NAME), "{}").unwrap();
+        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(checkpoint(7, "seven")));
+        fs::remove_file(folder.path().join("a").join(FILE_NAME)).unwrap();
         assert!(
             load_newest(&mut places(), "audit.jsonl").is_err(),
             "the others answer that they have none, this one does not"

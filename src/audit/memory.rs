@@ -1,4 +1,4 @@
-//! A sink that keeps what it is given, and refuses what it is told to: for tests.
+//! Test sink that collects lines in memory, with an optional size limit.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,41 +6,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::writer::Sink;
 use crate::env::Timestamp;
 
+/// Sink in memory; clones share the buffer.
 #[derive(Clone, Default, Debug)]
-pub struct Memory(Arc<Mutex<Kept>>);
+pub struct MemorySink(Arc<Mutex<Buffer>>);
 
 #[derive(Default, Debug)]
-struct Kept {
+struct Buffer {
     bytes: Vec<u8>,
-    /// Bytes that it still takes; `None`: any number.
-    room: Option<usize>,
+    /// Number of bytes that still fit; `None` means no limit.
+    remaining_bytes: Option<usize>,
 }
 
-impl Memory {
+impl MemorySink {
+    /// Returns everything that was written.
     #[must_use]
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.kept().bytes).into_owned()
+        String::from_utf8_lossy(&self.buffer().bytes).into_owned()
     }
 
-    /// From now on this many bytes are taken.
+    /// Limits the number of bytes that are accepted from now on.
     pub fn limit(&self, room: Option<usize>) {
-        self.kept().room = room;
+        self.buffer().remaining_bytes = room;
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sink for Memory {
+impl Sink for MemorySink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut kept = self.kept();
-        let count = kept.room.unwrap_or(usize::MAX).min(bytes.len());
+        let mut buffer = self.buffer();
+        let count = buffer.remaining_bytes.unwrap_or(usize::MAX).min(bytes.len());
         if count == 0 && !bytes.is_empty() {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
-        kept.room = kept.room.map(|room| room - count);
-        kept.bytes.extend(bytes.iter().take(count));
+        buffer.remaining_bytes = buffer.remaining_bytes.map(|room| room - count);
+        buffer.bytes.extend(bytes.iter().take(count));
         Ok(count)
     }
 

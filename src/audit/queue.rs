@@ -1,6 +1,7 @@
-//! The callers' side of the audit log: a bounded queue, and what both sides know of how it goes.
+//! Queues events for the writer's thread, and holds the state that both sides share.
 //!
-//! Owns: that nobody waits here, and what happens at the queue's end. Must not know: lines, sinks.
+//! Responsible for never making a caller wait, and for which events are dropped when the queue
+//! fills.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,101 +17,106 @@ use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
 
-/// Events that may wait for the thread: a third of a second of a hub at its limit.
-pub(super) const QUEUE: usize = 4096;
-/// With more than this waiting no new login begins, so that those under way find a place.
-const CROWDED: usize = QUEUE / 2;
-/// With more than this waiting, what strangers bring about finds no place: a flood of bad requests neither stops logins nor
-/// drives their events out.
-const FLOODED: usize = QUEUE / 4;
-/// The longest that going down waits for the disk.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// Maximum number of waiting events: a third of a second of a hub at its limit.
+pub(super) const QUEUE_CAPACITY: usize = 4096;
+/// Number of waiting events above which no new login begins, so that running ones find room.
+const MAX_WAITING_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;
+/// Number of waiting events above which events of strangers are dropped, so that a flood of bad
+/// requests neither stops logins nor displaces their events.
+const MAX_WAITING_FOR_UNAUTHENTICATED: usize = QUEUE_CAPACITY / 4;
+/// Maximum time that a shutdown waits for the disk.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Message to the writer's thread.
 pub(super) enum Message {
-    Tell(Event, Timestamp),
+    Record(Event, Timestamp),
     Flush(SyncSender<()>),
     Stop(oneshot::Sender<()>),
 }
 
-/// The callers' side.
-pub(super) struct Shared {
+/// Sending end of the queue.
+pub(super) struct AuditQueue {
     queue: SyncSender<Message>,
     env: Env,
-    state: Arc<State>,
+    state: Arc<QueueState>,
 }
 
-/// What both sides know.
-pub(super) struct State {
+/// State shared by callers and writer.
+pub(super) struct QueueState {
     pub when_full: WhenFull,
     metrics: Arc<Metrics>,
     pub waiting: AtomicUsize,
-    /// Not told in the log yet.
+    /// Lost events that no `events_lost` line reports yet.
     pub lost: AtomicU64,
     pub stopped: AtomicBool,
-    /// Why nothing can be written now.
-    pub trouble: ArcSwapOption<String>,
-    /// Why the last checkpoint is missing.
-    pub unsealed: ArcSwapOption<String>,
-    /// Why the last checkpoint is kept nowhere else.
-    pub unkept: ArcSwapOption<String>,
-    /// What the start has found wrong with the log.
-    pub finding: ArcSwapOption<String>,
+    /// Why the log can't be written now.
+    pub write_error: ArcSwapOption<String>,
+    /// Why the last checkpoint could not be signed.
+    pub signing_error: ArcSwapOption<String>,
+    /// Why the last checkpoint could not be saved outside of the log.
+    pub save_error: ArcSwapOption<String>,
+    /// Mismatch between the log and its last checkpoint, found at the start.
+    pub startup_finding: ArcSwapOption<String>,
 }
 
-impl Shared {
+impl AuditQueue {
+    /// Creates the queue. Returns both ends and the shared state.
     pub(super) fn new(
         env: &Env,
         metrics: &Arc<Metrics>,
         when_full: WhenFull,
-    ) -> (Self, Receiver<Message>, Arc<State>) {
-        let (queue, messages) = sync_channel(QUEUE);
-        let state = Arc::new(State {
+    ) -> (Self, Receiver<Message>, Arc<QueueState>) {
+        let (queue, messages) = sync_channel(QUEUE_CAPACITY);
+        let state = Arc::new(QueueState {
             when_full,
             metrics: Arc::clone(metrics),
             waiting: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
-            trouble: ArcSwapOption::empty(),
-            unsealed: ArcSwapOption::empty(),
-            unkept: ArcSwapOption::empty(),
-            finding: ArcSwapOption::empty(),
+            write_error: ArcSwapOption::empty(),
+            signing_error: ArcSwapOption::empty(),
+            save_error: ArcSwapOption::empty(),
+            startup_finding: ArcSwapOption::empty(),
         });
         (Self { queue, env: env.clone(), state: Arc::clone(&state) }, messages, state)
     }
 
-    pub(super) fn take(&self, event: Event) {
-        if event.is_strangers() && self.state.waiting.load(Ordering::Relaxed) >= FLOODED {
-            return self.state.lose();
+    /// Queues an event, or counts it as lost.
+    pub(super) fn enqueue(&self, event: Event) {
+        if event.is_unauthenticated() && self.state.waiting.load(Ordering::Relaxed) >= MAX_WAITING_FOR_UNAUTHENTICATED {
+            return self.state.count_lost();
         }
-        // Counted before it is there, so that the other side never counts below nothing.
+        // Counted before it is queued, so that the writer's count never goes below zero.
         self.state.waiting.fetch_add(1, Ordering::Relaxed);
-        match self.queue.try_send(Message::Tell(event, self.env.now())) {
+        match self.queue.try_send(Message::Record(event, self.env.now())) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.state.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.state.lose();
+                self.state.count_lost();
             }
         }
     }
 
-    pub(super) fn admits(&self) -> bool {
-        let is_well = || {
-            self.state.trouble.load().is_none()
-                && self.state.waiting.load(Ordering::Relaxed) <= CROWDED
+    /// Returns whether a new login may begin.
+    pub(super) fn admits_logins(&self) -> bool {
+        let is_healthy = || {
+            self.state.write_error.load().is_none()
+                && self.state.waiting.load(Ordering::Relaxed) <= MAX_WAITING_FOR_NEW_LOGINS
         };
-        self.state.when_full == WhenFull::GoOn || is_well()
+        self.state.when_full == WhenFull::GoOn || is_healthy()
     }
 
-    pub(super) fn complaints(&self) -> Vec<String> {
-        let crowded = self.state.waiting.load(Ordering::Relaxed) > CROWDED;
+    /// Returns the problems of the log, one line each.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_WAITING_FOR_NEW_LOGINS;
         let crowded =
             crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
-        let told = |of: &ArcSwapOption<String>| of.load_full().map(|why| String::clone(&why));
+        let message = |reason: &ArcSwapOption<String>| reason.load_full().map(|why| String::clone(&why));
         [
-            told(&self.state.finding),
-            told(&self.state.trouble),
-            told(&self.state.unsealed),
-            told(&self.state.unkept),
+            message(&self.state.startup_finding),
+            message(&self.state.write_error),
+            message(&self.state.signing_error),
+            message(&self.state.save_error),
             crowded,
         ]
         .into_iter()
@@ -118,41 +124,44 @@ impl Shared {
         .collect()
     }
 
+    /// Blocks until the writer has handled all earlier messages.
     pub(super) fn flush(&self) {
         let (done, is_done) = sync_channel(1);
         if self.queue.send(Message::Flush(done)).is_ok() {
-            // An error means that the thread has ended: there is nothing to wait for.
+            // An error means that the thread has ended.
             let _gone = is_done.recv();
         }
     }
 
+    /// Stops the writer; waits at most [`STOP_TIMEOUT`].
     pub(super) async fn stop(&self) {
         let (done, is_done) = oneshot::channel();
-        // A queue that is full belongs to a disk that hangs.
+        // A full queue means that the disk hangs.
         if self.queue.try_send(Message::Stop(done)).is_err()
-            || tokio::time::timeout(LAST_WORDS, is_done).await.is_err()
+            || tokio::time::timeout(STOP_TIMEOUT, is_done).await.is_err()
         {
             tracing::error!(
-                "the audit log could not be brought to its end: its last lines are not sealed"
+                "the audit log could not be completed: its last lines have no checkpoint"
             );
         }
     }
 }
 
-impl State {
-    pub(super) fn lose(&self) {
+impl QueueState {
+    /// Counts an event as lost.
+    pub(super) fn count_lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
-        self.metrics.audit_lost();
+        self.metrics.record_lost_audit_event();
     }
 }
 
-/// Says that the thread is gone, should it die.
-pub(super) struct Alarm(pub Arc<State>);
+/// Guard that reports the death of the writer's thread.
+pub(super) struct ThreadDeathGuard(pub Arc<QueueState>);
 
-impl Drop for Alarm {
+impl Drop for ThreadDeathGuard {
     fn drop(&mut self) {
         if !self.0.stopped.load(Ordering::SeqCst) {
-            self.0.trouble.store(Some(Arc::new(
+            self.0.write_error.store(Some(Arc::new(
                 "the audit log's thread has died; restart the hub".to_owned(),
             )));
             tracing::error!(

@@ -1,198 +1,206 @@
-//! What happened lately, by support id: the events that the audit log is told of, kept for a while without a disk.
+//! Keeps the recent audit events of each support id in memory, for the operator console.
 //!
-//! Owns: which logins are remembered and for how long, what is kept of an event, and where a login stands by its events.
-//! Must not know: who looks. It keeps who the parties were, when, the catalogue's codes, and why a call to an identity
-//! provider failed: no subject, no session, nothing of a person.
+//! Responsible for which logins are kept and for how long, and for deriving the stage of a login.
+//! An entry has the parties, the time, error codes, and why a call to an identity provider failed:
+//! no subject, no session, no personal data.
 //!
-//! Memory has a bound: a login is remembered until so many later ones have come. Those that met a refusal have places of
-//! their own, for they are asked about; and so have requests that never became a login, which anybody can send. One event
-//! costs a short lock and some sixty bytes; an explanation up to 300 more.
+//! Memory is bounded: a login is kept until a number of later ones have begun. Logins with a
+//! refusal have their own limit, because operators ask about them. So have requests that never
+//! became a login, which any stranger can send. An event costs a short lock and about sixty bytes,
+//! an explanation up to 300 more.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use super::event::{Event, Name};
+use super::event::{Event, EventKind};
 use crate::assurance::Level;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 
-/// Locks, so that the threads that serve seldom meet.
+/// Number of locks, so that threads seldom contend.
 const SHARDS: usize = 16;
-/// Events of one login; of more the first ones and the last ones stay.
-const MOMENTS: usize = 48;
-const FIRST: usize = 16;
-/// Explanations of one login, and the characters of each: of more explanations the last ones stay.
+/// Maximum number of entries of one timeline. Above it, entries in the middle are dropped.
+const MAX_TIMELINE_ENTRIES: usize = 48;
+/// Number of first entries that are never dropped.
+const FIRST_ENTRIES_KEPT: usize = 16;
+/// Maximum number of explanations of one login; the last ones stay.
 const MAX_DETAILS: usize = 4;
+/// Maximum number of characters of an explanation.
 const MAX_DETAIL_CHARS: usize = 300;
 
-/// How many are remembered.
+/// Maximum numbers of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
-    /// Logins that met no refusal; and as many that did.
+pub struct RetentionLimits {
+    /// Logins without a refusal; the same number applies to logins with one.
     pub logins: usize,
-    /// Requests that never became a login, and tokens of logins that are forgotten.
-    pub strays: usize,
+    /// Requests that never became a login, and tokens of logins that are no longer kept.
+    pub without_login: usize,
 }
 
-/// One for the program.
-pub struct Recent {
+/// Recent events by support id; one instance per process.
+pub struct RecentEvents {
     env: Env,
-    room: Room,
+    limits: RetentionLimits,
     shards: [Mutex<Shard>; SHARDS],
 }
 
-/// Where a login stands, by what was told of it last.
+/// Stage of a login, derived from its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Stage {
+pub enum LoginStage {
     Choosing,
     Away,
     Identifying,
     Consenting,
     Granted,
     Refused,
-    /// On a page that says why; the service provider does not know yet.
+    /// Ended on an error page; the service provider has no response yet.
     Failed,
-    /// It never became a login.
-    Stray,
+    /// The request never became a login.
+    NoLogin,
 }
 
-impl Stage {
-    /// As [`crate::login::State::name`] has it, where that has a word.
+impl LoginStage {
+    /// Returns the name; that of [`crate::login::State::name`] where it exists.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Choosing => "choosing",
-            Self::Away => "away",
+            Self::Away => "awaiting_callback",
             Self::Identifying => "identifying",
             Self::Consenting => "consenting",
             Self::Granted => "granted",
             Self::Refused => "refused",
             Self::Failed => "failed",
-            Self::Stray => "no login",
+            Self::NoLogin => "no login",
         }
     }
 
-    /// A person is on the way.
+    /// Returns whether the login is in progress.
     #[must_use]
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Choosing | Self::Away | Self::Identifying | Self::Consenting)
     }
 
-    const fn after(self, name: Name, refused: bool) -> Self {
-        match (self, name) {
-            (Self::Granted | Self::Refused | Self::Stray, _) => self,
-            (_, Name::LoginRefused) => Self::Refused,
+    const fn next(self, kind: EventKind, is_refusal: bool) -> Self {
+        match (self, kind) {
+            (Self::Granted | Self::Refused | Self::NoLogin, _) => self,
+            (_, EventKind::LoginRefused) => Self::Refused,
             (Self::Failed, _) => self,
-            (_, Name::LoginFailed) => Self::Failed,
-            (_, Name::CodeIssued) => Self::Granted,
-            (_, Name::AuthorizationReceived | Name::ChoiceShown | Name::CallbackRefused) => {
+            (_, EventKind::LoginFailed) => Self::Failed,
+            (_, EventKind::CodeIssued) => Self::Granted,
+            (_, EventKind::AuthorizationReceived | EventKind::ChoiceShown | EventKind::CallbackRefused) => {
                 Self::Choosing
             }
-            (_, Name::IdpChosen) if refused => Self::Choosing,
-            (_, Name::IdpChosen) => Self::Away,
-            (_, Name::CallbackAccepted | Name::RegisterAsked) => Self::Identifying,
+            (_, EventKind::IdpChosen) if is_refusal => Self::Choosing,
+            (_, EventKind::IdpChosen) => Self::Away,
+            (_, EventKind::CallbackAccepted | EventKind::RegisterQueried) => Self::Identifying,
             (
                 _,
-                Name::ConsentShown
-                | Name::InformationShown
-                | Name::ConsentGiven
-                | Name::InformationContinued,
+                EventKind::ConsentShown
+                | EventKind::InformationShown
+                | EventKind::ConsentGiven
+                | EventKind::InformationContinued,
             ) => Self::Consenting,
             _ => self,
         }
     }
 }
 
-/// One event, as far as it is kept.
+/// Kept part of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Moment {
+pub struct TimelineEntry {
     pub at: Timestamp,
-    pub name: Name,
-    pub whom: Whom,
+    pub kind: EventKind,
+    pub party: Party,
     pub level: Option<Level>,
     pub code: Option<ErrorCode>,
     /// Why a call to the identity provider failed, in printable ASCII.
     pub detail: Option<Box<str>>,
 }
 
-/// Who an event concerns, beside the service provider.
+/// Party that an event concerns, besides the service provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Whom {
-    Nobody,
+pub enum Party {
+    Unspecified,
     IdentityProvider(ConnectorId),
     DataProvider(ClientId),
 }
 
-/// What is known of one support id.
+/// Events of one support id.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     pub service_provider: Option<ClientId>,
-    pub stage: Stage,
-    pub moments: Vec<Moment>,
-    /// Events that were left out in the middle.
-    pub left_out: u32,
-    shelf: Shelf,
+    pub stage: LoginStage,
+    pub entries: Vec<TimelineEntry>,
+    /// Number of entries dropped in the middle.
+    pub omitted: u32,
+    retention_class: RetentionClass,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shelf {
-    Well,
-    Trouble,
-    Stray,
+enum RetentionClass {
+    WithoutRefusal,
+    WithRefusal,
+    WithoutLogin,
 }
 
 #[derive(Default)]
 struct Shard {
     timelines: HashMap<u64, Timeline>,
-    /// In the order of their beginning.
-    well: VecDeque<u64>,
-    /// In the order of their first refusal.
-    trouble: VecDeque<u64>,
-    strays: VecDeque<u64>,
+    /// In order of their first event.
+    without_refusal: VecDeque<u64>,
+    /// In order of their first refusal.
+    with_refusal: VecDeque<u64>,
+    without_login: VecDeque<u64>,
 }
 
-impl Recent {
+impl RecentEvents {
+    /// Creates an empty memory with these limits.
     #[must_use]
-    pub fn new(room: Room, env: &Env) -> Self {
-        Self { env: env.clone(), room, shards: Default::default() }
+    pub fn new(limits: RetentionLimits, env: &Env) -> Self {
+        Self { env: env.clone(), limits: limits, shards: Default::default() }
     }
 
+    /// Returns the limits.
     #[must_use]
-    pub const fn room(&self) -> Room {
-        self.room
+    pub const fn limits(&self) -> RetentionLimits {
+        self.limits
     }
 
-    /// Keeps what `event` says of a login, if it says of which.
-    pub fn note(&self, event: &Event) {
+    /// Keeps an event that has a support id.
+    pub fn record(&self, event: &Event) {
         let Some(key) = event.support_id.as_ref().and_then(SupportId::number) else { return };
-        let whom = match (&event.idp, &event.dp) {
-            (Some(idp), _) => Whom::IdentityProvider(idp.clone()),
-            (None, Some(dp)) => Whom::DataProvider(dp.clone()),
-            (None, None) => Whom::Nobody,
+        let party = match (&event.idp, &event.dp) {
+            (Some(idp), _) => Party::IdentityProvider(idp.clone()),
+            (None, Some(dp)) => Party::DataProvider(dp.clone()),
+            (None, None) => Party::Unspecified,
         };
         let detail = event.detail.as_deref().map(printable_detail);
-        let moment = Moment {
+        let entry = TimelineEntry {
             at: self.env.now(),
-            name: event.name,
-            whom,
+            kind: event.kind,
+            party,
             level: event.level,
             code: event.code,
             detail,
         };
         if let Some(shard) = self.shard(key) {
-            let room = |all: usize| all.div_ceil(SHARDS);
-            let room = Room { logins: room(self.room.logins), strays: room(self.room.strays) };
-            shard.lock().unwrap_or_else(PoisonError::into_inner).keep(
+            let per_shard = |all: usize| all.div_ceil(SHARDS);
+            let limits = RetentionLimits {
+                logins: per_shard(self.limits.logins),
+                without_login: per_shard(self.limits.without_login),
+            };
+            shard.lock().unwrap_or_else(PoisonError::into_inner).add(
                 key,
-                moment,
+                entry,
                 event.sp.as_ref(),
-                room,
+                limits,
             );
         }
     }
 
-    /// All that is known of a support id.
+    /// Returns the timeline of a support id.
     #[must_use]
     pub fn find(&self, id: &SupportId) -> Option<Timeline> {
         let key = id.number()?;
@@ -200,126 +208,127 @@ impl Recent {
         shard.lock().unwrap_or_else(PoisonError::into_inner).timelines.get(&key).cloned()
     }
 
-    /// Keys are random: any bits will do.
+    /// Keys are random, so any bits select a shard.
     fn shard(&self, key: u64) -> Option<&Mutex<Shard>> {
         self.shards.get(usize::try_from(key % SHARDS as u64).unwrap_or_default())
     }
 }
 
-impl std::fmt::Debug for Recent {
+impl std::fmt::Debug for RecentEvents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recent").field("room", &self.room).finish_non_exhaustive()
+        f.debug_struct("RecentEvents").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
 impl Timeline {
-    /// True if the first event is the first that there was.
+    /// Returns whether the timeline has the first event of its login.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.stage == Stage::Stray
-            || self.moments.first().is_some_and(|first| first.name == Name::AuthorizationReceived)
+        self.stage == LoginStage::NoLogin
+            || self.entries.first().is_some_and(|first| first.kind == EventKind::AuthorizationReceived)
     }
 
-    /// The last refusal.
+    /// Returns the last refusal.
     #[must_use]
-    pub fn refusal(&self) -> Option<&Moment> {
-        self.moments.iter().rev().find(|moment| moment.code.is_some())
+    pub fn refusal(&self) -> Option<&TimelineEntry> {
+        self.entries.iter().rev().find(|entry| entry.code.is_some())
     }
 
-    /// The identity provider that was asked last.
+    /// Returns the identity provider that was chosen last.
     #[must_use]
     pub fn identity_provider(&self) -> Option<&ConnectorId> {
-        self.moments.iter().rev().find_map(|moment| match &moment.whom {
-            Whom::IdentityProvider(id) => Some(id),
-            Whom::Nobody | Whom::DataProvider(_) => None,
+        self.entries.iter().rev().find_map(|entry| match &entry.party {
+            Party::IdentityProvider(id) => Some(id),
+            Party::Unspecified | Party::DataProvider(_) => None,
         })
     }
 
-    fn begin(first: &Moment) -> Self {
-        // A refusal without a login before it: the request never became one, or its login is forgotten.
-        let is_stray = first.code.is_some()
+    fn new(first: &TimelineEntry) -> Self {
+        // A refusal without a login before it: the request never became one, or it is no longer
+        // kept.
+        let is_without_login = first.code.is_some()
             && !matches!(
-                first.name,
-                Name::LoginFailed | Name::LoginRefused | Name::RegisterAnswered
+                first.kind,
+                EventKind::LoginFailed | EventKind::LoginRefused | EventKind::RegisterAnswered
             );
-        let (stage, shelf) = match first.name {
-            _ if is_stray => (Stage::Stray, Shelf::Stray),
-            // A login that is forgotten, or another process' own: its tokens live for hours, and nobody is on the way.
-            Name::TokenIssued
-            | Name::UserinfoTold
-            | Name::IntrospectionActive
-            | Name::TokenRevoked => (Stage::Granted, Shelf::Stray),
-            _ => (Stage::Choosing, Shelf::Well),
+        let (stage, retention_class) = match first.kind {
+            _ if is_without_login => (LoginStage::NoLogin, RetentionClass::WithoutLogin),
+            // A login that is no longer kept, or another process's: its tokens live for hours.
+            EventKind::TokenIssued
+            | EventKind::UserinfoReleased
+            | EventKind::IntrospectionActive
+            | EventKind::TokenRevoked => (LoginStage::Granted, RetentionClass::WithoutLogin),
+            _ => (LoginStage::Choosing, RetentionClass::WithoutRefusal),
         };
         Self {
             service_provider: None,
             stage,
-            moments: Vec::with_capacity(if is_stray { 1 } else { 10 }),
-            left_out: 0,
-            shelf,
+            entries: Vec::with_capacity(if is_without_login { 1 } else { 10 }),
+            omitted: 0,
+            retention_class,
         }
     }
 
-    fn push(&mut self, moment: Moment) {
-        self.stage = self.stage.after(moment.name, moment.code.is_some());
-        if moment.detail.is_some() {
+    fn push(&mut self, entry: TimelineEntry) {
+        self.stage = self.stage.next(entry.kind, entry.code.is_some());
+        if entry.detail.is_some() {
             let mut explained =
-                self.moments.iter_mut().rev().filter(|earlier| earlier.detail.is_some());
+                self.entries.iter_mut().rev().filter(|earlier| earlier.detail.is_some());
             if let Some(oldest) = explained.nth(MAX_DETAILS - 1) {
                 oldest.detail = None;
             }
         }
-        if self.moments.len() >= MOMENTS {
-            self.moments.remove(FIRST);
-            self.left_out = self.left_out.saturating_add(1);
+        if self.entries.len() >= MAX_TIMELINE_ENTRIES {
+            self.entries.remove(FIRST_ENTRIES_KEPT);
+            self.omitted = self.omitted.saturating_add(1);
         }
-        self.moments.push(moment);
+        self.entries.push(entry);
     }
 }
 
-/// Parts of an explanation may come from upstream: no control characters, and a bounded length.
+/// Makes an explanation printable and bounded, because parts of it may come from upstream.
 fn printable_detail(detail: &str) -> Box<str> {
     let printable = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
     detail.chars().take(MAX_DETAIL_CHARS).map(printable).collect::<String>().into_boxed_str()
 }
 
 impl Shard {
-    fn keep(&mut self, key: u64, moment: Moment, service_provider: Option<&ClientId>, room: Room) {
-        let refused = moment.code.is_some();
+    fn add(&mut self, key: u64, entry: TimelineEntry, service_provider: Option<&ClientId>, limits: RetentionLimits) {
+        let is_refusal = entry.code.is_some();
         let mut new = None;
         let timeline = self.timelines.entry(key).or_insert_with(|| {
-            let begun = Timeline::begin(&moment);
-            new = Some(begun.shelf);
+            let begun = Timeline::new(&entry);
+            new = Some(begun.retention_class);
             begun
         });
         if timeline.service_provider.is_none() {
             timeline.service_provider = service_provider.cloned();
         }
-        timeline.push(moment);
-        if refused && timeline.shelf == Shelf::Well {
-            // It stays in the other queue too, which passes over it.
-            timeline.shelf = Shelf::Trouble;
-            self.trouble.push_back(key);
+        timeline.push(entry);
+        if is_refusal && timeline.retention_class == RetentionClass::WithoutRefusal {
+            // It stays in the other queue too, which skips it.
+            timeline.retention_class = RetentionClass::WithRefusal;
+            self.with_refusal.push_back(key);
         }
         match new {
-            Some(Shelf::Stray) => self.strays.push_back(key),
-            Some(Shelf::Well | Shelf::Trouble) => self.well.push_back(key),
+            Some(RetentionClass::WithoutLogin) => self.without_login.push_back(key),
+            Some(RetentionClass::WithoutRefusal | RetentionClass::WithRefusal) => self.without_refusal.push_back(key),
             None => {}
         }
-        self.forget(Shelf::Well, room.logins);
-        self.forget(Shelf::Trouble, room.logins);
-        self.forget(Shelf::Stray, room.strays);
+        self.evict(RetentionClass::WithoutRefusal, limits.logins);
+        self.evict(RetentionClass::WithRefusal, limits.logins);
+        self.evict(RetentionClass::WithoutLogin, limits.without_login);
     }
 
-    fn forget(&mut self, shelf: Shelf, room: usize) {
-        let queue = match shelf {
-            Shelf::Well => &mut self.well,
-            Shelf::Trouble => &mut self.trouble,
-            Shelf::Stray => &mut self.strays,
+    fn evict(&mut self, retention_class: RetentionClass, max: usize) {
+        let queue = match retention_class {
+            RetentionClass::WithoutRefusal => &mut self.without_refusal,
+            RetentionClass::WithRefusal => &mut self.with_refusal,
+            RetentionClass::WithoutLogin => &mut self.without_login,
         };
-        while queue.len() > room {
+        while queue.len() > max {
             let Some(oldest) = queue.pop_front() else { return };
-            if self.timelines.get(&oldest).is_some_and(|timeline| timeline.shelf == shelf) {
+            if self.timelines.get(&oldest).is_some_and(|timeline| timeline.retention_class == retention_class) {
                 self.timelines.remove(&oldest);
             }
         }

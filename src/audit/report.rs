@@ -1,121 +1,130 @@
-//! What a verification has found, as a person and a machine read it.
+//! Defines the report of a verification.
 
 use serde::Serialize;
 
-use super::last_seal::SealCheck;
+use super::last_checkpoint::CheckpointCheck;
 
-/// A place in the files.
+/// Location of a line in the files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Place {
+pub struct LineLocation {
     pub file: String,
     /// Counted from 1.
     pub line: u64,
 }
 
-/// Somebody did something to the log.
+/// Kind of a finding: the log has been modified.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(tag = "what", rename_all = "snake_case")]
-pub enum Flaw {
-    /// It is no line of an audit log.
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FindingKind {
+    /// The line is no line of an audit log.
     Malformed,
-    /// The line before is not what this line says it was.
+    /// The line before does not have the hash that this line states.
     Changed { seq: u64 },
-    /// These are missing before this line.
+    /// These lines are missing before this line.
     Removed { from: u64, to: u64 },
-    /// It stands after a line that it came before.
+    /// The line stands after a line that it preceded.
     Moved { seq: u64 },
-    /// A line of this number was there already.
+    /// There is another line with this number.
     Duplicated { seq: u64 },
-    /// Lines stand before the first of a chain.
-    BegunAnew,
-    /// The signature is wrong, or over something else than what stands before it.
-    SealBroken { seq: u64, why: String },
-    /// A checkpoint that was kept elsewhere is over a line that the log ends before.
-    Truncated { last: u64, kept: u64 },
-    /// A checkpoint that was kept elsewhere is over another line than the log's.
-    OtherThanKept { seq: u64 },
-    /// No checkpoint covers these lines for longer than a hub at work leaves them uncovered.
-    Unsealed { from: u64, to: u64, seconds: u64 },
-    /// A start found that the log was not as its last seal, over line `sealed`, says: of these lines nothing is proven.
-    NotAsSealed { from: u64, to: u64, sealed: u64, check: SealCheck },
-    /// The start in this line could not read the copies of the last seal, or a file of the log: nothing was compared.
-    NotCompared { seq: u64 },
+    /// A new chain begins after other lines.
+    SecondChain,
+    /// The signature is invalid, or does not cover the line before.
+    InvalidCheckpoint { seq: u64, reason: String },
+    /// The log ends before a line that a trusted checkpoint covers.
+    Truncated { last: u64, trusted: u64 },
+    /// A trusted checkpoint covers another line with this number.
+    DiffersFromTrusted { seq: u64 },
+    /// These lines stand longer after a checkpoint than a working hub leaves them without one.
+    NotSigned { from: u64, to: u64, seconds: u64 },
+    /// A start found that the log differed from its last checkpoint: nothing is proven of these
+    /// lines.
+    DiffersFromLastCheckpoint { from: u64, to: u64, checkpoint_seq: u64, check: CheckpointCheck },
+    /// A start could not read a copy of the last checkpoint or a file of the log: nothing was
+    /// compared.
+    LastCheckpointUnreadable { seq: u64 },
 }
 
+/// Finding and its location.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Finding {
+pub struct LogFinding {
     #[serde(flatten)]
-    pub place: Place,
+    pub location: LineLocation,
     #[serde(flatten)]
-    pub flaw: Flaw,
+    pub kind: FindingKind,
 }
 
-/// What is worth knowing, and no tampering.
+/// Kind of a note: worth knowing, but no modification.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(tag = "what", rename_all = "snake_case")]
-pub enum Note {
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoteKind {
     /// The lines before are not among the files.
     BeginsLater { seq: u64 },
-    /// A process was cut off before this line: so many lines were not sealed before the next one had begun.
-    CutOff { unsealed: u64, half_a_line: bool },
-    /// A chain of its own, as each start on standard output begins one.
-    BeginsAnew,
-    /// A start knew no seal of the log before it: the copies were removed, or an older release wrote it.
-    SealUnknown { seq: u64 },
-    /// The last line has no end: its process is at work on it, or was cut off.
+    /// A process was killed before this line; `unsigned` lines had no checkpoint when the next
+    /// began.
+    Interrupted { unsigned: u64, partial_line: bool },
+    /// A new chain begins, as with each start on standard output.
+    NewChain,
+    /// A start knew no checkpoint of the log: the copies were removed, or an older release wrote
+    /// it.
+    LastCheckpointUnknown { seq: u64 },
+    /// The last line has no end: its process is writing it, or was killed.
     Unfinished,
 }
 
+/// Note and its location.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Noted {
+pub struct LogNote {
     #[serde(flatten)]
-    pub place: Place,
+    pub location: LineLocation,
     #[serde(flatten)]
-    pub note: Note,
+    pub kind: NoteKind,
 }
 
-/// A line by its number and time.
+/// Number and time of a line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Mark {
+pub struct LinePosition {
     pub seq: u64,
     pub time: String,
 }
 
-/// What was found.
+/// Result of a verification.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
-pub struct Report {
+pub struct VerificationReport {
     pub lines: u64,
-    pub first: Option<Mark>,
-    pub last: Option<Mark>,
-    /// The last line that a good checkpoint vouches for; those after it are not sealed yet.
-    pub sealed: Option<Mark>,
+    pub first: Option<LinePosition>,
+    pub last: Option<LinePosition>,
+    /// Last line that a valid checkpoint covers.
+    pub last_signed: Option<LinePosition>,
     pub checkpoints: u64,
-    pub findings: Vec<Finding>,
-    /// Findings beyond those that are listed.
-    pub more: u64,
-    pub notes: Vec<Noted>,
-    /// Keys that checkpoints name, and that were not given: what they seal is not proven.
+    pub findings: Vec<LogFinding>,
+    /// Number of findings beyond those listed.
+    pub omitted_findings: u64,
+    pub notes: Vec<LogNote>,
+    /// Keys that checkpoints name but that were not given: what they sign is not proven.
     pub unknown_keys: Vec<String>,
 }
 
+/// Overall result of a verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Nothing was done to it, as far as it is sealed.
-    Whole,
-    TamperedWith,
-    /// No line is there, or a seal could not be looked at for want of its key, or no seal is there.
+pub enum VerificationResult {
+    /// The log is unmodified up to its last checkpoint.
+    Intact,
+    /// The log has been modified.
+    Modified,
+    /// The log has no line or no checkpoint, or the key of a checkpoint is missing.
     Unproven,
 }
 
-impl Report {
+impl VerificationReport {
+    /// Returns the overall result.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn result(&self) -> VerificationResult {
         if !self.findings.is_empty() {
-            Verdict::TamperedWith
-        } else if self.sealed.is_none() || !self.unknown_keys.is_empty() {
-            Verdict::Unproven
+            VerificationResult::Modified
+        } else if self.last_signed.is_none() || !self.unknown_keys.is_empty() {
+            VerificationResult::Unproven
         } else {
-            Verdict::Whole
+            VerificationResult::Intact
         }
     }
 }

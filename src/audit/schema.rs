@@ -1,27 +1,29 @@
-//! The line's JSON Schema, made from its type, so that it can't say what the program doesn't do.
+//! Generates the JSON Schema of a line from its type.
 
 use std::path::Path;
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::chain::Line;
+use super::chain::AuditLine;
 
-/// The name of its file in `config/schemas`.
+/// File name in `config/schemas`.
 pub const SCHEMA: &str = "audit-line.schema.json";
 
-/// Of one line.
+/// Returns the schema of a line.
 #[must_use]
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator()
-        .into_root_schema_for::<Line<'_>>()
+        .into_root_schema_for::<AuditLine<'_>>()
         .to_value()
 }
 
+/// Writes the schema to a folder.
+///
 /// # Errors
-/// The file can't be written.
+/// Returns an error if the file can't be written.
 pub fn write_schema(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join(SCHEMA), rendered())
 }
@@ -33,7 +35,7 @@ fn rendered() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::Name;
+    use crate::audit::EventKind;
 
     fn read(path: &str) -> String {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
@@ -50,9 +52,9 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_of_every_event_with_its_fields_and_of_every_field() {
+    fn the_page_documents_every_event_with_its_fields_and_every_field() {
         let page = read("docs/audit.md");
-        for name in Name::ALL {
+        for name in EventKind::ALL {
             let fields: Vec<_> = name.fields().iter().map(|field| format!("`{field}`")).collect();
             let row = format!("| `{}` | {} |", name.as_str(), fields.join(" "));
             assert!(page.contains(&row), "docs/audit.md lacks a row that begins\n{row}");
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn every_field_of_the_table_is_one_of_the_line() {
         let schema = schema();
-        for name in Name::ALL {
+        for name in EventKind::ALL {
             for field in name.fields() {
                 assert!(schema["properties"].get(*field).is_some(), "{name:?} has `{field}`");
             }

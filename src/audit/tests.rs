@@ -1,5 +1,5 @@
-//! What a disk and a crash may do to a log; in [`attacks`], what a person may who has it; in [`floods`], who has not; in
-//! [`clock`], what the time may.
+//! Tests of disks and crashes; in [`attacks`], of attackers who can write the file; in [`floods`],
+//! of strangers; in [`clock`], of the machine's clock.
 
 mod attacks;
 mod clock;
@@ -15,13 +15,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::file::{FileSink, Rotation, examine, old_files};
-use super::memory::Memory;
-use super::report::{Flaw, Note, Report, Verdict};
-use super::verify::{Chains, Kept, Verifier};
-use super::writer::{Found, start};
+use super::file::{FileSink, FileRotation, check_writable, rotated_files};
+use super::memory::MemorySink;
+use super::report::{FindingKind, NoteKind, VerificationReport, VerificationResult};
+use super::verify::{Chains, TrustedCheckpoints, Verifier};
+use super::writer::{LogEnd, start};
 use super::*;
-use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
+use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::telemetry::Metrics;
 use crate::token::Keyring;
 use crate::token::verify::VerificationKeys;
@@ -35,20 +35,20 @@ fn keys(ring: &Keyring) -> VerificationKeys {
     VerificationKeys::from_jwks(&ring.verification_jwks(NOON)).unwrap()
 }
 
-struct World {
-    clock: Arc<HandClock>,
+struct Fixture {
+    clock: Arc<ManualClock>,
     metrics: Arc<Metrics>,
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
         Self {
-            clock: Arc::new(HandClock::at(NOON)),
+            clock: Arc::new(ManualClock::at(NOON)),
             metrics: Arc::new(Metrics::new(NOON).unwrap()),
         }
     }
 
-    fn means(&self, when_full: WhenFull) -> WriterConfig {
+    fn writer_config(&self, when_full: WhenFull) -> WriterConfig {
         WriterConfig {
             env: Env::new(Arc::clone(&self.clock) as _, Arc::new(SeededEntropy::new(1))),
             signer: Arc::clone(&RING) as _,
@@ -57,59 +57,59 @@ impl World {
             node: "one".into(),
             when_full,
             log: "audit.jsonl".into(),
-            seals: Vec::new(),
-            finding: None,
-            gather: Duration::ZERO,
+            checkpoint_stores: Vec::new(),
+            startup_finding: None,
+            batch_delay: Duration::ZERO,
         }
     }
 
-    fn begin(&self, sink: impl Sink + 'static, found: Found, when_full: WhenFull) -> Audit {
-        start(Box::new(sink), found, Event::of(Name::Start), self.means(when_full)).unwrap()
+    fn begin(&self, sink: impl Sink + 'static, found: LogEnd, when_full: WhenFull) -> Audit {
+        start(Box::new(sink), found, Event::new(EventKind::Start), self.writer_config(when_full)).unwrap()
     }
 
-    fn in_memory(&self, when_full: WhenFull) -> (Audit, Memory) {
-        let memory = Memory::default();
-        (self.begin(memory.clone(), Found::default(), when_full), memory)
+    fn in_memory(&self, when_full: WhenFull) -> (Audit, MemorySink) {
+        let memory = MemorySink::default();
+        (self.begin(memory.clone(), LogEnd::default(), when_full), memory)
     }
 
-    fn on(&self, path: &Path, rotation: Rotation) -> Audit {
+    fn on(&self, path: &Path, rotation: FileRotation) -> Audit {
         let (sink, found) =
             FileSink::open(path, rotation, crate::env::Clock::now(self.clock.as_ref())).unwrap();
         self.begin(sink, found, WhenFull::Stop)
     }
 
-    fn minute(&self) {
+    fn pass_a_minute(&self) {
         self.clock.advance(Duration::from_secs(60));
     }
 }
 
-const FOR_EVER: Rotation = Rotation { size: 0, daily: false, keep: None };
+const FOR_EVER: FileRotation = FileRotation { max_bytes: 0, daily: false, keep: None };
 
 fn received(audit: &Audit, times: usize) {
     for _ in 0..times {
-        audit.tell(|| {
-            Event::of(Name::AuthorizationReceived)
+        audit.record(|| {
+            Event::new(EventKind::AuthorizationReceived)
                 .sp(&"sp".into())
                 .support_id(&"0123456789AB".into())
         });
     }
 }
 
-fn verify_files<T: AsRef<[u8]>>(files: &[T], kept: Kept, chains: Chains) -> Report {
+fn verify_files<T: AsRef<[u8]>>(files: &[T], kept: TrustedCheckpoints, chains: Chains) -> VerificationReport {
     let keys = keys(&RING);
     let mut verifier = Verifier::new(&keys, kept, chains);
     for (index, file) in files.iter().enumerate() {
-        verifier.read(&format!("file {index}"), &mut file.as_ref()).unwrap();
+        verifier.read_file(&format!("file {index}"), &mut file.as_ref()).unwrap();
     }
     verifier.finish()
 }
 
-fn verify(text: &str) -> Report {
-    verify_files(&[text], Kept::default(), Chains::One)
+fn verify(text: &str) -> VerificationReport {
+    verify_files(&[text], TrustedCheckpoints::default(), Chains::One)
 }
 
-fn flaws(report: &Report) -> Vec<Flaw> {
-    report.findings.iter().map(|finding| finding.flaw.clone()).collect()
+fn finding_kinds(report: &VerificationReport) -> Vec<FindingKind> {
+    report.findings.iter().map(|finding| finding.kind.clone()).collect()
 }
 
 fn names(text: &str) -> Vec<String> {
@@ -120,18 +120,18 @@ fn names(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn off_makes_no_event() {
-    Audit::off().tell(|| panic!("an event was made"));
-    assert_eq!((Audit::off().admits(), Audit::off().complaints().len()), (Ok(()), 0));
+fn a_switched_off_log_builds_no_event() {
+    Audit::off().record(|| panic!("an event was made"));
+    assert_eq!((Audit::off().check_admission(), Audit::off().warnings().len()), (Ok(()), 0));
 }
 
 #[test]
-fn a_login_and_a_session_are_named_by_nothing_that_opens_them() {
-    let world = World::new();
+fn names_of_a_login_and_a_session_give_no_access_to_them() {
+    let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::Stop);
-    let hash = crate::ids::InteractionHash::of_cookie("cookie");
-    audit.tell(|| {
-        Event::of(Name::CodeIssued).login(&hash).session(&crate::digest::fingerprint("session"))
+    let hash = crate::ids::InteractionHash::from_cookie("cookie");
+    audit.record(|| {
+        Event::new(EventKind::CodeIssued).login(&hash).session(&crate::digest::fingerprint("session"))
     });
     audit.flush();
     let text = memory.text();
@@ -148,35 +148,35 @@ fn a_login_and_a_session_are_named_by_nothing_that_opens_them() {
 
 #[test]
 fn a_full_disk_stops_new_logins_and_loses_nothing() {
-    let world = World::new();
+    let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     audit.flush();
     memory.limit(Some(100));
     received(&audit, 3);
     audit.flush();
-    assert_eq!(audit.admits(), Err(ErrorCode::AuditUnwritable));
-    assert!(audit.complaints()[0].contains("can't be written"), "{:?}", audit.complaints());
-    assert_eq!(verify(&memory.text()).notes[0].note, Note::Unfinished);
+    assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
+    assert!(audit.warnings()[0].contains("can't be written"), "{:?}", audit.warnings());
+    assert_eq!(verify(&memory.text()).notes[0].kind, NoteKind::Unfinished);
     memory.limit(None);
     audit.flush();
-    assert_eq!((audit.admits(), audit.complaints().len()), (Ok(()), 0));
+    assert_eq!((audit.check_admission(), audit.warnings().len()), (Ok(()), 0));
     assert_eq!(names(&memory.text())[2..], ["authorization_received"; 3]);
     assert_eq!(verify(&memory.text()).findings, []);
-    assert!(world.metrics.render().contains("passerelle_audit_lost_total 0"));
+    assert!(world.metrics.render().contains("passerelle_audit_events_lost_total 0"));
 }
 
 #[test]
 fn a_disk_that_stays_full_costs_events_and_the_log_says_how_many() {
-    let world = World::new();
+    let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
-    let told = 40_000;
+    let recorded = 40_000;
     for _ in 0..40 {
-        received(&audit, told / 40);
+        received(&audit, recorded / 40);
         audit.flush();
     }
-    assert_eq!((audit.admits(), audit.complaints().len()), (Ok(()), 1), "logins go on");
+    assert_eq!((audit.check_admission(), audit.warnings().len()), (Ok(()), 1), "logins continue");
     memory.limit(None);
     audit.flush();
     let text = memory.text();
@@ -185,11 +185,11 @@ fn a_disk_that_stays_full_costs_events_and_the_log_says_how_many() {
     let written = names(&text).iter().filter(|name| *name == "authorization_received").count();
     assert_eq!(
         (last["event"].as_str(), written + usize::try_from(lost).unwrap()),
-        (Some("lost"), told)
+        (Some("events_lost"), recorded)
     );
     assert!(lost > 0 && written > 1000, "{lost} {written}");
     assert_eq!(verify(&text).findings, []);
-    assert!(world.metrics.render().contains(&format!("passerelle_audit_lost_total {lost}")));
+    assert!(world.metrics.render().contains(&format!("passerelle_audit_events_lost_total {lost}")));
 }
 
 #[test]
@@ -209,22 +209,22 @@ fn a_writer_that_died_takes_no_new_logins() {
             Ok(())
         }
     }
-    let world = World::new();
+    let world = Fixture::new();
     for (when_full, admits) in
         [(WhenFull::Stop, Err(ErrorCode::AuditUnwritable)), (WhenFull::GoOn, Ok(()))]
     {
-        let audit = world.begin(Bomb, Found::default(), when_full);
-        // Comes back when the thread is gone.
+        let audit = world.begin(Bomb, LogEnd::default(), when_full);
+        // Returns when the thread has died.
         audit.flush();
         received(&audit, 1);
-        assert_eq!((audit.admits(), audit.complaints().len()), (admits, 1));
+        assert_eq!((audit.check_admission(), audit.warnings().len()), (admits, 1));
     }
-    assert!(world.metrics.render().contains("passerelle_audit_lost_total 2"));
+    assert!(world.metrics.render().contains("passerelle_audit_events_lost_total 2"));
 }
 
 #[tokio::test]
-async fn the_last_words_are_sealed() {
-    let world = World::new();
+async fn the_last_lines_get_a_checkpoint() {
+    let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 1);
     audit.stop().await;
@@ -243,7 +243,7 @@ fn folder() -> (TempDir, PathBuf) {
 }
 
 fn all(path: &Path) -> Vec<Vec<u8>> {
-    old_files(path)
+    rotated_files(path)
         .unwrap()
         .into_iter()
         .chain([path.to_owned()])
@@ -251,7 +251,7 @@ fn all(path: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// As the operating system does it: the thread is left where it is, and lines that it would still write go nowhere.
+/// Stops like a process: the thread keeps running, and its later lines are dropped.
 async fn stop(audit: Audit) {
     audit.stop().await;
     drop(audit);
@@ -260,8 +260,8 @@ async fn stop(audit: Audit) {
 #[tokio::test]
 async fn a_chain_goes_through_files_and_starts() {
     let (_folder, path) = folder();
-    let world = World::new();
-    let rotation = Rotation { size: 1500, daily: true, keep: None };
+    let world = Fixture::new();
+    let rotation = FileRotation { max_bytes: 1500, daily: true, keep: None };
     for _ in 0..3 {
         let audit = world.on(&path, rotation.clone());
         for _ in 0..3 {
@@ -275,8 +275,8 @@ async fn a_chain_goes_through_files_and_starts() {
     }
     let files = all(&path);
     assert!(files.len() > 6, "{}", files.len());
-    let report = verify_files(&files, Kept::default(), Chains::One);
-    assert_eq!((report.verdict(), report.notes.len()), (Verdict::Whole, 0), "{report:?}");
+    let report = verify_files(&files, TrustedCheckpoints::default(), Chains::One);
+    assert_eq!((report.result(), report.notes.len()), (VerificationResult::Intact, 0), "{report:?}");
     for file in &files[1..] {
         assert!(
             String::from_utf8_lossy(file)
@@ -289,8 +289,8 @@ async fn a_chain_goes_through_files_and_starts() {
     let mut without = files.clone();
     without.remove(2);
     assert!(matches!(
-        flaws(&verify_files(&without, Kept::default(), Chains::One))[..],
-        [Flaw::Removed { .. }]
+        finding_kinds(&verify_files(&without, TrustedCheckpoints::default(), Chains::One))[..],
+        [FindingKind::Removed { .. }]
     ));
     use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -300,8 +300,8 @@ async fn a_chain_goes_through_files_and_starts() {
 #[tokio::test]
 async fn only_full_files_beyond_those_to_keep_are_removed() {
     let (_folder, path) = folder();
-    let world = World::new();
-    let audit = world.on(&path, Rotation { size: 1, daily: false, keep: Some(2) });
+    let world = Fixture::new();
+    let audit = world.on(&path, FileRotation { max_bytes: 1, daily: false, keep: Some(2) });
     let stranger = path.with_file_name("audit-notes.jsonl");
     fs::write(&stranger, "mine").unwrap();
     for _ in 0..5 {
@@ -309,17 +309,17 @@ async fn only_full_files_beyond_those_to_keep_are_removed() {
         audit.flush();
     }
     stop(audit).await;
-    assert_eq!((old_files(&path).unwrap().len(), stranger.exists()), (2, true));
-    let report = verify_files(&all(&path), Kept::default(), Chains::One);
-    assert!(matches!(report.notes[0].note, Note::BeginsLater { .. }), "{report:?}");
-    assert_eq!(report.verdict(), Verdict::Whole);
+    assert_eq!((rotated_files(&path).unwrap().len(), stranger.exists()), (2, true));
+    let report = verify_files(&all(&path), TrustedCheckpoints::default(), Chains::One);
+    assert!(matches!(report.notes[0].kind, NoteKind::BeginsLater { .. }), "{report:?}");
+    assert_eq!(report.result(), VerificationResult::Intact);
 }
 
 #[tokio::test]
-async fn a_process_that_was_killed_leaves_a_tail_that_is_told_from_tampering() {
+async fn the_tail_of_a_killed_process_is_distinguished_from_tampering() {
     let (_folder, path) = folder();
-    let world = World::new();
-    for (cut, half_a_line) in [(0, false), (10, true), (1, true)] {
+    let world = Fixture::new();
+    for (cut, partial_line) in [(0, false), (10, true), (1, true)] {
         let _gone = fs::remove_dir_all(path.parent().unwrap());
         let audit = world.on(&path, FOR_EVER);
         received(&audit, 3);
@@ -328,20 +328,20 @@ async fn a_process_that_was_killed_leaves_a_tail_that_is_told_from_tampering() {
         stop(audit).await;
         fs::write(&path, &killed[..killed.len() - cut]).unwrap();
 
-        let before = verify_files(&all(&path), Kept::default(), Chains::One);
+        let before = verify_files(&all(&path), TrustedCheckpoints::default(), Chains::One);
         assert_eq!(
-            (before.verdict(), before.sealed.unwrap().seq),
-            (Verdict::Whole, 1),
-            "not sealed since the start"
+            (before.result(), before.last_signed.unwrap().seq),
+            (VerificationResult::Intact, 1),
+            "nothing is signed since the start"
         );
         let audit = world.on(&path, FOR_EVER);
         received(&audit, 1);
         stop(audit).await;
-        let report = verify_files(&all(&path), Kept::default(), Chains::One);
-        let unsealed = if half_a_line { 2 } else { 3 };
-        assert_eq!(report.verdict(), Verdict::Whole, "{cut} {report:?}");
+        let report = verify_files(&all(&path), TrustedCheckpoints::default(), Chains::One);
+        let unsigned = if partial_line { 2 } else { 3 };
+        assert_eq!(report.result(), VerificationResult::Intact, "{cut} {report:?}");
         if cut != 1 {
-            assert_eq!(report.notes[0].note, Note::CutOff { unsealed, half_a_line }, "{cut}");
+            assert_eq!(report.notes[0].kind, NoteKind::Interrupted { unsigned, partial_line }, "{cut}");
         }
     }
 }
@@ -349,7 +349,7 @@ async fn a_process_that_was_killed_leaves_a_tail_that_is_told_from_tampering() {
 #[tokio::test]
 async fn half_a_line_that_was_changed_after_the_start_is_found() {
     let (_folder, path) = folder();
-    let world = World::new();
+    let world = Fixture::new();
     let audit = world.on(&path, FOR_EVER);
     received(&audit, 1);
     audit.flush();
@@ -359,68 +359,85 @@ async fn half_a_line_that_was_changed_after_the_start_is_found() {
     stop(world.on(&path, FOR_EVER)).await;
     let text = fs::read_to_string(&path).unwrap();
     let forged = text.replacen(r#""sp":"sp""#, r#""sp":"me""#, 1);
-    assert_eq!(verify(&text).verdict(), Verdict::Whole);
-    assert!(flaws(&verify(&forged)).contains(&Flaw::Malformed));
+    assert_eq!(verify(&text).result(), VerificationResult::Intact);
+    assert!(finding_kinds(&verify(&forged)).contains(&FindingKind::Malformed));
+}
+
+#[test]
+fn a_start_of_the_previous_release_is_read() {
+    let line = r#"{"v":1,"seq":9,"prev":"00","time":"2026-11-21T12:00:00.000Z","event":"start","node":"one","last_seal":"changed","sealed":5}"#;
+    let report = verify(&format!("{line}\n"));
+    assert!(
+        matches!(
+            finding_kinds(&report)[..],
+            [FindingKind::DiffersFromLastCheckpoint {
+                checkpoint_seq: 5,
+                check: super::last_checkpoint::CheckpointCheck::Changed,
+                ..
+            }]
+        ),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_crash_between_two_files_breaks_no_chain() {
     let (_folder, path) = folder();
-    let world = World::new();
-    let audit = world.on(&path, Rotation { size: 1, daily: false, keep: None });
+    let world = Fixture::new();
+    let audit = world.on(&path, FileRotation { max_bytes: 1, daily: false, keep: None });
     received(&audit, 2);
     audit.flush();
     stop(audit).await;
     fs::remove_file(&path).unwrap();
     stop(world.on(&path, FOR_EVER)).await;
-    let report = verify_files(&all(&path), Kept::default(), Chains::One);
-    assert_eq!(flaws(&report), [], "the new file goes on from the full one");
+    let report = verify_files(&all(&path), TrustedCheckpoints::default(), Chains::One);
+    assert_eq!(finding_kinds(&report), [], "the new file continues the full one");
 }
 
 #[tokio::test]
 async fn two_processes_do_not_write_one_chain() {
     let (_folder, path) = folder();
-    let world = World::new();
+    let world = Fixture::new();
     let audit = world.on(&path, FOR_EVER);
     let second = FileSink::open(&path, FOR_EVER, NOON).map(|_| ());
-    assert!(matches!(second, Err(AuditFault::Taken { .. })), "{second:?}");
+    assert!(matches!(second, Err(AuditError::Locked { .. })), "{second:?}");
     stop(audit).await;
 }
 
 #[test]
-fn a_file_of_somebody_else_is_left_alone() {
+fn a_foreign_file_is_not_touched() {
     let (_folder, path) = folder();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "dear diary\n").unwrap();
     let opened = FileSink::open(&path, FOR_EVER, NOON).map(|_| ());
-    assert!(matches!(opened, Err(AuditFault::Foreign { .. })), "{opened:?}");
+    assert!(matches!(opened, Err(AuditError::NotAnAuditLog { .. })), "{opened:?}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "dear diary\n");
 }
 
 #[test]
-fn a_folder_that_can_not_be_written_is_named_with_its_mend() {
-    let fault = FileSink::open(Path::new("/proc/audit/audit.jsonl"), FOR_EVER, NOON)
+fn an_unwritable_folder_is_named_with_its_fix() {
+    let error = FileSink::open(Path::new("/proc/audit/audit.jsonl"), FOR_EVER, NOON)
         .map(|_| ())
         .unwrap_err();
-    assert!(fault.to_string().contains("audit.path"), "{fault}");
+    assert!(error.to_string().contains("audit.path"), "{error}");
 }
 
 #[test]
-fn a_look_before_the_start_finds_what_the_start_would_and_makes_nothing() {
+fn a_check_before_the_start_finds_what_the_start_would_and_creates_nothing() {
     let (folder, path) = folder();
-    assert!(examine(&path).is_ok() && !path.parent().unwrap().exists());
+    assert!(check_writable(&path).is_ok() && !path.parent().unwrap().exists());
     for nowhere in [folder.path().join("file/audit.jsonl"), "/proc/audit/audit.jsonl".into()] {
         fs::write(folder.path().join("file"), "").unwrap();
         assert!(
-            matches!(examine(&nowhere), Err(AuditFault::Unwritable { .. })),
+            matches!(check_writable(&nowhere), Err(AuditError::Unwritable { .. })),
             "{}",
             nowhere.display()
         );
     }
     let foreign = folder.path().join("diary.jsonl");
     fs::write(&foreign, "dear diary\n").unwrap();
-    assert!(matches!(examine(&foreign), Err(AuditFault::Foreign { .. })));
+    assert!(matches!(check_writable(&foreign), Err(AuditError::NotAnAuditLog { .. })));
     let empty = folder.path().join("empty.jsonl");
     fs::write(&empty, "").unwrap();
-    assert!(examine(&empty).is_ok());
+    assert!(check_writable(&empty).is_ok());
 }

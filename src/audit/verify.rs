@@ -1,7 +1,7 @@
-//! Is a log what the hub wrote? Reads lines in order, and finds what was removed, changed, moved, put in twice or cut off.
-//! Pure but for the reading; nothing is kept but what was found.
+//! Verifies a log: finds lines that were removed, changed, moved, inserted twice or cut off.
 //!
-//! What it can't find: an end that was cut off, when no later checkpoint was kept elsewhere. [`Kept`] holds those that were.
+//! Pure, except for reading. A truncated end is found only with a later checkpoint that was stored
+//! elsewhere: [`TrustedCheckpoints`].
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
@@ -10,39 +10,41 @@ use std::ops::RangeInclusive;
 use chrono::DateTime;
 use serde::Deserialize;
 
-use super::VERSION;
-use super::chain::{CHECKPOINT_TYPE, Chain, NOTHING, Seal, hash};
-use super::last_seal::SealCheck;
-use super::report::{Finding, Flaw, Mark, Note, Noted, Place, Report};
+use super::LINE_VERSION;
+use super::chain::{CHECKPOINT_TYPE, ChainPosition, GENESIS_HASH, CheckpointClaims, line_hash};
+use super::last_checkpoint::CheckpointCheck;
+use super::report::{LogFinding, FindingKind, LinePosition, NoteKind, LogNote, LineLocation, VerificationReport};
 use crate::protocol::alg::SigningAlg;
-use crate::token::verify::{OpenFault, VerificationKeys, open_jws};
+use crate::token::verify::{JwsError, VerificationKeys, verify_jws};
 
-/// A line that is longer was not written by the hub.
-const LONGEST: u64 = 64 * 1024;
-/// Findings that are told one by one.
-const MOST: usize = 200;
-/// Seconds after a checkpoint in which lines may stand: the hub makes the next one after a minute.
-const LONGEST_UNSEALED: i64 = 90;
+/// Maximum length of a line that the hub writes.
+const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// Maximum number of findings that are listed.
+const MAX_FINDINGS: usize = 200;
+/// Maximum age in seconds of the last checkpoint at any line. The hub writes one each minute.
+const MAX_SECONDS_WITHOUT_CHECKPOINT: i64 = 90;
 
-/// What verification needs of a line.
+/// Members of a line that verification needs.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-pub struct Head {
+pub struct LineHeader {
     v: u32,
     pub seq: u64,
     pub(super) prev: String,
     pub time: String,
     event: String,
     jws: Option<String>,
-    last_seal: Option<SealCheck>,
-    sealed: Option<u64>,
+    #[serde(alias = "last_seal")]
+    last_checkpoint: Option<CheckpointCheck>,
+    #[serde(alias = "sealed")]
+    checkpoint_seq: Option<u64>,
 }
 
-impl Head {
-    /// `None` for what is no line of this version, with its end.
+impl LineHeader {
+    /// Parses a line with its line end. Returns `None` if it is no line of this version.
     #[must_use]
-    pub fn read(line: &[u8]) -> Option<Self> {
+    pub fn parse(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\n")?;
-        serde_json::from_slice(line).ok().filter(|head: &Self| head.v == VERSION)
+        serde_json::from_slice(line).ok().filter(|header: &Self| header.v == LINE_VERSION)
     }
 
     fn millis(&self) -> Option<i64> {
@@ -50,347 +52,352 @@ impl Head {
     }
 }
 
-/// Checkpoints that were kept elsewhere: by number of the line, its hash.
+/// Checkpoints that were stored outside of the log: hash by line number.
 #[derive(Clone, Default, Debug)]
-pub struct Kept(BTreeMap<u64, String>);
+pub struct TrustedCheckpoints(BTreeMap<u64, String>);
 
-impl Kept {
-    /// Takes every checkpoint out of any text, such as the lines of a log. What is signed by none of the keys, or is none,
-    /// is passed over.
+impl TrustedCheckpoints {
+    /// Extracts every checkpoint from a text, such as the program's log. Ignores those that none of
+    /// the keys has signed.
     #[must_use]
-    pub fn in_text(text: &str, keys: &VerificationKeys) -> Self {
+    pub fn from_text(text: &str, keys: &VerificationKeys) -> Self {
         let words =
             text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')));
-        let seals = words
+        let checkpoints = words
             .filter(|word| word.matches('.').count() == 2)
-            .filter_map(|word| open(word, keys).ok());
-        Self(seals.map(|seal| (seal.seq, seal.hash)).collect())
+            .filter_map(|word| verify_checkpoint(word, keys).ok());
+        Self(checkpoints.map(|checkpoint| (checkpoint.seq, checkpoint.hash)).collect())
     }
 
+    /// Returns the number of checkpoints.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// How many chains the files may hold.
+/// Number of chains that the files may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chains {
-    /// As the file sink writes them.
+    /// One, as the file sink writes it.
     One,
-    /// As standard output gives them, one for each start.
+    /// One for each start, as on standard output.
     Several,
 }
 
-/// Reads a log's files one after the other.
+/// Verifies the files of a log one after the other.
 pub struct Verifier<'k> {
     keys: &'k VerificationKeys,
     chains: Chains,
-    kept: Kept,
-    report: Report,
-    /// The last line that was in its place; `None` before the first.
-    at: Option<Chain>,
-    /// Of lines that were missing when they should have come.
+    trusted: TrustedCheckpoints,
+    report: VerificationReport,
+    /// Last line in sequence; `None` before the first.
+    position: Option<ChainPosition>,
+    /// Numbers of missing lines, which may still turn up elsewhere.
     missing: Vec<RangeInclusive<u64>>,
-    /// After the last checkpoint.
-    unsealed: Option<u64>,
-    /// When the last checkpoint was made, in milliseconds.
-    sealed_at: Option<i64>,
+    /// First line after the last checkpoint.
+    first_unsigned: Option<u64>,
+    /// Time of the last checkpoint, in milliseconds.
+    checkpoint_at: Option<i64>,
     /// Lines that stand too long after it.
-    late: Option<Late>,
-    /// A line without sense, which a process that was cut off may have left: where, and the hash of it.
-    odd: Option<(Place, String)>,
-    place: Place,
+    late_lines: Option<LateLines>,
+    /// Unparsable line that a killed process may have left: its location and hash.
+    unparsed: Option<(LineLocation, String)>,
+    location: LineLocation,
 }
 
 impl<'k> Verifier<'k> {
+    /// Creates a verifier without lines.
     #[must_use]
-    pub fn new(keys: &'k VerificationKeys, kept: Kept, chains: Chains) -> Self {
-        let place = Place { file: String::new(), line: 0 };
+    pub fn new(keys: &'k VerificationKeys, trusted: TrustedCheckpoints, chains: Chains) -> Self {
+        let location = LineLocation { file: String::new(), line: 0 };
         Self {
             keys,
             chains,
-            kept,
-            report: Report::default(),
-            at: None,
+            trusted,
+            report: VerificationReport::default(),
+            position: None,
             missing: Vec::new(),
-            unsealed: None,
-            sealed_at: None,
-            late: None,
-            odd: None,
-            place,
+            first_unsigned: None,
+            checkpoint_at: None,
+            late_lines: None,
+            unparsed: None,
+            location,
         }
     }
 
     /// Reads the next file.
     ///
     /// # Errors
-    /// It can't be read.
-    pub fn read(&mut self, name: &str, file: &mut impl BufRead) -> io::Result<()> {
-        self.place = Place { file: name.to_owned(), line: 0 };
+    /// Returns an error if the file can't be read.
+    pub fn read_file(&mut self, name: &str, file: &mut impl BufRead) -> io::Result<()> {
+        self.location = LineLocation { file: name.to_owned(), line: 0 };
         let mut line = Vec::new();
         loop {
             line.clear();
-            if (&mut *file).take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            if (&mut *file).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
                 return Ok(());
             }
-            self.place.line += 1;
+            self.location.line += 1;
             self.report.lines += 1;
-            self.line(&line);
+            self.check_line(&line);
         }
     }
 
+    /// Returns the report after the last file.
     #[must_use]
-    pub fn finish(mut self) -> Report {
-        self.end_late();
-        if let Some((place, _)) = self.odd.take() {
-            self.find_at(place, Flaw::Malformed);
+    pub fn finish(mut self) -> VerificationReport {
+        self.report_late_lines();
+        if let Some((location, _)) = self.unparsed.take() {
+            self.add_finding_at(location, FindingKind::Malformed);
         }
-        let last = self.at.as_ref().map_or(0, |at| at.seq);
-        let beyond = self.kept.0.last_key_value().map(|(seq, _)| *seq).filter(|seq| *seq > last);
-        if let Some(kept) = beyond {
-            self.find(Flaw::Truncated { last, kept });
+        let last = self.position.as_ref().map_or(0, |at| at.seq);
+        let beyond = self.trusted.0.last_key_value().map(|(seq, _)| *seq).filter(|seq| *seq > last);
+        if let Some(trusted) = beyond {
+            self.add_finding(FindingKind::Truncated { last, trusted });
         }
         self.report
     }
 
-    fn line(&mut self, line: &[u8]) {
-        let Some(head) = Head::read(line) else { return self.senseless(line) };
-        let hash = hash(line);
-        self.judge(&head);
-        if let Some(at) = &self.at
-            && head.seq <= at.seq
-            && !is_beginning(&head)
+    fn check_line(&mut self, line: &[u8]) {
+        let Some(header) = LineHeader::parse(line) else { return self.record_unparsed(line) };
+        let hash = line_hash(line);
+        self.check_order(&header);
+        if let Some(at) = &self.position
+            && header.seq <= at.seq
+            && !is_beginning(&header)
         {
-            // Out of its place: the next line is held against the one before this.
+            // Out of sequence: the next line is compared with the one before this.
             return;
         }
-        self.mark(&head);
-        if self.kept.0.get(&head.seq).is_some_and(|kept| *kept != hash) {
-            self.find(Flaw::OtherThanKept { seq: head.seq });
+        self.record_position(&header);
+        if self.trusted.0.get(&header.seq).is_some_and(|trusted| *trusted != hash) {
+            self.add_finding(FindingKind::DiffersFromTrusted { seq: header.seq });
         }
-        match head.event.as_str() {
-            "checkpoint" => self.checkpoint(&head),
-            "start" => self.start(&head),
-            _ => self.measure(&head),
+        match header.event.as_str() {
+            "checkpoint" => self.check_checkpoint(&header),
+            "start" => self.check_start(&header),
+            _ => self.check_lateness(&header),
         }
-        self.at = Some(Chain { seq: head.seq, hash });
+        self.position = Some(ChainPosition { seq: header.seq, hash });
     }
 
-    /// Where the line stands, and whether it follows from the one before.
-    fn judge(&mut self, head: &Head) {
-        let odd = self.odd.take();
-        let Some(at) = self.at.clone() else {
-            let closes = self.closes_a_half_line(odd, head);
-            let is_first = is_beginning(head) || (closes && head.seq == 1);
+    /// Checks that the line follows the one before.
+    fn check_order(&mut self, header: &LineHeader) {
+        let unparsed = self.unparsed.take();
+        let Some(at) = self.position.clone() else {
+            let closes = self.explains_partial_line(unparsed, header);
+            let is_first = is_beginning(header) || (closes && header.seq == 1);
             if !is_first {
-                // The hub begins a file with `start` or a checkpoint, so that its first lines can't go unseen.
-                let may_begin = matches!(head.event.as_str(), "start" | "checkpoint");
+                // The hub begins each file with `start` or a checkpoint, so that removed first
+                // lines show.
+                let may_begin = matches!(header.event.as_str(), "start" | "checkpoint");
                 if may_begin {
-                    self.note(Note::BeginsLater { seq: head.seq });
+                    self.add_note(NoteKind::BeginsLater { seq: header.seq });
                 } else {
-                    self.find(Flaw::Removed { from: 1, to: head.seq.saturating_sub(1) });
+                    self.add_finding(FindingKind::Removed { from: 1, to: header.seq.saturating_sub(1) });
                 }
             }
             return;
         };
-        if is_beginning(head) {
+        if is_beginning(header) {
             self.missing.clear();
-            self.unsealed = None;
+            self.first_unsigned = None;
             return match self.chains {
-                Chains::One => self.find(Flaw::BegunAnew),
-                Chains::Several => self.note(Note::BeginsAnew),
+                Chains::One => self.add_finding(FindingKind::SecondChain),
+                Chains::Several => self.add_note(NoteKind::NewChain),
             };
         }
-        if head.seq <= at.seq {
-            let moved = self.missing.iter().position(|range| range.contains(&head.seq));
+        if header.seq <= at.seq {
+            let moved = self.missing.iter().position(|range| range.contains(&header.seq));
             if let Some(index) = moved {
                 let range = self.missing.swap_remove(index);
                 self.missing.extend(
-                    [*range.start()..=head.seq - 1, head.seq + 1..=*range.end()]
+                    [*range.start()..=header.seq - 1, header.seq + 1..=*range.end()]
                         .into_iter()
                         .filter(|r| !r.is_empty()),
                 );
             }
-            return self.find(if moved.is_some() {
-                Flaw::Moved { seq: head.seq }
+            return self.add_finding(if moved.is_some() {
+                FindingKind::Moved { seq: header.seq }
             } else {
-                Flaw::Duplicated { seq: head.seq }
+                FindingKind::Duplicated { seq: header.seq }
             });
         }
-        if head.seq > at.seq + 1 {
-            self.missing.push(at.seq + 1..=head.seq - 1);
-            return self.find(Flaw::Removed { from: at.seq + 1, to: head.seq - 1 });
+        if header.seq > at.seq + 1 {
+            self.missing.push(at.seq + 1..=header.seq - 1);
+            return self.add_finding(FindingKind::Removed { from: at.seq + 1, to: header.seq - 1 });
         }
-        let half_a_line = odd.is_some();
-        let follows = self.closes_a_half_line(odd, head) || head.prev == at.hash;
+        let partial_line = unparsed.is_some();
+        let follows = self.explains_partial_line(unparsed, header) || header.prev == at.hash;
         if !follows {
-            self.find(Flaw::Changed { seq: at.seq });
+            self.add_finding(FindingKind::Changed { seq: at.seq });
         }
-        let unsealed = self.unsealed.map_or(0, |from| at.seq + 1 - from);
-        if follows && head.event == "start" && (unsealed > 0 || half_a_line) {
-            self.note(Note::CutOff { unsealed, half_a_line });
+        let unsigned = self.first_unsigned.map_or(0, |from| at.seq + 1 - from);
+        if follows && header.event == "start" && (unsigned > 0 || partial_line) {
+            self.add_note(NoteKind::Interrupted { unsigned, partial_line });
         }
     }
 
-    /// A line without sense is explained by a `start` that names it. Any other is a finding.
-    fn closes_a_half_line(&mut self, odd: Option<(Place, String)>, head: &Head) -> bool {
-        match odd {
-            Some((_, hash)) if head.event == "start" && head.prev == hash => true,
-            Some((place, _)) => {
-                self.find_at(place, Flaw::Malformed);
+    /// Returns whether `header` is a `start` that names the unparsed line; reports any other one.
+    fn explains_partial_line(&mut self, unparsed: Option<(LineLocation, String)>, header: &LineHeader) -> bool {
+        match unparsed {
+            Some((_, hash)) if header.event == "start" && header.prev == hash => true,
+            Some((location, _)) => {
+                self.add_finding_at(location, FindingKind::Malformed);
                 false
             }
             None => false,
         }
     }
 
-    fn senseless(&mut self, line: &[u8]) {
-        if let Some((place, _)) = self.odd.take() {
-            self.find_at(place, Flaw::Malformed);
+    fn record_unparsed(&mut self, line: &[u8]) {
+        if let Some((location, _)) = self.unparsed.take() {
+            self.add_finding_at(location, FindingKind::Malformed);
         }
         if line.ends_with(b"\n") {
-            self.odd = Some((self.place.clone(), hash(line)));
+            self.unparsed = Some((self.location.clone(), line_hash(line)));
         } else {
-            self.note(Note::Unfinished);
+            self.add_note(NoteKind::Unfinished);
         }
     }
 
-    fn mark(&mut self, head: &Head) {
-        let mark = Mark { seq: head.seq, time: head.time.clone() };
+    fn record_position(&mut self, header: &LineHeader) {
+        let position = LinePosition { seq: header.seq, time: header.time.clone() };
         if self.report.first.is_none() {
-            self.report.first = Some(mark.clone());
+            self.report.first = Some(position.clone());
         }
-        self.report.last = Some(mark);
-        if head.event != "checkpoint" && self.unsealed.is_none() {
-            self.unsealed = Some(head.seq);
+        self.report.last = Some(position);
+        if header.event != "checkpoint" && self.first_unsigned.is_none() {
+            self.first_unsigned = Some(header.seq);
         }
     }
 
-    /// A start is as late as the hub was down. It ends no span: only a checkpoint vouches for what stands before it.
-    fn start(&mut self, head: &Head) {
-        self.end_late();
-        if is_beginning(head) {
-            self.sealed_at = head.millis();
+    /// A start may come at any time. It does not cover earlier lines: only a checkpoint does.
+    fn check_start(&mut self, header: &LineHeader) {
+        self.report_late_lines();
+        if is_beginning(header) {
+            self.checkpoint_at = header.millis();
         }
-        match (head.last_seal, head.sealed) {
-            (Some(check @ (SealCheck::Changed | SealCheck::Missing)), Some(sealed)) => {
+        match (header.last_checkpoint, header.checkpoint_seq) {
+            (Some(check @ (CheckpointCheck::Changed | CheckpointCheck::Missing)), Some(checkpoint_seq)) => {
                 let (from, to) =
-                    (self.unsealed.unwrap_or(head.seq), sealed.max(head.seq.saturating_sub(1)));
+                    (self.first_unsigned.unwrap_or(header.seq), checkpoint_seq.max(header.seq.saturating_sub(1)));
                 let from = from.min(to);
-                self.find(Flaw::NotAsSealed { from, to, sealed, check });
+                self.add_finding(FindingKind::DiffersFromLastCheckpoint { from, to, checkpoint_seq, check });
             }
-            (Some(SealCheck::Unreadable), _) => self.find(Flaw::NotCompared { seq: head.seq }),
-            (Some(SealCheck::Unknown), _) if !is_beginning(head) => {
-                self.note(Note::SealUnknown { seq: head.seq })
+            (Some(CheckpointCheck::Unreadable), _) => self.add_finding(FindingKind::LastCheckpointUnreadable { seq: header.seq }),
+            (Some(CheckpointCheck::Unknown), _) if !is_beginning(header) => {
+                self.add_note(NoteKind::LastCheckpointUnknown { seq: header.seq })
             }
             _ => {}
         }
     }
 
-    /// Any other line stands soon after a checkpoint: the hub makes one each minute.
-    fn measure(&mut self, head: &Head) {
-        let (Some(at), Some(sealed_at)) = (head.millis(), self.sealed_at) else { return };
-        let seconds = at.saturating_sub(sealed_at) / 1000;
-        if seconds <= LONGEST_UNSEALED {
+    /// Any other line must follow a checkpoint within [`MAX_SECONDS_WITHOUT_CHECKPOINT`].
+    fn check_lateness(&mut self, header: &LineHeader) {
+        let (Some(at), Some(checkpoint_at)) = (header.millis(), self.checkpoint_at) else { return };
+        let seconds = at.saturating_sub(checkpoint_at) / 1000;
+        if seconds <= MAX_SECONDS_WITHOUT_CHECKPOINT {
             return;
         }
-        let from = self.unsealed.unwrap_or(head.seq);
-        let late = self.late.get_or_insert_with(|| Late {
-            place: self.place.clone(),
+        let from = self.first_unsigned.unwrap_or(header.seq);
+        let late = self.late_lines.get_or_insert_with(|| LateLines {
+            location: self.location.clone(),
             from,
-            to: head.seq,
+            to: header.seq,
             seconds,
         });
-        (late.to, late.seconds) = (head.seq, late.seconds.max(seconds));
+        (late.to, late.seconds) = (header.seq, late.seconds.max(seconds));
     }
 
-    fn end_late(&mut self) {
-        if let Some(Late { place, from, to, seconds }) = self.late.take() {
-            self.find_at(place, Flaw::Unsealed { from, to, seconds: seconds.unsigned_abs() });
+    fn report_late_lines(&mut self) {
+        if let Some(LateLines { location, from, to, seconds }) = self.late_lines.take() {
+            self.add_finding_at(location, FindingKind::NotSigned { from, to, seconds: seconds.unsigned_abs() });
         }
     }
 
-    fn checkpoint(&mut self, head: &Head) {
-        let broken = |why: &str| Flaw::SealBroken { seq: head.seq, why: why.to_owned() };
-        match open(head.jws.as_deref().unwrap_or_default(), self.keys) {
-            Ok(seal) if seal.seq + 1 == head.seq && seal.hash == head.prev => {
+    fn check_checkpoint(&mut self, header: &LineHeader) {
+        let broken = |reason: &str| FindingKind::InvalidCheckpoint { seq: header.seq, reason: reason.to_owned() };
+        match verify_checkpoint(header.jws.as_deref().unwrap_or_default(), self.keys) {
+            Ok(checkpoint) if checkpoint.seq + 1 == header.seq && checkpoint.hash == header.prev => {
                 self.report.checkpoints += 1;
-                self.report.sealed = Some(Mark { seq: seal.seq, time: head.time.clone() });
-                self.unsealed = None;
-                self.sealed_by(head);
+                self.report.last_signed = Some(LinePosition { seq: checkpoint.seq, time: header.time.clone() });
+                self.first_unsigned = None;
+                self.reset_lateness(header);
             }
-            Ok(_) => self.find(broken("it is over another line than the one before it")),
-            Err(Unopened::UnknownKey(kid)) => {
+            Ok(_) => self.add_finding(broken("it covers another line than the one before it")),
+            Err(CheckpointError::UnknownKey(kid)) => {
                 if !self.report.unknown_keys.contains(&kid) {
                     self.report.unknown_keys.push(kid);
                 }
-                // Whether it holds is not known, and the report says so.
-                self.sealed_by(head);
+                // Its validity is unknown, and the report says so.
+                self.reset_lateness(header);
             }
-            Err(Unopened::Broken(why)) => self.find(broken(&why)),
+            Err(CheckpointError::Broken(reason)) => self.add_finding(broken(&reason)),
         }
     }
 
-    fn sealed_by(&mut self, checkpoint: &Head) {
-        self.end_late();
-        self.sealed_at = checkpoint.millis();
+    fn reset_lateness(&mut self, checkpoint: &LineHeader) {
+        self.report_late_lines();
+        self.checkpoint_at = checkpoint.millis();
     }
 
-    fn find(&mut self, flaw: Flaw) {
-        self.find_at(self.place.clone(), flaw);
+    fn add_finding(&mut self, flaw: FindingKind) {
+        self.add_finding_at(self.location.clone(), flaw);
     }
 
-    fn find_at(&mut self, place: Place, flaw: Flaw) {
-        if self.report.findings.len() < MOST {
-            self.report.findings.push(Finding { place, flaw });
+    fn add_finding_at(&mut self, location: LineLocation, flaw: FindingKind) {
+        if self.report.findings.len() < MAX_FINDINGS {
+            self.report.findings.push(LogFinding { location, kind: flaw });
         } else {
-            self.report.more += 1;
+            self.report.omitted_findings += 1;
         }
     }
 
-    fn note(&mut self, note: Note) {
-        self.report.notes.push(Noted { place: self.place.clone(), note });
+    fn add_note(&mut self, note: NoteKind) {
+        self.report.notes.push(LogNote { location: self.location.clone(), kind: note });
     }
 }
 
 /// Lines that stand too long after the last checkpoint.
-struct Late {
-    place: Place,
+struct LateLines {
+    location: LineLocation,
     from: u64,
     to: u64,
     seconds: i64,
 }
 
-/// The first line of a chain.
-fn is_beginning(head: &Head) -> bool {
-    head.seq == 1 && head.prev == NOTHING && head.event == "start"
+/// Returns whether the line is the first of a chain.
+fn is_beginning(header: &LineHeader) -> bool {
+    header.seq == 1 && header.prev == GENESIS_HASH && header.event == "start"
 }
 
-enum Unopened {
+enum CheckpointError {
     UnknownKey(String),
     Broken(String),
 }
 
-fn open(jws: &str, keys: &VerificationKeys) -> Result<Seal, Unopened> {
-    let opened = open_jws(jws, SigningAlg::ES256, keys).map_err(|fault| match fault {
-        OpenFault::UnknownKey => Unopened::UnknownKey(kid(jws)),
-        fault => Unopened::Broken(fault.to_string()),
+fn verify_checkpoint(jws: &str, keys: &VerificationKeys) -> Result<CheckpointClaims, CheckpointError> {
+    let verified = verify_jws(jws, SigningAlg::ES256, keys).map_err(|error| match error {
+        JwsError::UnknownKey => CheckpointError::UnknownKey(unverified_kid(jws)),
+        error => CheckpointError::Broken(error.to_string()),
     })?;
-    if opened.header.get("typ").and_then(serde_json::Value::as_str) != Some(CHECKPOINT_TYPE) {
-        return Err(Unopened::Broken("it is signed, but is no checkpoint".to_owned()));
+    if verified.header.get("typ").and_then(serde_json::Value::as_str) != Some(CHECKPOINT_TYPE) {
+        return Err(CheckpointError::Broken("it is signed, but is not a checkpoint".to_owned()));
     }
-    serde_json::from_value(serde_json::Value::Object(opened.claims))
-        .map_err(|_| Unopened::Broken("it is no checkpoint".to_owned()))
+    serde_json::from_value(serde_json::Value::Object(verified.claims))
+        .map_err(|_| CheckpointError::Broken("it is not a checkpoint".to_owned()))
 }
 
-/// As the header says; nothing of it is proven.
-fn kid(jws: &str) -> String {
+/// Returns the `kid` that the header claims.
+fn unverified_kid(jws: &str) -> String {
     let header = jws.split('.').next().and_then(crate::digest::from_base64url).unwrap_or_default();
     let header: serde_json::Value = serde_json::from_slice(&header).unwrap_or_default();
     header

@@ -1,7 +1,8 @@
-//! The one thread that writes: it numbers, chains, seals and hands to a sink, and keeps what the sink does not take.
+//! Runs the one thread that writes the log: it numbers, chains and signs lines, and buffers those
+//! that the sink does not take.
 //!
-//! Owns: when a checkpoint is due; that a line which was begun is brought to
-//! its end, however often the sink refuses. Must not know: where the sink leads.
+//! Responsible for when checkpoints are due, and for completing a line that was begun, however
+//! often the sink fails.
 
 use std::io;
 use std::sync::Arc;
@@ -11,52 +12,52 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::chain::{CHECKPOINT_TYPE, Chain, Seal};
-use super::last_seal::{LastSeal, SealStore};
-use super::queue::{Alarm, Message, QUEUE, Shared, State, WhenFull};
-use super::{Audit, AuditFault, Event, Name};
+use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
+use super::last_checkpoint::{LastCheckpoint, CheckpointStore};
+use super::queue::{ThreadDeathGuard, Message, QUEUE_CAPACITY, AuditQueue, QueueState, WhenFull};
+use super::{Audit, AuditError, Event, EventKind};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
 use crate::token::Signer;
 
-/// Bytes of lines that wait for a sink which refuses them.
-const PENDING: usize = 4 << 20;
-/// The part of them that strangers can fill, so that the rest is there for logins.
-const STRANGERS: usize = PENDING / 4;
-/// Between two checkpoints.
-const MINUTE: Duration = Duration::from_secs(60);
-/// Between two looks at the clock, and two tries at a sink that refused.
-const TICK: Duration = Duration::from_millis(500);
-/// Between two tries to keep the last seal outside of the log: a store that is away holds the thread up for seconds.
-const KEEP_SEAL_RETRY: Duration = Duration::from_secs(10);
+/// Maximum bytes of lines that wait for a failing sink.
+const MAX_PENDING_BYTES: usize = 4 << 20;
+/// The part of them for events of strangers, so that the rest is there for logins.
+const MAX_UNAUTHENTICATED_PENDING_BYTES: usize = MAX_PENDING_BYTES / 4;
+/// Interval between checkpoints.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(60);
+/// Interval at which the thread checks the clock and retries a failing sink.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval between attempts to save the last checkpoint. An unreachable store blocks for seconds.
+const SAVE_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where lines go. Its calls may block: only the writer's thread makes them.
+/// Destination of lines. Calls may block: only the writer's thread makes them.
 pub trait Sink: Send {
-    /// As [`io::Write::write`]: some of the bytes may be taken, and an error means none.
+    /// Writes like [`io::Write::write`]: it may take some of the bytes; on an error it took none.
     ///
     /// # Errors
-    /// The sink takes nothing now.
+    /// Returns an error if nothing can be written now.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Brings to the disk what was written.
+    /// Syncs written lines to the disk.
     ///
     /// # Errors
-    /// It can't be told whether it is there.
+    /// Returns an error if they may not be on the disk.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Whether the next line should be the first of a new file.
+    /// Returns whether the next line should be the first of a new file.
     fn is_full(&self, now: Timestamp) -> bool;
 
-    /// Begins a new file. The old one stays in use if that fails.
+    /// Starts a new file. After an error the old one stays in use.
     ///
     /// # Errors
-    /// There can be no new file.
+    /// Returns an error if no new file can be created.
     fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
 }
 
-/// What the writer works with.
+/// Dependencies and settings of the writer.
 pub struct WriterConfig {
     pub env: Env,
     pub signer: Arc<dyn Signer>,
@@ -64,153 +65,151 @@ pub struct WriterConfig {
     pub issuer: String,
     pub node: String,
     pub when_full: WhenFull,
-    /// Path of the log, by which its seals are kept.
+    /// Path of the log; identifies its saved checkpoints.
     pub log: String,
-    /// Where the last seal is kept besides the log.
-    pub seals: Vec<Box<dyn SealStore>>,
-    /// What the start has found wrong with the log.
-    pub finding: Option<String>,
-    /// How long the thread waits for more after it was woken: one write for all of it. The price of a crash.
-    pub gather: Duration,
+    /// Places besides the log that save its last checkpoint.
+    pub checkpoint_stores: Vec<Box<dyn CheckpointStore>>,
+    /// Mismatch between the log and its last checkpoint, found at the start.
+    pub startup_finding: Option<String>,
+    /// Time that the thread waits for more events, to write them at once. A crash loses this much.
+    pub batch_delay: Duration,
 }
 
 impl std::fmt::Debug for WriterConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Means").field("node", &self.node).finish_non_exhaustive()
+        f.debug_struct("WriterConfig").field("node", &self.node).finish_non_exhaustive()
     }
 }
 
-/// What a sink had when it was opened.
+/// End of the log when its sink was opened.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Found {
-    pub chain: Chain,
-    /// The last line has no end: the process that wrote it was cut off.
+pub struct LogEnd {
+    pub chain: ChainPosition,
+    /// The last line has no end: its process was killed.
     pub unfinished: bool,
 }
 
-/// Starts the thread. Its first line is `start`, naming by its `prev` the last that was found, and a checkpoint.
-///
-/// `begin` is the `start` event.
+/// Starts the thread. It first writes `begin`, the `start` event, and a checkpoint.
 ///
 /// # Errors
-/// `Thread`.
+/// `Thread`: the operating system can't start the thread.
 pub fn start(
     sink: Box<dyn Sink>,
-    found: Found,
+    found: LogEnd,
     begin: Event,
-    mut means: WriterConfig,
-) -> Result<Audit, AuditFault> {
-    let (shared, messages, state) = Shared::new(&means.env, &means.metrics, means.when_full);
-    state.finding.store(means.finding.take().map(Arc::new));
-    means.metrics.audit_began();
-    // Signing may ask a module behind a network: this thread is the one that waits for it.
+    mut config: WriterConfig,
+) -> Result<Audit, AuditError> {
+    let (shared, messages, state) = AuditQueue::new(&config.env, &config.metrics, config.when_full);
+    state.startup_finding.store(config.startup_finding.take().map(Arc::new));
+    config.metrics.init_audit();
+    // Signing may call an HSM over the network; only this thread waits for it.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(AuditFault::Thread)?;
-    let sealed_at = means.env.now();
+        .map_err(AuditError::Thread)?;
+    let sealed_at = config.env.now();
     let mut writer = Writer {
         sink,
         chain: found.chain,
         pending: Vec::new(),
-        sealed_at,
-        sealed: 0,
-        unkept: None,
-        keep_failed_at: None,
+        checkpoint_at: sealed_at,
+        checkpoint_seq: 0,
+        unsaved_checkpoint: None,
+        save_failed_at: None,
         unsynced: false,
         state,
         runtime,
-        means,
+        means: config,
     };
     if found.unfinished {
-        // The half line gets its end, and its hash stands in `start`: nobody can make more or less of it afterwards.
+        // End the partial line. `start` has its hash, so it can't be changed afterwards.
         writer.pending.push(b'\n');
     }
     let run = move || {
-        let alarm = Alarm(Arc::clone(&writer.state));
+        let alarm = ThreadDeathGuard(Arc::clone(&writer.state));
         let stopping = writer.run(&messages, &begin);
-        // The sink is closed before anybody hears of it: another process may take it up at once.
+        // Close the sink before replying: another process may open it at once.
         drop((writer, alarm));
         if let Some(stopping) = stopping {
-            // Going down may have stopped waiting.
+            // The caller may have stopped waiting.
             let _gone = stopping.send(());
         }
     };
-    std::thread::Builder::new().name("audit".to_owned()).spawn(run).map_err(AuditFault::Thread)?;
+    std::thread::Builder::new().name("audit".to_owned()).spawn(run).map_err(AuditError::Thread)?;
     Ok(Audit { log: Some(Arc::new(shared)), recent: None })
 }
 
 struct Writer {
     sink: Box<dyn Sink>,
-    chain: Chain,
-    /// Lines, the first of them perhaps in part, that the sink has yet to take.
+    chain: ChainPosition,
+    /// Lines that the sink has not taken yet; the first one may be partial.
     pending: Vec<u8>,
-    sealed_at: Timestamp,
-    /// Number of the last checkpoint's line.
-    sealed: u64,
-    /// The last checkpoint, while it is kept nowhere else.
-    unkept: Option<LastSeal>,
-    keep_failed_at: Option<Timestamp>,
+    checkpoint_at: Timestamp,
+    /// Line number of the last checkpoint.
+    checkpoint_seq: u64,
+    /// The last checkpoint, until it is saved outside of the log.
+    unsaved_checkpoint: Option<LastCheckpoint>,
+    save_failed_at: Option<Timestamp>,
     unsynced: bool,
-    state: Arc<State>,
+    state: Arc<QueueState>,
     runtime: tokio::runtime::Runtime,
     means: WriterConfig,
 }
 
 impl Writer {
-    /// Gives whoever asked it to stop.
+    /// Runs until a stop or until all handles are dropped. Returns the requester of the stop.
     fn run(&mut self, messages: &Receiver<Message>, begin: &Event) -> Option<oneshot::Sender<()>> {
         self.append(begin, self.means.env.now());
-        self.seal();
+        self.write_checkpoint();
         self.write();
         self.sync();
         loop {
             let mut asked = Vec::new();
-            match messages.recv_timeout(TICK) {
+            match messages.recv_timeout(RETRY_INTERVAL) {
                 Ok(message) => {
-                    if !self.means.gather.is_zero() {
-                        std::thread::sleep(self.means.gather);
+                    if !self.means.batch_delay.is_zero() {
+                        std::thread::sleep(self.means.batch_delay);
                     }
-                    if let Some(stopping) = self.read(message, messages, &mut asked) {
-                        self.end();
+                    if let Some(stopping) = self.drain_queue(message, messages, &mut asked) {
+                        self.finish();
                         return Some(stopping);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    // The hub was dropped, as tests do: no last words, but nothing that was told is lost.
+                    // All handles were dropped, as tests do: write what is queued, without `stop`.
                     self.write();
                     self.state.stopped.store(true, Ordering::SeqCst);
                     return None;
                 }
             }
-            if self.is_time_to_seal() {
-                self.seal();
+            if self.is_checkpoint_due() {
+                self.write_checkpoint();
             }
             self.write();
             self.rotate();
             if self.unsynced && self.pending.is_empty() {
                 self.sync();
-            } else if !self.unsynced && self.is_time_to_keep_again() {
-                self.keep_seal();
+            } else if !self.unsynced && self.is_save_retry_due() {
+                self.save_checkpoint();
             }
             for done in asked {
-                // Whoever asked may have gone.
+                // The caller may have stopped waiting.
                 let _gone = done.send(());
             }
         }
     }
 
-    /// All that waits, but no more than a queue's length at once; gives whoever asked to stop.
-    fn read(
+    /// Handles up to a queue's length of messages. Returns the requester of a stop.
+    fn drain_queue(
         &mut self,
         first: Message,
         messages: &Receiver<Message>,
         asked: &mut Vec<SyncSender<()>>,
     ) -> Option<oneshot::Sender<()>> {
-        for message in std::iter::once(first).chain(messages.try_iter()).take(QUEUE) {
+        for message in std::iter::once(first).chain(messages.try_iter()).take(QUEUE_CAPACITY) {
             match message {
-                Message::Tell(event, at) => {
+                Message::Record(event, at) => {
                     self.state.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.append(&event, at);
                 }
@@ -221,77 +220,78 @@ impl Writer {
         None
     }
 
-    /// Into the chain; or, where the sink has refused too much for too long, counted as lost before it has a number.
+    /// Appends an event to the chain, or counts it as lost if too many lines are pending.
     fn append(&mut self, event: &Event, at: Timestamp) {
-        // A machine that slept, or a clock that was set forward: no line stands a minute after the checkpoint before it.
-        if at >= self.sealed_at + MINUTE {
-            self.seal();
+        // After a sleep or a clock change: no line may be a minute after the checkpoint before it.
+        if at >= self.checkpoint_at + CHECKPOINT_INTERVAL {
+            self.write_checkpoint();
         }
-        let room = if event.is_strangers() { STRANGERS } else { PENDING };
-        // Checkpoints always have room, one a minute: without them, `verify` reports the lines after a long refusal.
-        if event.name != Name::Checkpoint && self.pending.len() > room {
-            return self.state.lose();
+        let room = if event.is_unauthenticated() { MAX_UNAUTHENTICATED_PENDING_BYTES } else { MAX_PENDING_BYTES };
+        // Checkpoints always have room; without them, `verify` would report the lines after an
+        // outage.
+        if event.kind != EventKind::Checkpoint && self.pending.len() > room {
+            return self.state.count_lost();
         }
         self.chain.append(&mut self.pending, event, at, &self.means.node);
-        self.means.metrics.audit_written(event.name.as_str());
+        self.means.metrics.record_audit_event(event.kind.as_str());
     }
 
-    /// A clock that was set back must not leave the log unsealed until it is where it was.
-    fn is_time_to_seal(&self) -> bool {
+    /// Returns whether a checkpoint is due. A clock that was set back makes it due at once.
+    fn is_checkpoint_due(&self) -> bool {
         let now = self.means.env.now();
-        now < self.sealed_at || now.since(self.sealed_at) >= MINUTE
+        now < self.checkpoint_at || now.since(self.checkpoint_at) >= CHECKPOINT_INTERVAL
     }
 
-    /// A checkpoint over the line before. Without a key the next try is a minute later.
-    fn seal(&mut self) {
+    /// Appends a checkpoint over the line before. Retries a failed signature a minute later.
+    fn write_checkpoint(&mut self) {
         let now = self.means.env.now();
-        self.sealed_at = now;
+        self.checkpoint_at = now;
         let (seq, hash) = (self.chain.seq, self.chain.hash.clone());
-        let seal = Seal {
+        let checkpoint = CheckpointClaims {
             iss: self.means.issuer.clone(),
             iat: now.seconds(),
             node: self.means.node.clone(),
             seq,
             hash: hash.clone(),
         };
-        let payload = serde_json::to_vec(&seal).unwrap_or_default();
+        let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();
         let signed = self.means.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
         match self.runtime.block_on(signed) {
             Ok(jws) => {
-                // Whoever collects the log elsewhere has what proves a cut end.
+                // A copy of the program's log on another machine then proves a truncated end.
                 tracing::info!(seq, hash, jws, "audit checkpoint");
-                self.append(&Event::of(Name::Checkpoint).jws(jws.clone()), now);
-                (self.sealed, self.unsynced) = (self.chain.seq, true);
+                self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
+                (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
                 let log = self.means.log.clone();
-                self.unkept =
-                    Some(LastSeal { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
-                self.state.unsealed.store(None);
-                self.means.metrics.audit_sealed(now);
+                self.unsaved_checkpoint =
+                    Some(LastCheckpoint { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
+                self.state.signing_error.store(None);
+                self.means.metrics.set_last_audit_checkpoint(now);
             }
-            Err(fault) => {
-                tracing::error!(%fault, "an audit checkpoint can't be signed");
+            Err(error) => {
+                tracing::error!(%error, "an audit checkpoint can't be signed");
                 self.state
-                    .unsealed
-                    .store(Some(Arc::new(format!("the audit log can't be sealed: {fault}"))));
+                    .signing_error
+                    .store(Some(Arc::new(format!("the audit log can't be signed: {error}"))));
             }
         }
     }
 
-    /// Hands over what is pending. What was lost meanwhile is told as soon as there is room.
+    /// Writes pending lines. Reports lost events as soon as there is room.
     fn write(&mut self) {
-        while self.hand_over() {
+        while self.flush_pending() {
             let lost = self.state.lost.swap(0, Ordering::Relaxed);
             if lost == 0 {
                 return;
             }
-            self.append(&Event::of(Name::Lost).lost(lost), self.means.env.now());
+            self.append(&Event::new(EventKind::EventsLost).lost(lost), self.means.env.now());
         }
     }
 
-    /// True when nothing is pending any more.
-    fn hand_over(&mut self) -> bool {
+    /// Writes pending bytes. Returns whether none is left.
+    fn flush_pending(&mut self) -> bool {
         let mut taken = 0;
-        let fault = loop {
+        let error = loop {
             let rest = self.pending.get(taken..).unwrap_or_default();
             if rest.is_empty() {
                 break None;
@@ -299,90 +299,92 @@ impl Writer {
             match self.sink.write(rest) {
                 Ok(0) => break Some(io::Error::from(io::ErrorKind::WriteZero)),
                 Ok(count) => taken += count,
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
-                Err(fault) => break Some(fault),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Some(error),
             }
         };
-        // What was taken stays taken: the rest of a line follows when there is room, and never the line once more.
+        // The rest of a partly written line follows later; the line is never repeated.
         self.pending.drain(..taken.min(self.pending.len()));
-        match fault {
-            None => self.recovered(),
-            Some(fault) => self.refused(&fault),
+        match error {
+            None => self.report_recovery(),
+            Some(error) => self.report_failure(&error),
         }
         self.pending.is_empty()
     }
 
-    fn refused(&self, fault: &io::Error) {
-        self.means.metrics.audit_refused();
-        let told = self
+    fn report_failure(&self, error: &io::Error) {
+        self.means.metrics.record_audit_write_error();
+        let previous = self
             .state
-            .trouble
-            .swap(Some(Arc::new(format!("the audit log can't be written: {fault}"))));
-        if told.is_none() {
+            .write_error
+            .swap(Some(Arc::new(format!("the audit log can't be written: {error}"))));
+        if previous.is_none() {
             let consequence = match self.means.when_full {
-                WhenFull::Stop => "no new logins are taken",
-                WhenFull::GoOn => "logins go on, and what finds no room is lost",
+                WhenFull::Stop => "no new login begins",
+                WhenFull::GoOn => "logins continue, and events without room are lost",
             };
-            tracing::error!(code = ErrorCode::AuditUnwritable.entry().code, %fault, consequence, "the audit log can't be written");
+            tracing::error!(code = ErrorCode::AuditUnwritable.entry().code, %error, consequence, "the audit log can't be written");
         }
     }
 
-    fn recovered(&self) {
-        if self.state.trouble.swap(None).is_some() {
-            tracing::warn!("the audit log is written again");
+    fn report_recovery(&self) {
+        if self.state.write_error.swap(None).is_some() {
+            tracing::warn!("the audit log can be written again");
         }
     }
 
     fn sync(&mut self) {
         if !self.pending.is_empty() {
-            // It has just been told that nothing can be written.
+            // Writing has just failed.
             return;
         }
         match self.sink.sync() {
             Ok(()) => {
                 self.unsynced = false;
-                self.keep_seal();
+                self.save_checkpoint();
             }
-            Err(fault) => self.refused(&fault),
+            Err(error) => self.report_failure(&error),
         }
     }
 
-    fn is_time_to_keep_again(&self) -> bool {
+    fn is_save_retry_due(&self) -> bool {
         let now = self.means.env.now();
-        self.keep_failed_at.is_some_and(|at| now < at || now.since(at) >= KEEP_SEAL_RETRY)
+        self.save_failed_at.is_some_and(|at| now < at || now.since(at) >= SAVE_RETRY_INTERVAL)
     }
 
-    /// Keeps the last seal outside of the log, now that the log has it on the disk. After a failure it stays to be kept.
-    fn keep_seal(&mut self) {
-        let Some(seal) = &self.unkept else { return };
-        let mut fault = None;
-        for place in &mut self.means.seals {
-            fault = place.save(seal).err().or(fault);
+    /// Saves the last checkpoint outside of the log, once it is on the disk. Keeps it after a
+    /// failure.
+    fn save_checkpoint(&mut self) {
+        let Some(checkpoint) = &self.unsaved_checkpoint else { return };
+        let mut error = None;
+        for place in &mut self.means.checkpoint_stores {
+            error = place.save(checkpoint).err().or(error);
         }
-        self.keep_failed_at = fault.is_some().then(|| self.means.env.now());
-        if fault.is_none() {
-            self.unkept = None;
+        self.save_failed_at = error.is_some().then(|| self.means.env.now());
+        if error.is_none() {
+            self.unsaved_checkpoint = None;
         }
-        let reason = fault.map(|fault| {
+        let reason = error.map(|error| {
             Arc::new(format!(
-                "the last seal of the audit log can't be kept outside of it: {fault}; \
-                 mend: let this user write to the state folder, and see that the store answers"
+                "the last checkpoint of the audit log can't be saved outside of it: {error}; \
+                 fix: let this user write to the state folder, and check that the store answers"
             ))
         });
-        if let (Some(why), None) = (&reason, &*self.state.unkept.load()) {
-            tracing::error!(%why, "the next start can't tell whether the audit log was changed");
+        if let (Some(why), None) = (&reason, &*self.state.save_error.load()) {
+            tracing::error!(%why, "the next start can't detect whether the audit log was changed");
         }
-        self.state.unkept.store(reason);
+        self.state.save_error.store(reason);
     }
 
-    /// The last line of a file and the first of the next are checkpoints, so that a file's ends can't be cut unseen.
+    /// Starts a new file if the current one is full. Ends and begins files with a checkpoint, so
+    /// that truncated files show.
     fn rotate(&mut self) {
         let now = self.means.env.now();
         if !self.pending.is_empty() || !self.sink.is_full(now) {
             return;
         }
-        if self.sealed != self.chain.seq {
-            self.seal();
+        if self.checkpoint_seq != self.chain.seq {
+            self.write_checkpoint();
             self.write();
         }
         if !self.pending.is_empty() {
@@ -391,20 +393,20 @@ impl Writer {
         self.sync();
         match self.sink.rotate(now) {
             Ok(()) => {
-                self.seal();
+                self.write_checkpoint();
                 self.write();
                 self.sync();
             }
             Err(fault) => {
-                self.means.metrics.audit_refused();
-                tracing::error!(%fault, "no new audit file can be begun; the old one grows on");
+                self.means.metrics.record_audit_write_error();
+                tracing::error!(%fault, "can't start a new audit file; the old one keeps growing");
             }
         }
     }
 
-    fn end(&mut self) {
-        self.append(&Event::of(Name::Stop), self.means.env.now());
-        self.seal();
+    fn finish(&mut self) {
+        self.append(&Event::new(EventKind::Stop), self.means.env.now());
+        self.write_checkpoint();
         self.write();
         self.sync();
         self.state.stopped.store(true, Ordering::SeqCst);

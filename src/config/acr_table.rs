@@ -1,6 +1,5 @@
-//! `[acr]` of a connector's file: what the hub's levels are called at its identity provider.
-//!
-//! Owns: the shape of the table. Must not know: what a value proves ([`crate::assurance::acr`]).
+//! Defines the `[acr]` table of a connector: the identity provider's `acr` values for the hub's
+//! levels.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +8,18 @@ use serde::Deserialize;
 
 use crate::protocol::acr::Level;
 
-/// Hub level → the identity provider's `acr` values.
+/// The identity provider's `acr` values by the hub's level.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AcrTable {
-    /// Sends `acr_values`. `false` is for an identity provider that asks for the password again at every `acr_values`; the
-    /// `acr` that it returns is judged all the same.
+    /// Sends `acr_values`. Set it to `false` for an identity provider that asks for the password
+    /// again at every `acr_values`; the returned `acr` is checked nevertheless.
     pub send: bool,
-    /// This identity provider's own value(s): the first is sent, any is accepted.
+    /// This identity provider's values. The first is sent, any is accepted.
     pub eidas1: Option<Vec<String>>,
-    /// This identity provider's own value(s): the first is sent, any is accepted.
+    /// This identity provider's values. The first is sent, any is accepted.
     pub eidas2: Option<Vec<String>>,
-    /// This identity provider's own value(s): the first is sent, any is accepted.
+    /// This identity provider's values. The first is sent, any is accepted.
     pub eidas3: Option<Vec<String>>,
 }
 
@@ -31,7 +30,7 @@ impl Default for AcrTable {
 }
 
 impl AcrTable {
-    /// The levels that the table lists, lowest first, each with its values.
+    /// Returns the listed levels, lowest first, each with its values.
     pub fn levels(&self) -> impl Iterator<Item = (Level, &[String])> {
         [
             (Level::Eidas1, &self.eidas1),
@@ -44,13 +43,13 @@ impl AcrTable {
 
     /// Returns true if no level is listed.
     #[must_use]
-    pub fn lists_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.levels().next().is_none()
     }
 
-    /// The values by their level.
+    /// Returns the values by level.
     #[must_use]
-    pub fn values(&self) -> BTreeMap<Level, Vec<String>> {
+    pub fn values_by_level(&self) -> BTreeMap<Level, Vec<String>> {
         self.levels().map(|(level, values)| (level, values.to_vec())).collect()
     }
 }

@@ -1,33 +1,39 @@
-//! Rules for the addresses in configuration files. Messages name the rule, never the address: a URL may hold a password.
+//! Checks the URLs in configuration files. Messages name the rule, never the URL, which may contain
+//! a password.
 
 use url::{Host, Url};
 
-/// Where plain http is allowed.
+/// Where plain HTTP is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Http {
-    /// Only on this machine: `localhost`, `127.0.0.0/8`, `::1`.
+    /// Only on loopback: `localhost`, `127.0.0.0/8`, `::1`.
     Loopback,
-    /// Anywhere: the file says `insecure_http = true`.
+    /// Anywhere: the file sets `insecure_http = true`.
     Anywhere,
-    Nowhere,
+    /// Nowhere, not even on loopback.
+Nowhere,
 }
 
-/// What is wrong, and how to mend it.
-pub type Fault = (&'static str, &'static str);
+/// Why a URL is rejected: the message and the fix of a diagnostic.
+pub type AddressError = (&'static str, &'static str);
 
-/// An absolute http(s) address without fragment and user info (decisions 15).
-pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
-    // Url::parse forgives blanks, tabs and backslashes; a string that is compared byte by byte must not hold any.
+/// Parses an absolute http(s) URL without fragment and user info.
+///
+/// # Errors
+/// Returns the rule that the URL breaks.
+pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, AddressError> {
+    // `Url::parse` accepts blanks, tabs and backslashes; a string that is compared byte by byte
+    // must not contain any.
     if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
         return Err((
-            "holds a blank, a backslash or a character outside ASCII",
-            "write the address percent-encoded",
+            "contains a space, a backslash or a non-ASCII character",
+            "percent-encode the address",
         ));
     }
     let url = Url::parse(text)
-        .map_err(|_| ("is not an absolute address", "begin with https:// and a host name"))?;
+        .map_err(|_| ("is not an absolute address", "start with https:// and a host name"))?;
     if url.host().is_none() {
-        return Err(("has no host", "begin with https:// and a host name"));
+        return Err(("has no host", "start with https:// and a host name"));
     }
     match url.scheme() {
         "https" => {}
@@ -41,10 +47,10 @@ pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
                 ));
             }
         },
-        _ => return Err(("is neither https nor http", "begin with https:// and a host name")),
+        _ => return Err(("is neither https nor http", "start with https:// and a host name")),
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(("holds a user name or password", "remove everything between // and @"));
+        return Err(("contains a user name or password", "remove everything between // and @"));
     }
     if url.fragment().is_some() {
         return Err(("has a fragment", "remove the # and what follows it"));
@@ -52,9 +58,12 @@ pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
     Ok(url)
 }
 
-/// As [`absolute`], and without a query: an issuer or an endpoint's base (OpenID Connect Discovery 1.0, 3).
-pub fn without_query(text: &str, http: Http) -> Result<Url, Fault> {
-    let url = absolute(text, http)?;
+/// Parses an absolute URL without a query, as an issuer must be (OpenID Connect Discovery 1.0 §3).
+///
+/// # Errors
+/// Returns the rule that the URL breaks.
+pub fn parse_url_without_query(text: &str, http: Http) -> Result<Url, AddressError> {
+    let url = parse_absolute_url(text, http)?;
     if url.query().is_some() {
         Err(("has a query", "remove the ? and what follows it"))
     } else {
@@ -62,6 +71,7 @@ pub fn without_query(text: &str, http: Http) -> Result<Url, Fault> {
     }
 }
 
+/// Returns true if the host is loopback.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

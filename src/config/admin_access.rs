@@ -1,55 +1,56 @@
-//! How a running hub's administration is reached: its private listener, and the token that opens it.
-//!
-//! Owns: reading both from `passerelle.toml`, and from nothing else: whoever must block an identity provider at night
-//! must not first mend another file of the folder.
+//! Reads how commands reach a running hub: its private listener and the administration token. Reads
+//! only `passerelle.toml`, so that an invalid file elsewhere doesn't prevent an emergency block.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::model::{PrivateListener, Settings};
-use super::problem::Problem;
-use super::secret_rules::{Context, Owner, SecretRules};
-use super::source::Source;
-use super::{Environment, overlaid, secrets};
+use super::diagnostic::Diagnostic;
+use super::secret_rules::{SecretContext, SecretOwner, SecretRules};
+use super::source_file::SourceFile;
+use super::{Environment, apply_environment, secrets};
 use crate::ids::Secret;
 
-/// Shorter ones could be guessed.
-const ADMIN_TOKEN_CHARACTERS: usize = 32;
+/// Minimum length of an administration token in characters.
+const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
-/// What a command needs to know that administers a running hub.
+/// What a command needs to administer a running hub.
 #[derive(Clone, Debug)]
-pub struct Access {
-    /// Where the private listener is reached from this machine; port 0 is one that only the hub knows.
+pub struct AdminAccess {
+    /// Address of the private listener from this machine. Port 0 means that only the hub knows the
+    /// port.
     pub address: SocketAddr,
-    /// `None`: the hub has no administration.
+    /// Administration token; `None` if the hub has no administration.
     pub admin_token: Option<Secret<String>>,
     /// The folder of the hub's keys.
     pub keys: PathBuf,
-    /// From a signing key's publication to its first signature.
+    /// Time from a signing key's publication to its first use.
     pub signing_key_lead: Duration,
 }
 
-impl Access {
+impl AdminAccess {
+    /// Reads `passerelle.toml` and the token that it references.
+    ///
     /// # Errors
-    /// What keeps `passerelle.toml`, or the token that it refers to, from being read.
-    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
+    /// Returns the problems of the file and the token.
+    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
         let source =
-            Source::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
-        // A variable that is no setting is no hindrance here.
-        let source = overlaid(source, environment, &mut Vec::new());
+            SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
+        // Ignores invalid variables.
+        let source = apply_environment(source, environment, &mut Vec::new());
         let mut problems = Vec::new();
-        let Some(settings) = source.shape::<Settings>(&mut problems) else { return Err(problems) };
-        let context = Context {
+        let Some(settings) = source.deserialize::<Settings>(&mut problems) else { return Err(problems) };
+        let context = SecretContext {
             folder,
             environment,
             secrets: &SecretRules::default(),
-            owner: Owner::Settings,
+            owner: SecretOwner::Settings,
         };
         let admin_token =
-            admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
+            read_admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
         Ok(Self {
-            address: from_this_machine(settings.private.listen),
+            address: local_address(settings.private.listen),
             admin_token,
             keys: folder.join(&settings.keys),
             signing_key_lead: settings.lifetimes.signing_key_lead(),
@@ -57,31 +58,35 @@ impl Access {
     }
 }
 
-/// The token behind `private.admin_token`.
-pub(super) fn admin_token(
-    source: &Source,
+/// Reads the token that `private.admin_token` references.
+///
+/// # Errors
+/// Returns a diagnostic if the token is missing, too short or not printable ASCII.
+pub(super) fn read_admin_token(
+    source: &SourceFile,
     private: &PrivateListener,
-    context: &Context<'_>,
-) -> Result<Option<Secret<String>>, Problem> {
+    context: &SecretContext<'_>,
+) -> Result<Option<Secret<String>>, Diagnostic> {
     const KEY: &str = "private.admin_token";
     let Some(reference) = &private.admin_token else { return Ok(None) };
-    let token = secrets::resolve(source, KEY, reference, context)?;
-    // It travels in a header, as RFC 6750, 2.1 writes it.
-    let plain = token.reveal().bytes().all(|c| c.is_ascii_graphic());
-    if token.reveal().len() < ADMIN_TOKEN_CHARACTERS || !plain {
-        let mend = "use at least 32 random characters without blanks, for instance from `openssl rand -hex 32`";
-        return Err(source.problem(
+    let token = secrets::resolve_secret(source, KEY, reference, context)?;
+    // The token is sent in a header (RFC 6750 §2.1).
+    let is_printable = token.reveal().bytes().all(|c| c.is_ascii_graphic());
+    if token.reveal().len() < MIN_ADMIN_TOKEN_CHARS || !is_printable {
+        let fix = "use at least 32 random characters without spaces, for example from `openssl rand -hex 32`";
+        return Err(source.diagnostic(
             KEY,
-            "leads to a token that is too short, or not plain ASCII",
-            mend,
+            "references a token that is too short or not printable ASCII",
+            fix,
         ));
     }
     Ok(Some(token))
 }
 
-/// Where a listener on every address is found.
+/// Returns the address of a listener as seen from this machine: loopback for a listener on all
+/// addresses.
 #[must_use]
-pub const fn from_this_machine(listen: SocketAddr) -> SocketAddr {
+pub const fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -103,7 +108,7 @@ mod tests {
             ("127.0.0.1:0", "127.0.0.1:0"),
         ] {
             assert_eq!(
-                from_this_machine(listen.parse().unwrap()),
+                local_address(listen.parse().unwrap()),
                 reached.parse().unwrap(),
                 "{listen}"
             );

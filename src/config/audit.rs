@@ -1,34 +1,36 @@
-//! `[audit]` of `passerelle.toml`: where the audit log goes, and what happens when it can go nowhere.
+//! Defines and checks `[audit]` of `passerelle.toml`: where the audit log is written, and what
+//! happens if that fails.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 
-/// docs/audit.md.
+/// The `[audit]` table (docs/audit.md).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct AuditLog {
-    /// Where the audit log goes.
+pub struct AuditConfig {
+    /// Where the audit log is written.
     pub sink: AuditSink,
-    /// The file that is written; those that are full stay beside it, with the time in their names.
+    /// The current file. Full files stay in its folder, with the time in their names.
     pub path: PathBuf,
-    /// A file of this many megabytes is full; 0: only the day ends it.
+    /// Size at which a file is full, in megabytes; 0 for no limit.
     pub rotate_mb: u64,
-    /// A new file begins with each day (UTC).
+    /// Starts a new file each day (UTC).
     pub rotate_daily: bool,
-    /// Full files that are kept, older ones are removed. Default: all.
+    /// Number of full files to keep; older ones are deleted. Default: all.
     pub keep: Option<usize>,
-    /// When nothing can be written: take no new logins, or go on and count what is lost.
+    /// What happens when the log can't be written: reject new logins, or continue and count the
+    /// lost events.
     pub when_full: WhenFull,
-    /// What this process is called in each line. Default: the machine's name.
+    /// Name of this process in each line. Default: the host name.
     pub node: Option<String>,
 }
 
-impl Default for AuditLog {
+impl Default for AuditConfig {
     fn default() -> Self {
         Self {
             sink: AuditSink::Off,
@@ -42,37 +44,44 @@ impl Default for AuditLog {
     }
 }
 
+/// Where the audit log is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditSink {
+    /// No audit log.
     Off,
+    /// A file.
     File,
-    /// Standard output; the log goes to standard error. Each start begins a chain of its own.
+    /// Standard output; the diagnostic log is written to standard error. Each start begins a new
+    /// chain.
     Stdout,
 }
 
+/// What happens when the audit log can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// No new logins, 503; those that are under way finish.
+    /// New logins get 503; started ones finish.
     Stop,
+    /// Logins continue, and lost events are counted.
     GoOn,
 }
 
-pub(super) fn check(source: &Source, audit: &AuditLog, problems: &mut Vec<Problem>) {
+/// Checks `[audit]`.
+pub(super) fn check_audit(source: &SourceFile, audit: &AuditConfig, problems: &mut Vec<Diagnostic>) {
     let is_name = |node: &String| {
         (1..=128).contains(&node.len()) && node.bytes().all(|c| c.is_ascii_graphic())
     };
     if audit.node.as_ref().is_some_and(|node| !is_name(node)) {
-        let what = "is no name that a line can carry";
-        problems.push(source.problem(
+        let message = "is not a valid name";
+        problems.push(source.diagnostic(
             "audit.node",
-            what,
+            message,
             "write 1 to 128 visible ASCII characters, or remove it",
         ));
     }
     if audit.path.file_name().is_none() || audit.path.extension().is_none() {
-        let mend = "write a file's name with an ending, as \"audit/audit.jsonl\": the time goes between the two";
-        problems.push(source.problem("audit.path", "names no file with an ending", mend));
+        let fix = "write a file name with an extension, for example \"audit/audit.jsonl\"; the time is inserted before the extension";
+        problems.push(source.diagnostic("audit.path", "is not a file name with an extension", fix));
     }
 }

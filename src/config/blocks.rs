@@ -1,7 +1,8 @@
-//! Kill switches: an identity provider that must not be used for a while, by everybody or by some service providers.
+//! Blocks: periods in which an identity provider must not be used, by all or by some service
+//! providers.
 //!
-//! Owns: what a block is, what an operator may write in one, and when it is in force. Must not know: who holds the
-//! blocks (a connector's file, or the running hub), what o'clock it is, or what is done about them.
+//! Responsible for what an operator may write in a block and when it is in force. Does not store
+//! blocks, read the clock, or enforce them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,144 +10,154 @@ use std::sync::Arc;
 
 use super::connectors::ConfiguredConnector;
 use super::model::BlockTable;
-use super::problem::Problem;
-use super::source::{Source, problem_of_file};
-use super::text;
-use super::validity::{Flaw, Standing, Validity};
+use super::diagnostic::Diagnostic;
+use super::source_file::{SourceFile, file_diagnostic};
+use super::localized_text;
+use super::validity::{FieldDiagnostic, ValidityStatus, Validity};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 
-/// Characters.
-const LONGEST_REASON: usize = 200;
-const LONGEST_MESSAGE: usize = 300;
+const MAX_REASON_CHARS: usize = 200;
+const MAX_MESSAGE_CHARS: usize = 300;
 
-/// A block that holds: its words and dates were checked.
+/// A block with checked texts and dates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
+    /// The blocked connector.
     pub connector: ConnectorId,
-    pub reach: Reach,
-    /// For operators.
+    /// Which service providers it applies to.
+    pub target: BlockTarget,
+    /// Reason, for operators.
     pub reason: String,
-    /// For persons, by language; empty where the operator has nothing to say.
+    /// Message for users, by language; may be empty.
     pub message: Arc<BTreeMap<String, String>>,
-    pub window: Validity,
+    /// When it is in force.
+    pub validity: Validity,
 }
 
-/// Whom a block keeps away from an identity provider.
+/// The service providers whose users a block applies to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reach {
+pub enum BlockTarget {
+    /// All service providers.
     Everyone,
-    /// The users of these service providers.
+    /// These service providers.
     Only(BTreeSet<ClientId>),
 }
 
-/// What an operator writes of a block, wherever.
+/// The unchecked fields of a block.
 #[derive(Clone, Copy, Debug)]
-pub struct Words<'a> {
+pub struct BlockInput<'a> {
+    /// Reason, for operators.
     pub reason: &'a str,
+    /// Message for users, by language.
     pub message: &'a BTreeMap<String, String>,
+    /// Start, in RFC 3339.
     pub from: Option<&'a str>,
+    /// End, in RFC 3339.
     pub until: Option<&'a str>,
 }
 
-/// The block that keeps this service provider's users away from this connector at this moment. Of several the first that
-/// is everyone's, for it says more; else the first.
-pub fn in_force<'a>(
+/// Returns the block of `connector` that is in force for the service provider. Prefers the first
+/// block for everyone, which is more informative.
+pub fn find_block_in_force<'a>(
     blocks: impl IntoIterator<Item = &'a Block>,
     connector: &ConnectorId,
     service_provider: &ClientId,
     now: Timestamp,
 ) -> Option<&'a Block> {
-    let holds = |block: &&Block| {
-        block.connector == *connector && block.reaches(service_provider) && block.is_in_force(now)
+    let applies = |block: &&Block| {
+        block.connector == *connector && block.applies_to(service_provider) && block.is_in_force(now)
     };
-    blocks.into_iter().filter(holds).min_by_key(|block| block.reach != Reach::Everyone)
+    blocks.into_iter().filter(applies).min_by_key(|block| block.target != BlockTarget::Everyone)
 }
 
 impl Block {
+    /// Checks the input and creates a block.
+    ///
     /// # Errors
-    /// Every flaw in what was written.
-    pub fn new(connector: ConnectorId, reach: Reach, words: Words<'_>) -> Result<Self, Vec<Flaw>> {
-        let mut flaws: Vec<Flaw> =
-            text::flaw("reason", words.reason, LONGEST_REASON).into_iter().collect();
-        flaws.extend(text::flaws("message", words.message, LONGEST_MESSAGE));
-        let window = Validity::between(("from", words.from), ("until", words.until))
-            .map_err(|flaw| flaws.push(flaw));
-        match window {
-            Ok(window) if flaws.is_empty() => Ok(Self {
+    /// Returns a diagnostic for each invalid field.
+    pub fn new(connector: ConnectorId, target: BlockTarget, input: BlockInput<'_>) -> Result<Self, Vec<FieldDiagnostic>> {
+        let mut diagnostics: Vec<FieldDiagnostic> =
+            localized_text::text_diagnostic("reason", input.reason, MAX_REASON_CHARS).into_iter().collect();
+        diagnostics.extend(localized_text::text_diagnostics("message", input.message, MAX_MESSAGE_CHARS));
+        let validity = Validity::parse_range(("from", input.from), ("until", input.until))
+            .map_err(|diagnostic| diagnostics.push(diagnostic));
+        match validity {
+            Ok(validity) if diagnostics.is_empty() => Ok(Self {
                 connector,
-                reach,
-                reason: words.reason.to_owned(),
-                message: Arc::new(words.message.clone()),
-                window,
+                target,
+                reason: input.reason.to_owned(),
+                message: Arc::new(input.message.clone()),
+                validity,
             }),
-            Ok(_) | Err(()) => Err(flaws),
+            Ok(_) | Err(()) => Err(diagnostics),
         }
     }
 
+    /// Returns true if the block is in force.
     #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
-        self.window.at(now) == Standing::Valid
+        self.validity.status_at(now) == ValidityStatus::Valid
     }
 
-    /// True once it will never be in force again.
+    /// Returns true if the block will never be in force again.
     #[must_use]
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        self.window.at(now) == Standing::Over
+    pub fn has_ended(&self, now: Timestamp) -> bool {
+        self.validity.status_at(now) == ValidityStatus::Expired
     }
 
-    fn reaches(&self, service_provider: &ClientId) -> bool {
-        match &self.reach {
-            Reach::Everyone => true,
-            Reach::Only(some) => some.contains(service_provider),
+    fn applies_to(&self, service_provider: &ClientId) -> bool {
+        match &self.target {
+            BlockTarget::Everyone => true,
+            BlockTarget::Only(some) => some.contains(service_provider),
         }
     }
 }
 
-/// The `[[block]]` tables of a connector's file.
-pub(super) fn of_file(
-    source: &Source,
+/// Parses the `[[block]]` tables of a connector file. Leaves out invalid ones and reports them.
+pub(super) fn parse_blocks(
+    source: &SourceFile,
     connector: &ConnectorId,
     tables: &[BlockTable],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let key = format!("block[{index}]");
-        let reach = match &table.service_providers {
-            None => Reach::Everyone,
-            Some(some) => Reach::Only(some.iter().cloned().collect()),
+        let target = match &table.service_providers {
+            None => BlockTarget::Everyone,
+            Some(some) => BlockTarget::Only(some.iter().cloned().collect()),
         };
-        // An operator who means everyone, and blocks nobody, would find out too late.
+        // An empty list blocks for no one, although the operator may mean everyone.
         if table.service_providers.as_ref().is_some_and(Vec::is_empty) {
-            let mend = "name service providers, or remove the key to block it for all of them";
-            problems.push(source.problem(
+            let fix = "name service providers, or remove the key to block it for all";
+            problems.push(source.diagnostic(
                 &format!("{key}.service_providers"),
-                "is empty, so that it blocks for nobody",
-                mend,
+                "is empty, so the block has no effect",
+                fix,
             ));
         }
         let (from, until) = (table.from.as_deref(), table.until.as_deref());
         match Block::new(
             connector.clone(),
-            reach,
-            Words { reason: &table.reason, message: &table.message, from, until },
+            target,
+            BlockInput { reason: &table.reason, message: &table.message, from, until },
         ) {
             Ok(block) => blocks.push(block),
-            Err(flaws) => problems.extend(flaws.into_iter().map(|Flaw { key: at, what, mend }| {
-                source.problem(&format!("{key}.{at}"), what, mend)
+            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(|FieldDiagnostic { key: field, message, fix }| {
+                source.diagnostic(&format!("{key}.{field}"), message, fix)
             })),
         }
     }
     blocks
 }
 
-/// A client_id that nobody has: a slip of the pen, or a service provider that is gone.
-pub(super) fn warnings<'a>(
+/// Warns about blocks for a `client_id` that no service provider has.
+pub(super) fn unknown_service_provider_warnings<'a>(
     folder: &Path,
     connectors: impl IntoIterator<Item = &'a ConfiguredConnector>,
     known: &BTreeSet<&ClientId>,
-) -> Vec<Problem> {
+) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for connector in connectors {
         let file = folder.join(format!("{}.toml", connector.id));
@@ -157,12 +168,12 @@ pub(super) fn warnings<'a>(
                 .flatten()
                 .filter(|client_id| !known.contains(client_id))
             {
-                let what = format!(
-                    "names {unknown}, which no service provider has as client_id: nothing is blocked by it"
+                let message = format!(
+                    "names {unknown}, which is no service provider's client_id: this entry has no effect"
                 );
-                let warning = problem_of_file(&file, &what, "correct it, or remove it");
+                let warning = file_diagnostic(&file, &message, "correct it, or remove it");
                 warnings
-                    .push(Problem { key: format!("block[{index}].service_providers"), ..warning });
+                    .push(Diagnostic { key: format!("block[{index}].service_providers"), ..warning });
             }
         }
     }
@@ -181,19 +192,19 @@ mod tests {
     fn block(connector: &str, only: &[&str], from: Option<u64>, until: Option<u64>) -> Block {
         Block {
             connector: connector.into(),
-            reach: if only.is_empty() {
-                Reach::Everyone
+            target: if only.is_empty() {
+                BlockTarget::Everyone
             } else {
-                Reach::Only(only.iter().map(|id| (*id).into()).collect())
+                BlockTarget::Only(only.iter().map(|id| (*id).into()).collect())
             },
             reason: format!("{connector} {only:?}"),
             message: Arc::default(),
-            window: Validity { not_before: from.map(at), not_after: until.map(at) },
+            validity: Validity { not_before: from.map(at), not_after: until.map(at) },
         }
     }
 
     #[test]
-    fn a_block_reaches_whom_it_names_and_no_connector_but_its_own() {
+    fn a_block_applies_to_its_service_providers_and_connector_only() {
         let blocks = [block("one", &["sp"], None, None), block("two", &[], None, None)];
         for (connector, service, blocked) in [
             ("one", "sp", true),
@@ -202,40 +213,41 @@ mod tests {
             ("two", "other", true),
             ("three", "sp", false),
         ] {
-            let found = in_force(&blocks, &connector.into(), &service.into(), at(1));
+            let found = find_block_in_force(&blocks, &connector.into(), &service.into(), at(1));
             assert_eq!(found.is_some(), blocked, "{connector} {service}");
         }
     }
 
     #[test]
-    fn what_is_blocked_for_everyone_says_so() {
+    fn a_block_for_everyone_is_preferred() {
         let blocks = [
             block("one", &["sp"], None, None),
             block("one", &[], None, None),
             block("one", &[], Some(0), None),
         ];
-        assert_eq!(in_force(&blocks, &"one".into(), &"sp".into(), at(1)), Some(&blocks[1]));
+        assert_eq!(find_block_in_force(&blocks, &"one".into(), &"sp".into(), at(1)), Some(&blocks[1]));
     }
 
     #[test]
-    fn every_flaw_is_told() {
+    fn every_invalid_field_is_reported() {
         let message =
             [("french".to_owned(), "ok".to_owned()), ("en".to_owned(), "x".repeat(301))].into();
-        let words = Words { reason: " ", message: &message, from: Some("soon"), until: None };
-        let flaws = Block::new("one".into(), Reach::Everyone, words).unwrap_err();
-        let keys: Vec<&str> = flaws.iter().map(|flaw| flaw.key.as_str()).collect();
+        let input = BlockInput { reason: " ", message: &message, from: Some("soon"), until: None };
+        let diagnostics = Block::new("one".into(), BlockTarget::Everyone, input).unwrap_err();
+        let keys: Vec<&str> = diagnostics.iter().map(|diagnostic| diagnostic.key.as_str()).collect();
         assert_eq!(keys, ["reason", "message.en", "message.french", "from"]);
         let (from, until) = (Some("2027-03-01T00:00:00Z"), Some("2027-03-01T01:00:00+01:00"));
-        let words = Words { reason: "r", message: &BTreeMap::new(), from, until };
-        let flaws = Block::new("one".into(), Reach::Everyone, words).unwrap_err();
+        let input = BlockInput { reason: "r", message: &BTreeMap::new(), from, until };
+        let diagnostics = Block::new("one".into(), BlockTarget::Everyone, input).unwrap_err();
         assert_eq!(
-            (flaws[0].key.as_str(), flaws[0].mend.as_str()),
-            ("until", "write a moment later than from")
+            (diagnostics[0].key.as_str(), diagnostics[0].fix.as_str()),
+            ("until", "write a time after from")
         );
     }
 
     proptest! {
-        /// In force from its first millisecond to the last one before its end, whatever stands beside it.
+        /// In force from its first millisecond to the last one before its end, independently of
+        /// other blocks.
         #[test]
         fn a_block_is_in_force_from_its_first_to_its_last_millisecond(
             windows in prop::collection::vec((prop::option::of(1u64..100), prop::option::of(1u64..100)), 0..4),
@@ -247,17 +259,16 @@ mod tests {
                 from.is_none_or(|from| from * 1000 <= now.millis()) && until.is_none_or(|until| now.millis() < until * 1000)
             };
             let expected = windows.iter().position(within);
-            let found = in_force(&blocks, &"one".into(), &"sp".into(), now);
+            let found = find_block_in_force(&blocks, &"one".into(), &"sp".into(), now);
             prop_assert_eq!(found, expected.map(|index| &blocks[index]));
-            prop_assert_eq!(in_force(&blocks, &"two".into(), &"sp".into(), now), None);
+            prop_assert_eq!(find_block_in_force(&blocks, &"two".into(), &"sp".into(), now), None);
         }
 
-        /// What is over stays over.
         #[test]
-        fn a_block_that_is_over_never_comes_back(from in 0u64..50, life in 1u64..50, now in 0u64..200, later in 0u64..200) {
+        fn an_ended_block_is_never_in_force_again(from in 0u64..50, life in 1u64..50, now in 0u64..200, later in 0u64..200) {
             let block = block("one", &[], Some(from), Some(from + life));
-            if block.is_over(at(now)) {
-                prop_assert!(!block.is_in_force(at(now + later)) && block.is_over(at(now + later)));
+            if block.has_ended(at(now)) {
+                prop_assert!(!block.is_in_force(at(now + later)) && block.has_ended(at(now + later)));
             }
         }
     }

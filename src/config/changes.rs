@@ -1,4 +1,5 @@
-//! What differs between two federations, and whom it touches: what a reload has changed, or would.
+//! Compares two federations: what a reload has changed or would change, and which service providers
+//! are affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Write as _};
@@ -6,107 +7,122 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::outline::{ConnectorOutline, Fields, Outline, ServiceOutline};
+use super::config_digest::{ConnectorDigest, FieldDigests, ConfigDigest, ServiceProviderDigest};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
 
-/// Names that are written out before the rest is only counted.
-const NAMED: usize = 10;
+/// Names that a list shows before it only counts the rest.
+const MAX_LISTED_NAMES: usize = 10;
 
+/// The differences between two federations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Changes {
+    /// Changed connectors.
     pub connectors: BTreeMap<ConnectorId, ConnectorChange>,
-    pub service_providers: BTreeMap<ClientId, ServiceChange>,
-    pub data_providers: BTreeMap<ClientId, Change>,
-    /// Tables of scopes.toml that differ.
+    /// Changed service providers.
+    pub service_providers: BTreeMap<ClientId, ServiceProviderChange>,
+    /// Changed data providers.
+    pub data_providers: BTreeMap<ClientId, FileChange>,
+    /// Changed tables of scopes.toml.
     pub scopes: Vec<String>,
-    /// Keys of notices.toml that differ.
+    /// Changed keys of notices.toml.
     pub notices: Vec<String>,
 }
 
-/// What became of a file.
+/// How a file has changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
-    New,
-    Gone,
-    /// Keys of its first level; never what they hold.
-    Changed(Vec<String>),
+pub enum FileChange {
+    /// The file is new.
+New,
+    /// The file was removed.
+Removed,
+    /// The top-level keys that changed, without their values.
+Changed(Vec<String>),
 }
 
+/// Change of a connector and its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ConnectorChange {
-    pub change: Change,
-    /// Service providers whose users can choose it afterwards.
+    /// How the file has changed.
+    pub change: FileChange,
+    /// Service providers whose users can choose it after the change.
     pub usable_by: Vec<ClientId>,
-    /// Those of them, and of those before, for whom it is not the same as it was.
-    pub effects: BTreeMap<ClientId, Effect>,
+    /// Service providers for which its availability or levels change.
+    pub effects: BTreeMap<ClientId, AvailabilityChange>,
 }
 
+/// Change of a service provider and its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct ServiceChange {
-    pub change: Change,
-    /// Connectors that can be chosen, and could not before; and the other way around.
+pub struct ServiceProviderChange {
+    /// How the file has changed.
+    pub change: FileChange,
+    /// Connectors that its users can choose from now on.
     pub gained: Vec<ConnectorId>,
+    /// Connectors that its users can't choose any more.
     pub lost: Vec<ConnectorId>,
 }
 
-/// What a change of a connector is to a service provider.
+/// Effect of a connector's change on a service provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
-    Gained,
-    Lost,
-    /// Lowest and highest level, before and after.
-    Levels {
-        before: (Level, Level),
+pub enum AvailabilityChange {
+    /// Users can choose it from now on.
+Gained,
+    /// Users can't choose it any more.
+Lost,
+    /// The lowest and highest level have changed.
+Levels {
+    /// Levels before the change.
+    before: (Level, Level),
+    /// Levels after the change.
         after: (Level, Level),
     },
 }
 
-impl Outline {
-    /// What is other in `next`.
+impl ConfigDigest {
+    /// Returns the changes from this federation to `next`.
     #[must_use]
-    pub fn changes(&self, next: &Self) -> Changes {
-        let fields = |outline: &ConnectorOutline| Arc::clone(&outline.fields);
-        let connectors = between(&self.connectors, &next.connectors, fields);
-        let of_services = between(&self.service_providers, &next.service_providers, |outline| {
-            Arc::clone(&outline.fields)
+    pub fn changes_to(&self, next: &Self) -> Changes {
+        let fields = |digest: &ConnectorDigest| Arc::clone(&digest.fields);
+        let connectors = file_changes(&self.connectors, &next.connectors, fields);
+        let service_providers = file_changes(&self.service_providers, &next.service_providers, |digest| {
+            Arc::clone(&digest.fields)
         });
         Changes {
             connectors: connectors
                 .into_iter()
-                .map(|(id, change)| (id.clone(), self.of_connector(next, id, change)))
+                .map(|(id, change)| (id.clone(), self.connector_change(next, id, change)))
                 .collect(),
-            service_providers: of_services
+            service_providers: service_providers
                 .into_iter()
-                .map(|(id, change)| (id.clone(), self.of_service(next, id, change)))
+                .map(|(id, change)| (id.clone(), self.service_provider_change(next, id, change)))
                 .collect(),
-            data_providers: between(&self.data_providers, &next.data_providers, |outline| {
-                Arc::clone(&outline.fields)
+            data_providers: file_changes(&self.data_providers, &next.data_providers, |digest| {
+                Arc::clone(&digest.fields)
             })
             .into_iter()
             .map(|(id, change)| (id.clone(), change))
             .collect(),
-            scopes: self.scopes.differing(&next.scopes),
-            notices: self.notices.differing(&next.notices),
+            scopes: self.scopes.differing_keys(&next.scopes),
+            notices: self.notices.differing_keys(&next.notices),
         }
     }
 
-    fn of_connector(&self, next: &Self, id: &ConnectorId, change: Change) -> ConnectorChange {
+    fn connector_change(&self, next: &Self, id: &ConnectorId, change: FileChange) -> ConnectorChange {
         let (mut usable_by, mut effects) = (Vec::new(), BTreeMap::new());
         let services: BTreeSet<&ClientId> =
             self.service_providers.keys().chain(next.service_providers.keys()).collect();
         for client_id in services {
-            let (before, after) = (self.levels(client_id, id), next.levels(client_id, id));
+            let (before, after) = (self.reachable_levels(client_id, id), next.reachable_levels(client_id, id));
             if after.is_some() {
                 usable_by.push(client_id.clone());
             }
             let effect = match (before, after) {
-                (None, Some(_)) => Some(Effect::Gained),
-                (Some(_), None) => Some(Effect::Lost),
+                (None, Some(_)) => Some(AvailabilityChange::Gained),
+                (Some(_), None) => Some(AvailabilityChange::Lost),
                 (Some(before), Some(after)) if before != after => {
-                    Some(Effect::Levels { before, after })
+                    Some(AvailabilityChange::Levels { before, after })
                 }
                 (Some(_), Some(_)) | (None, None) => None,
             };
@@ -115,12 +131,12 @@ impl Outline {
         ConnectorChange { change, usable_by, effects }
     }
 
-    fn of_service(&self, next: &Self, client_id: &ClientId, change: Change) -> ServiceChange {
-        let usable = |outline: &Self| -> BTreeSet<ConnectorId> {
-            outline
+    fn service_provider_change(&self, next: &Self, client_id: &ClientId, change: FileChange) -> ServiceProviderChange {
+        let usable = |digest: &Self| -> BTreeSet<ConnectorId> {
+            digest
                 .connectors
                 .keys()
-                .filter(|id| outline.levels(client_id, id).is_some())
+                .filter(|id| digest.reachable_levels(client_id, id).is_some())
                 .cloned()
                 .collect()
         };
@@ -129,71 +145,73 @@ impl Outline {
             after.difference(&before).cloned().collect(),
             before.difference(&after).cloned().collect(),
         );
-        ServiceChange { change, gained, lost }
+        ServiceProviderChange { change, gained, lost }
     }
 
-    /// The levels that a service provider's users can reach through a connector; `None` if they can't choose it.
-    fn levels(&self, client_id: &ClientId, id: &ConnectorId) -> Option<(Level, Level)> {
-        let service: &ServiceOutline = self.service_providers.get(client_id)?;
+    /// Returns the levels that a service provider's users can reach through a connector; `None` if
+    /// they can't choose it.
+    fn reachable_levels(&self, client_id: &ClientId, id: &ConnectorId) -> Option<(Level, Level)> {
+        let service: &ServiceProviderDigest = self.service_providers.get(client_id)?;
         let connector = self.connectors.get(id)?;
-        let is_open = service.active && connector.enabled && service.admitted.includes(id);
-        is_open.then_some((connector.lowest, connector.highest))
+        let is_available = service.active && connector.enabled && service.allowed_connectors.allows(id);
+        is_available.then_some((connector.lowest, connector.highest))
     }
 }
 
-fn between<'a, K: Ord, T>(
+fn file_changes<'a, K: Ord, T>(
     before: &'a BTreeMap<K, T>,
     after: &'a BTreeMap<K, T>,
-    fields: impl Fn(&T) -> Arc<Fields>,
-) -> Vec<(&'a K, Change)> {
+    fields: impl Fn(&T) -> Arc<FieldDigests>,
+) -> Vec<(&'a K, FileChange)> {
     let keys: BTreeSet<&K> = before.keys().chain(after.keys()).collect();
     let change = |key: &'a K| match (before.get(key), after.get(key)) {
-        (None, _) => Some((key, Change::New)),
-        (_, None) => Some((key, Change::Gone)),
+        (None, _) => Some((key, FileChange::New)),
+        (_, None) => Some((key, FileChange::Removed)),
         (Some(before), Some(after)) => {
-            let differing = fields(before).differing(&fields(after));
-            (!differing.is_empty()).then_some((key, Change::Changed(differing)))
+            let differing = fields(before).differing_keys(&fields(after));
+            (!differing.is_empty()).then_some((key, FileChange::Changed(differing)))
         }
     };
     keys.into_iter().filter_map(change).collect()
 }
 
 impl Changes {
+    /// Returns true if nothing changes.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// For people, a line for each file and each service provider that it touches.
+    /// Returns a report with a line for each changed file and each effect.
     #[must_use]
     pub fn report(&self) -> String {
         let mut text = String::new();
         // Writing to a String can't fail.
-        let _ok = self.write(&mut text);
+        let _ok = self.write_report(&mut text);
         text
     }
 
-    fn write(&self, text: &mut String) -> fmt::Result {
+    fn write_report(&self, text: &mut String) -> fmt::Result {
         if self.is_empty() {
             return writeln!(text, "Nothing would change.");
         }
         for (id, ConnectorChange { change, usable_by, effects }) in &self.connectors {
             writeln!(text, "connector {id}: {change}")?;
-            writeln!(text, "  can then be chosen at: {}", listed(usable_by))?;
-            let of = |wanted: fn(&Effect) -> bool| {
+            writeln!(text, "  available to:          {}", join_names(usable_by))?;
+            let affected = |wanted: fn(&AvailabilityChange) -> bool| {
                 effects.iter().filter(move |(_, effect)| wanted(effect)).map(|(id, _)| id)
             };
-            let gained: Vec<_> = of(|effect| *effect == Effect::Gained).collect();
-            let lost: Vec<_> = of(|effect| *effect == Effect::Lost).collect();
+            let gained: Vec<_> = affected(|effect| *effect == AvailabilityChange::Gained).collect();
+            let lost: Vec<_> = affected(|effect| *effect == AvailabilityChange::Lost).collect();
             if !gained.is_empty() {
-                writeln!(text, "  could not before at:   {}", listed(&gained))?;
+                writeln!(text, "  newly available to:    {}", join_names(&gained))?;
             }
             if !lost.is_empty() {
-                writeln!(text, "  can no more at:        {}", listed(&lost))?;
+                writeln!(text, "  no longer available to: {}", join_names(&lost))?;
             }
             let levels = effects.values().find_map(|effect| match effect {
-                Effect::Levels { before, after } => Some((before, after)),
-                Effect::Gained | Effect::Lost => None,
+                AvailabilityChange::Levels { before, after } => Some((before, after)),
+                AvailabilityChange::Gained | AvailabilityChange::Lost => None,
             });
             if let Some((before, after)) = levels {
                 let span = |(lowest, highest): &(Level, Level)| {
@@ -207,13 +225,13 @@ impl Changes {
                 )?;
             }
         }
-        for (id, ServiceChange { change, gained, lost }) in &self.service_providers {
+        for (id, ServiceProviderChange { change, gained, lost }) in &self.service_providers {
             writeln!(text, "service provider {id}: {change}")?;
             if !gained.is_empty() {
-                writeln!(text, "  gains: {}", listed(gained))?;
+                writeln!(text, "  gains: {}", join_names(gained))?;
             }
             if !lost.is_empty() {
-                writeln!(text, "  loses: {}", listed(lost))?;
+                writeln!(text, "  loses: {}", join_names(lost))?;
             }
         }
         for (id, change) in &self.data_providers {
@@ -222,39 +240,39 @@ impl Changes {
         if !self.scopes.is_empty() {
             writeln!(
                 text,
-                "scopes.toml: {} changed; every service provider under these rules",
+                "scopes.toml: {} changed; affects every service provider under these rules",
                 self.scopes.join(", ")
             )?;
         }
         if !self.notices.is_empty() {
-            writeln!(text, "notices.toml: changed; what everybody who logs in is told")?;
+            writeln!(text, "notices.toml: changed; affects every user who logs in")?;
         }
         Ok(())
     }
 }
 
-fn listed<T: Display>(names: &[T]) -> String {
+fn join_names<T: Display>(names: &[T]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    let mut text = names.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if names.len() > NAMED {
-        text += &format!(" and {} more", names.len() - NAMED);
+    let mut text = names.iter().take(MAX_LISTED_NAMES).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED_NAMES {
+        text += &format!(" and {} more", names.len() - MAX_LISTED_NAMES);
     }
     text
 }
 
-impl Display for Change {
+impl Display for FileChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::New => f.write_str("new"),
-            Self::Gone => f.write_str("gone"),
+            Self::Removed => f.write_str("removed"),
             Self::Changed(fields) => write!(f, "changed in {}", fields.join(", ")),
         }
     }
 }
 
-/// In one line, for the log.
+/// Formats the changes as one line for the log.
 impl Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let connectors =
@@ -268,7 +286,7 @@ impl Display for Changes {
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
         let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
         let files = scopes.into_iter().chain(notices);
-        f.write_str(&listed(
+        f.write_str(&join_names(
             &connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>(),
         ))
     }

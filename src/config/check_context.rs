@@ -1,46 +1,51 @@
-//! What one connector's file is judged against: the hub's settings and scopes, and no other file. So a connector can be
-//! checked while others, or service providers, are not in order; or where there is no hub at all.
+//! Checks one connector file against the hub's settings and scopes, without any other file. A
+//! connector can thus be checked while other files are invalid, or without a hub.
 
 use std::path::{Path, PathBuf};
 
-use super::connector_findings;
-use super::connectors::{self, Draft};
+use super::connector_diagnostics;
+use super::connectors::{self, ConnectorDraft};
 use super::environment::Environment;
 use super::model::{self, ConnectorFile, Settings, SubjectSource};
-use super::problem::Problem;
-use super::scopes::{self, Tables};
-use super::secret_rules::{self, Context, Owner, SecretRules};
-use super::source::Source;
-use super::{Sandbox, data_providers, overlaid, service_providers, together};
+use super::diagnostic::Diagnostic;
+use super::scopes::{self, ScopeTables};
+use super::secret_rules::{self, SecretContext, SecretOwner, SecretRules};
+use super::source_file::SourceFile;
+use super::{SandboxMode, data_providers, apply_environment, service_providers, consistency};
 use crate::protocol::acr::Platform;
 
-/// Where a connector would run.
+/// The settings that a connector file is checked against.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
-    pub platform: Platform,
-    /// Without a slash at its end; `None` where there is no hub.
+pub struct CheckContext {
+    /// The platform.
+pub platform: Platform,
+    /// The hub's base URL without a trailing slash; `None` without a hub.
     pub base_url: Option<String>,
-    pub subject: SubjectSource,
-    pub home_country: String,
-    /// Folder of the hub's keys; `None` where there is no hub.
+    /// What `sub` is derived from.
+pub subject: SubjectSource,
+    /// Code of the country whose births need a `birthplace`.
+pub home_country: String,
+    /// Folder of the hub's keys; `None` without a hub.
     pub keys: Option<PathBuf>,
-    pub scopes: Tables,
-    pub sandbox: Sandbox,
-    /// Ids of the choice page's headings; `None` where there is no hub.
+    /// The scope tables.
+pub scopes: ScopeTables,
+    /// Whether `persona` connectors are allowed.
+pub sandbox: SandboxMode,
+    /// Ids of the categories of the choice page; `None` without a hub.
     pub categories: Option<Vec<String>>,
     folder: PathBuf,
     secrets: SecretRules,
 }
 
-impl Surroundings {
-    /// Those of a configuration folder: `passerelle.toml` and `scopes.toml`.
+impl CheckContext {
+    /// Reads `passerelle.toml` and `scopes.toml` of a configuration folder.
     ///
     /// # Errors
-    /// What is wrong in those two.
-    pub fn of_folder(folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
+    /// Returns the problems of these two files.
+    pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
-        let scopes = scopes::load(&folder.join("scopes.toml"), &mut problems);
-        let settings = settings(folder, environment, &mut problems);
+        let scopes = scopes::load_scopes(&folder.join("scopes.toml"), &mut problems);
+        let settings = load_settings(folder, environment, &mut problems);
         match (scopes, settings) {
             (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
@@ -49,7 +54,7 @@ impl Surroundings {
                 home_country: settings.home_country,
                 keys: Some(folder.join(settings.keys)),
                 scopes: scopes.1,
-                sandbox: Sandbox::of(settings.sandbox),
+                sandbox: SandboxMode::from_flag(settings.sandbox),
                 categories: Some(
                     settings.choice.categories.into_iter().map(|category| category.id).collect(),
                 ),
@@ -60,71 +65,72 @@ impl Surroundings {
         }
     }
 
-    /// Those of a hub that keeps every default, on the standard platform. Paths count from `folder`.
+    /// Returns the defaults of a hub on the standard platform. Paths are relative to `folder`.
     #[must_use]
-    pub fn alone(folder: &Path) -> Self {
+    pub fn without_hub(folder: &Path) -> Self {
         Self {
             platform: Platform::Standard,
             base_url: None,
             subject: SubjectSource::default(),
             home_country: model::defaults::home_country(),
             keys: None,
-            scopes: Tables::default(),
-            sandbox: Sandbox::On,
+            scopes: ScopeTables::default(),
+            sandbox: SandboxMode::On,
             categories: None,
             folder: folder.to_owned(),
             secrets: SecretRules::default(),
         }
     }
 
-    /// Reads and checks one connector's file. A secret that is not there is a problem like any other, and leaves the
-    /// rest to be looked at.
+    /// Reads and checks one connector file. A missing secret is reported and does not prevent the
+    /// other checks.
     #[must_use]
-    pub fn connector(&self, file: &Path, environment: &Environment) -> Draft {
+    pub fn check_connector(&self, file: &Path, environment: &Environment) -> ConnectorDraft {
         let Self { folder, secrets, sandbox, .. } = self;
-        let context = Context { folder, environment, secrets, owner: Owner::Settings };
-        let mut draft = connectors::read_file(file, *sandbox, self.subject, &context);
-        draft.problems.extend(self.shared_secret(file));
+        let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
+        let mut draft = connectors::read_draft(file, *sandbox, self.subject, &context);
+        draft.problems.extend(self.find_shared_secret(file));
         draft.problems.extend(
-            Source::read(file).iter().flat_map(|source| secret_rules::exposed(source, folder)),
+            SourceFile::read(file).iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)),
         );
         draft
     }
 
-    /// What holds in the file and deserves a look where it would run, as `check` of the whole folder says it too.
+    /// Returns the warnings about a valid file, as a check of the whole folder does.
     #[must_use]
-    pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Problem> {
+    pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Diagnostic> {
         let unknown = |category: &String| {
             self.categories.as_ref().is_some_and(|known| !known.contains(category))
         };
         let category = file.category.as_ref().filter(|category| unknown(category));
-        let mut warnings = connector_findings::warnings(path, file, self.platform);
-        warnings.extend(category.map(|_| connector_findings::unknown_category(path)));
+        let mut warnings = connector_diagnostics::connector_warnings(path, file, self.platform);
+        warnings.extend(category.map(|_| connector_diagnostics::unknown_category_warning(path)));
         warnings
     }
 
-    /// The secret that the connector would take from a service provider or a data provider of the same name.
-    fn shared_secret(&self, file: &Path) -> Option<Problem> {
+    /// Reports a secret that the connector shares with a service provider or data provider of the
+    /// same name.
+    fn find_shared_secret(&self, file: &Path) -> Option<Diagnostic> {
         let namesake =
-            |kind: &str| Source::read(&self.folder.join(kind).join(file.file_name()?)).ok();
+            |kind: &str| SourceFile::read(&self.folder.join(kind).join(file.file_name()?)).ok();
         let others =
             [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
-        let all: Vec<Source> = others.chain(Source::read(file).ok()).collect();
-        let conflict = together::shared_secrets(&all, &self.folder).pop()?;
+        let all: Vec<SourceFile> = others.chain(SourceFile::read(file).ok()).collect();
+        let conflict = consistency::shared_secret_conflicts(&all, &self.folder).pop()?;
         (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
     }
 }
 
-fn settings(
+fn load_settings(
     folder: &Path,
     environment: &Environment,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Option<(Settings, SecretRules)> {
-    let main = Source::read(&folder.join("passerelle.toml"))
+    let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    let main = overlaid(main, environment, problems);
-    let settings: Settings = main.shape(problems)?;
+    let main = apply_environment(main, environment, problems);
+    let settings: Settings = main.deserialize(problems)?;
     let secrets = SecretRules::new(&main, Some(&settings), folder);
     Some((settings, secrets))
 }

@@ -1,47 +1,50 @@
-//! What a service provider's client assertions (`private_key_jwt`, RFC 7523) must be signed with and say, as its file
-//! gives it.
+//! Defines the rules for the client assertions (`private_key_jwt`, RFC 7523) of service providers.
 //!
-//! Responsible for the vocabulary of `client_assertion_audiences` and its defaults. Knows nothing of signatures or keys.
+//! Responsible for `client_assertion_audiences` and its defaults. Does not verify signatures.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use url::Url;
 
-use super::model::ServiceProvider;
-use super::problem::Problem;
-use super::source::Source;
+use super::model::ServiceProviderFile;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::discovery::path;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 
-/// The greatest distance of `exp` under federation rules: a stolen assertion is soon worth nothing.
-const FEDERATION_LONGEST_LIFE: Duration = Duration::from_secs(300);
-/// The same under `rules = "openid"`: ten minutes, which pyoidc and idpyoidc write, and a minute for the client's clock.
-const OPENID_LONGEST_LIFE: Duration = Duration::from_secs(660);
+/// Maximum time to `exp` under federation rules, which limits the use of a stolen assertion.
+const FEDERATION_MAX_LIFETIME: Duration = Duration::from_secs(300);
+/// Maximum time to `exp` under `rules = "openid"`: the ten minutes of pyoidc and idpyoidc, plus one
+/// minute of clock skew.
+const OPENID_MAX_LIFETIME: Duration = Duration::from_secs(660);
 
 /// The rules for the client assertions of one service provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AssertionRules {
+    /// Signature algorithm.
     pub alg: SigningAlg,
+    /// Accepted audiences.
     pub audiences: AcceptedAudiences,
-    /// How far `exp` may lie ahead.
-    pub longest_life: Duration,
-    /// The service provider's own rules, by which a refusal is worded.
-    pub rules: Rules,
+    /// Maximum time to `exp`.
+    pub max_lifetime: Duration,
+    /// The service provider's rules, for the error message.
+    pub rules: ProtocolRules,
 }
 
 impl AssertionRules {
-    pub(super) fn from_file(file: &ServiceProvider) -> Self {
+    /// Returns the rules of a service provider's file.
+    pub(super) fn from_file(file: &ServiceProviderFile) -> Self {
         Self {
             alg: file.token_endpoint_auth_signing_alg.unwrap_or_default(),
             audiences: AcceptedAudiences::new(
                 file.client_assertion_audiences.as_deref(),
                 file.rules,
             ),
-            longest_life: match file.rules {
-                Rules::Federation => FEDERATION_LONGEST_LIFE,
-                Rules::Openid => OPENID_LONGEST_LIFE,
+            max_lifetime: match file.rules {
+                ProtocolRules::Federation => FEDERATION_MAX_LIFETIME,
+                ProtocolRules::Openid => OPENID_MAX_LIFETIME,
             },
             rules: file.rules,
         }
@@ -51,19 +54,22 @@ impl AssertionRules {
 /// The values of `aud` that an assertion may carry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AcceptedAudiences {
-    /// The hub's issuer, as one string: what other servers accept too can be replayed by one of them.
+    /// Only the hub's issuer, as a single string. With several audiences, one of them could replay
+    /// the assertion.
     IssuerAlone,
-    /// One of these, as a string or as a list of nothing else (RFC 7519 §4.1.3).
+    /// Any of these, as a string or in a list of only these (RFC 7519 §4.1.3).
     AnyOf(Vec<Audience>),
 }
 
 /// One accepted audience.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Audience {
+    /// The hub's issuer.
     Issuer,
-    /// Recommended by OpenID Connect Core 1.0 §9, and what most client libraries send, at every endpoint.
+    /// The URL of the token endpoint, recommended by OpenID Connect Core 1.0 §9 and sent by most
+    /// client libraries.
     TokenEndpoint,
-    /// An absolute address, compared character by character.
+    /// An absolute URL, compared as a string.
     Address(String),
 }
 
@@ -79,10 +85,10 @@ impl Audience {
         }
     }
 
-    fn is(&self, value: &str, issuer: &str) -> bool {
+    fn matches(&self, value: &str, issuer: &str) -> bool {
         match self {
             Self::Issuer => value == issuer,
-            // The issuer's path begins every endpoint's.
+            // Every endpoint's path starts with the issuer's path.
             Self::TokenEndpoint => value
                 .strip_prefix(issuer)
                 .is_some_and(|rest| path::TOKEN.strip_prefix(path::ISSUER) == Some(rest)),
@@ -92,23 +98,23 @@ impl Audience {
 }
 
 impl AcceptedAudiences {
-    fn new(listed: Option<&[String]>, rules: Rules) -> Self {
+    fn new(listed: Option<&[String]>, rules: ProtocolRules) -> Self {
         match (listed, rules) {
-            // What is no audience is a finding of `check`, and keeps the file from being loaded.
+            // Invalid entries are reported by `check_audiences`, so the file is not loaded.
             (Some(listed), _) => {
                 Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect())
             }
-            (None, Rules::Federation) => Self::IssuerAlone,
-            (None, Rules::Openid) => Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint]),
+            (None, ProtocolRules::Federation) => Self::IssuerAlone,
+            (None, ProtocolRules::Openid) => Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint]),
         }
     }
 
-    /// Returns whether `aud` names this hub and, in a list, nothing else. `issuer` is this hub's.
+    /// Returns true if `aud` contains accepted audiences only. `issuer` is the hub's issuer.
     #[must_use]
-    pub fn accept(&self, aud: &Value, issuer: &str) -> bool {
+    pub fn accepts(&self, aud: &Value, issuer: &str) -> bool {
         let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(issuer) };
         let is_accepted = |value: &Value| {
-            value.as_str().is_some_and(|value| accepted.iter().any(|one| one.is(value, issuer)))
+            value.as_str().is_some_and(|value| accepted.iter().any(|one| one.matches(value, issuer)))
         };
         match aud {
             Value::Array(values) => !values.is_empty() && values.iter().all(is_accepted),
@@ -118,22 +124,22 @@ impl AcceptedAudiences {
 }
 
 /// Reports a `client_assertion_audiences` that can't work.
-pub(super) fn check(source: &Source, listed: &[String], problems: &mut Vec<Problem>) {
+pub(super) fn check_audiences(source: &SourceFile, listed: &[String], problems: &mut Vec<Diagnostic>) {
     const KEY: &str = "client_assertion_audiences";
     const VOCABULARY: &str =
-        "write \"issuer\", \"token_endpoint\", or an absolute address that begins with https://";
+        "write \"issuer\", \"token_endpoint\", or an absolute URL that starts with https://";
     if listed.is_empty() {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             KEY,
-            "is empty, so that no assertion would ever count",
+            "is empty, so no assertion can ever be accepted",
             VOCABULARY,
         ));
     }
     for (index, text) in
         listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none())
     {
-        let what = format!("is {text:?}, which is no audience");
-        problems.push(source.problem(&format!("{KEY}[{index}]"), &what, VOCABULARY));
+        let message = format!("is {text:?}, which is not a valid audience");
+        problems.push(source.diagnostic(&format!("{KEY}[{index}]"), &message, VOCABULARY));
     }
 }
 
@@ -145,16 +151,16 @@ mod tests {
     const ISSUER: &str = "https://hub.example/api/v2";
     const TOKEN: &str = "https://hub.example/api/v2/token";
 
-    fn accepted(listed: Option<&[&str]>, rules: Rules) -> impl Fn(Value) -> bool + use<> {
+    fn accepted(listed: Option<&[&str]>, rules: ProtocolRules) -> impl Fn(Value) -> bool + use<> {
         let listed: Option<Vec<String>> =
             listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
         let audiences = AcceptedAudiences::new(listed.as_deref(), rules);
-        move |aud| audiences.accept(&aud, ISSUER)
+        move |aud| audiences.accepts(&aud, ISSUER)
     }
 
     #[test]
     fn federation_rules_accept_the_issuer_as_one_string_alone() {
-        let accept = accepted(None, Rules::Federation);
+        let accept = accepted(None, ProtocolRules::Federation);
         assert!(accept(json!(ISSUER)));
         for aud in [
             json!(TOKEN),
@@ -170,7 +176,7 @@ mod tests {
 
     #[test]
     fn openid_rules_accept_the_issuer_and_the_token_endpoint_in_each_shape() {
-        let accept = accepted(None, Rules::Openid);
+        let accept = accepted(None, ProtocolRules::Openid);
         for aud in [json!(ISSUER), json!(TOKEN), json!([TOKEN]), json!([ISSUER, TOKEN])] {
             assert!(accept(aud.clone()), "{aud}");
         }
@@ -193,7 +199,7 @@ mod tests {
     #[test]
     fn a_list_in_the_file_takes_the_place_of_the_default_under_both_rules() {
         let behind_a_proxy = "https://internal.example/api/v2/token";
-        for rules in [Rules::Federation, Rules::Openid] {
+        for rules in [ProtocolRules::Federation, ProtocolRules::Openid] {
             let accept = accepted(Some(&["token_endpoint", behind_a_proxy]), rules);
             assert!(
                 accept(json!(TOKEN))

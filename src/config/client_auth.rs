@@ -1,115 +1,115 @@
-//! How a service provider or a data provider proves who it is, as its file gives it (decisions 6, 15).
+//! Checks the client authentication of service providers and data providers: the registered method
+//! has what it needs and nothing that it ignores.
 //!
-//! Owns: that the registered method finds what it works with, and nothing that it would never look at. Must not know:
-//! what o'clock it is: a secret's dates are judged where it is used.
+//! Does not read the clock: the dates of a secret are checked when it is used.
 
 use super::client_assertions;
 use super::client_keys::KeySource;
-use super::model::{AuthMethod, ClientSecret, ServiceProvider};
-use super::problem::Problem;
-use super::secret_rules::Context;
+use super::model::{AuthMethod, ClientSecret, ServiceProviderFile};
+use super::diagnostic::Diagnostic;
+use super::secret_rules::SecretContext;
 use super::secrets::{self, DatedSecret};
-use super::source::Source;
-use super::validity::{Standing, Validity, first_beyond};
+use super::source_file::SourceFile;
+use super::validity::{ValidityStatus, Validity, first_exceeding};
 use crate::env::Timestamp;
 
-/// The current one and the next one.
-const VALID_AT_ONCE: usize = 2;
+/// Secrets that may be valid at once: the current and the next one.
+const MAX_VALID_SECRETS: usize = 2;
 
-/// Reads the client secrets; those that are refused are left out, which `problems` then tells.
-pub fn secrets(
-    source: &Source,
+/// Reads the client secrets. Leaves out invalid ones and reports them.
+pub fn read_secrets(
+    source: &SourceFile,
     given: &[ClientSecret],
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Vec<DatedSecret> {
     let mut read = Vec::new();
     for (index, secret) in given.iter().enumerate() {
-        match secrets::dated(source, &format!("secrets[{index}]"), secret, context) {
+        match secrets::read_dated_secret(source, &format!("secrets[{index}]"), secret, context) {
             Ok(secret) => read.push(secret),
             Err(problem) => problems.push(problem),
         }
     }
     let validities: Vec<Validity> = read.iter().map(|secret| secret.validity).collect();
-    if first_beyond(VALID_AT_ONCE, &validities).is_some() {
-        let mend =
-            "keep the current one and the next one, or give the others a not_before or not_after";
-        problems.push(source.problem(
+    if first_exceeding(MAX_VALID_SECRETS, &validities).is_some() {
+        let fix =
+            "keep the current and the next one, or set not_before or not_after for the others";
+        problems.push(source.diagnostic(
             "secrets",
-            "holds more than two secrets that are valid at one moment",
-            mend,
+            "contains more than two secrets that are valid at the same time",
+            fix,
         ));
     }
     read
 }
 
-/// Whether whoever has these secrets could prove nothing at this moment.
+/// Returns true if no secret is valid at `now`.
 pub fn none_valid(secrets: &[DatedSecret], now: Timestamp) -> bool {
-    secrets.iter().all(|secret| secret.validity.at(now) != Standing::Valid)
+    secrets.iter().all(|secret| secret.validity.status_at(now) != ValidityStatus::Valid)
 }
 
-/// Holds the registered method against what there is for it.
-pub fn check(
-    source: &Source,
-    file: &ServiceProvider,
+/// Checks that the registered method matches the secrets and keys.
+pub fn check_auth_method(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
     keys: &KeySource,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
-    let mut say =
-        |key: &str, what: &str, mend: &str| problems.push(source.problem(key, what, mend));
+    let mut report =
+        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     match file.token_endpoint_auth_method {
         None | Some(AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic) => {
             if file.secrets.is_empty() {
-                say(
+                report(
                     "secrets",
-                    "is empty, so that no code could ever be redeemed",
-                    "give one or two secrets",
+                    "is empty, so no code can ever be redeemed",
+                    "add one or two secrets",
                 );
             }
             if file.token_endpoint_auth_signing_alg.is_some() {
-                let mend = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                say(
+                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                report(
                     "token_endpoint_auth_signing_alg",
-                    "is for client assertions, which this method has none of",
-                    mend,
+                    "applies to client assertions, which this method doesn't use",
+                    fix,
                 );
             }
             if file.client_assertion_audiences.is_some() {
                 let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                say(
+                report(
                     "client_assertion_audiences",
-                    "is for client assertions, which this method has none of",
+                    "applies to client assertions, which this method doesn't use",
                     fix,
                 );
             }
         }
         Some(AuthMethod::PrivateKeyJwt) => {
             if !file.secrets.is_empty() {
-                let mend =
+                let fix =
                     "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
-                say("secrets", "holds secrets, which private_key_jwt never uses", mend);
+                report("secrets", "contains secrets, which private_key_jwt doesn't use", fix);
             }
             if file.jwks.is_none() && file.jwks_uri.is_none() {
-                let mend =
-                    "add jwks or jwks_uri with the public keys that its assertions are signed with";
-                say(
+                let fix =
+                    "add jwks or jwks_uri with the public keys of its assertion signatures";
+                report(
                     "token_endpoint_auth_method",
-                    "is private_key_jwt, but there are no keys to prove a signature with",
-                    mend,
+                    "is private_key_jwt, but there are no keys to verify signatures with",
+                    fix,
                 );
             }
             let alg = file.token_endpoint_auth_signing_alg.unwrap_or_default();
-            // What is published at a jwks_uri may change; an inline set would never get any better.
+            // Keys at a jwks_uri may change, but an inline set doesn't.
             if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
-                let what = "holds no key for signatures that fits token_endpoint_auth_signing_alg";
-                say(
+                let message = "contains no signing key for token_endpoint_auth_signing_alg";
+                report(
                     "jwks",
-                    what,
-                    "add one: EC on P-256 for ES256, RSA from 2048 bits for RS256, its use sig or absent",
+                    message,
+                    "add one: EC on P-256 for ES256, RSA from 2048 bits for RS256, with use = \"sig\" or without use",
                 );
             }
             if let Some(listed) = &file.client_assertion_audiences {
-                client_assertions::check(source, listed, problems);
+                client_assertions::check_audiences(source, listed, problems);
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The public keys of a service provider or a data provider, as its file gives them (decisions 6, 10, 11, 15).
+//! Reads the public keys of service providers and data providers from their files, and checks that
+//! they fit the response encryption.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,27 +8,31 @@ use serde_json::json;
 use url::Url;
 
 use super::address::{self, Http};
-use super::model::{JwksSource, ServiceProvider};
-use super::problem::Problem;
-use super::regular;
-use super::secret_rules::Context;
-use super::source::Source;
-use crate::egress::guard::{self, Schemes};
+use super::model::{JwksSource, ServiceProviderFile};
+use super::diagnostic::Diagnostic;
+use super::safe_read;
+use super::secret_rules::SecretContext;
+use super::source_file::SourceFile;
+use crate::egress::safe_http_client::{self, AllowedSchemes};
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 
-/// What a file says of keys, whoever's it is.
+/// The fields of a client's file that concern its keys.
 #[derive(Clone, Copy)]
-pub struct GivenKeys<'a> {
+pub struct KeyDeclaration<'a> {
+    /// Inline key set.
     pub jwks: Option<&'a JwksSource>,
+    /// URL of the key set.
     pub jwks_uri: Option<&'a str>,
+    /// Hosts of `jwks_uri` that may have internal addresses.
     pub internal_hosts: &'a [String],
+    /// Allows http for `jwks_uri`.
     pub insecure_http: bool,
 }
 
-impl<'a> From<&'a ServiceProvider> for GivenKeys<'a> {
-    fn from(file: &'a ServiceProvider) -> Self {
+impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
+    fn from(file: &'a ServiceProviderFile) -> Self {
         Self {
             jwks: file.jwks.as_ref(),
             jwks_uri: file.jwks_uri.as_deref(),
@@ -40,7 +45,7 @@ impl<'a> From<&'a ServiceProvider> for GivenKeys<'a> {
 /// Where a client's public keys come from.
 #[derive(Clone, Debug, Default)]
 pub enum KeySource {
-    /// It needs none.
+    /// The client has no keys.
     #[default]
     None,
     /// Parsed when its file was read.
@@ -49,50 +54,56 @@ pub enum KeySource {
     Uri(JwksUri),
 }
 
-/// An address to fetch keys from, and what the guard must know to let it pass.
+/// A URL to fetch keys from, with the egress rules for it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct JwksUri {
+    /// The URL.
     pub uri: Url,
-    pub schemes: Schemes,
+    /// The allowed schemes.
+    pub schemes: AllowedSchemes,
+    /// Hosts that may have internal addresses.
     pub internal_hosts: Vec<String>,
 }
 
 impl JwksUri {
-    /// What the guard must know, whatever the address.
+    /// Returns the egress rules for the URL.
     #[must_use]
-    pub fn rules(&self) -> (Schemes, &[String]) {
+    pub fn egress_rules(&self) -> (AllowedSchemes, &[String]) {
         (self.schemes, &self.internal_hosts)
     }
 }
 
-/// How a service provider's answers are encrypted (R005, R007); the content always with A256GCM.
+/// Algorithms that a service provider's ID tokens and userinfo responses are encrypted with (R005,
+/// R007). The content encryption is always A256GCM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AnswerEncryption {
+pub struct ResponseEncryptionAlgs {
+    /// For ID tokens.
     pub id_token: EncryptionAlg,
+    /// For userinfo responses.
     pub userinfo: EncryptionAlg,
 }
 
-/// Reads the keys; `None` also where they are refused, which `problems` then tells.
-pub fn source(
-    source: &Source,
-    given: &GivenKeys<'_>,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+/// Reads the keys. Returns [`KeySource::None`] and reports a problem if they are invalid.
+pub fn read_key_source(
+    source: &SourceFile,
+    given: &KeyDeclaration<'_>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> KeySource {
     if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
-        let what = "names hosts, but there is no jwks_uri to be called";
-        problems.push(source.problem("internal_hosts", what, "remove it, or add jwks_uri"));
+        let message = "names hosts, but there is no jwks_uri";
+        problems.push(source.diagnostic("internal_hosts", message, "remove it, or add jwks_uri"));
     }
-    problems.extend(source.not_hosts("internal_hosts", given.internal_hosts));
+    problems.extend(source.check_hosts("internal_hosts", given.internal_hosts));
     let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
         (Some(jwks), None) => {
-            inline(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys)))
+            parse_inline_keys(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys)))
         }
-        (None, Some(uri)) => fetched(source, given, uri).map(KeySource::Uri),
-        (Some(_), Some(_)) => Err(source.problem(
+        (None, Some(uri)) => parse_jwks_uri(source, given, uri).map(KeySource::Uri),
+        (Some(_), Some(_)) => Err(source.diagnostic(
             "jwks_uri",
-            "stands beside jwks, and only one of them can count",
+            "can't be combined with jwks",
             "remove one of the two",
         )),
     };
@@ -102,106 +113,108 @@ pub fn source(
     })
 }
 
-/// On the high platform every service provider must be able to receive encrypted tokens; on standard none is sent any.
-/// The algorithm is written, not guessed from the keys: what arrives then never changes because a key was added.
-pub fn encryption(
-    source: &Source,
-    file: &ServiceProvider,
+/// Returns the encryption of a service provider's responses, which is required on the high platform
+/// and rejected on the standard one. The algorithm is explicit rather than derived from the keys,
+/// so that adding a key doesn't change it.
+pub fn response_encryption(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
     keys: &KeySource,
     platform: Platform,
-    problems: &mut Vec<Problem>,
-) -> Option<AnswerEncryption> {
+    problems: &mut Vec<Diagnostic>,
+) -> Option<ResponseEncryptionAlgs> {
     match platform {
         Platform::Standard => {
-            refuse_on_standard(source, file, problems);
+            reject_on_standard(source, file, problems);
             None
         }
-        Platform::High => on_high(source, file, keys, problems),
+        Platform::High => require_on_high(source, file, keys, problems),
     }
 }
 
-fn refuse_on_standard(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
-    let asked = [
+fn reject_on_standard(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+    let encryption_keys = [
         ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
         ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
         ("userinfo_encrypted_response_alg", file.userinfo_encrypted_response_alg.is_some()),
         ("userinfo_encrypted_response_enc", file.userinfo_encrypted_response_enc.is_some()),
     ];
-    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
-        let what = "asks for encryption, and on the standard platform answers are only signed";
-        problems.push(source.problem(
+    for (key, _) in encryption_keys.into_iter().filter(|(_, is_set)| *is_set) {
+        let message = "requires encryption, but on the standard platform responses are only signed";
+        problems.push(source.diagnostic(
             key,
-            what,
+            message,
             "remove it, or register this service provider on the high platform",
         ));
     }
 }
 
-fn on_high(
-    source: &Source,
-    file: &ServiceProvider,
+fn require_on_high(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
     keys: &KeySource,
-    problems: &mut Vec<Problem>,
-) -> Option<AnswerEncryption> {
+    problems: &mut Vec<Diagnostic>,
+) -> Option<ResponseEncryptionAlgs> {
     if file.jwks.is_none() && file.jwks_uri.is_none() {
-        let what = "is missing, and on the high platform tokens are encrypted to a key of the service provider";
-        let mend = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
-        problems.push(source.problem("jwks", what, mend));
+        let message = "is missing, but on the high platform tokens are encrypted to a key of the service provider";
+        let fix = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
+        problems.push(source.diagnostic("jwks", message, fix));
     }
     let Some(id_token) = file.id_token_encrypted_response_alg else {
-        let what = "is missing, and on the high platform tokens are encrypted";
+        let message = "is missing, but on the high platform tokens are encrypted";
         let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
-        let mend = format!(
-            "write the one that the service provider is set to, of: {known}{}",
-            offered(keys)
+        let fix = format!(
+            "write the algorithm that the service provider uses, one of: {known}{}",
+            usable_algorithms(keys)
         );
-        problems.push(source.problem("id_token_encrypted_response_alg", what, mend));
+        problems.push(source.diagnostic("id_token_encrypted_response_alg", message, fix));
         return None;
     };
-    let encryption = AnswerEncryption {
+    let encryption = ResponseEncryptionAlgs {
         id_token,
         userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token),
     };
     let mut algs = vec![encryption.id_token, encryption.userinfo];
     algs.dedup();
-    fitting(source, keys, &algs, problems);
+    check_encryption_keys(source, keys, &algs, problems);
     Some(encryption)
 }
 
-/// An inline key set must be able to encrypt with each of these algorithms; what a `jwks_uri` offers may change.
-pub fn fitting(
-    source: &Source,
+/// Checks that an inline key set has a key for each algorithm. Keys at a `jwks_uri` may change and
+/// are not checked.
+pub fn check_encryption_keys(
+    source: &SourceFile,
     keys: &KeySource,
     algs: &[EncryptionAlg],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
     let KeySource::Inline(keys) = keys else { return };
-    for alg in algs.iter().filter(|alg| keys.encryption.choose(**alg).is_none()) {
+    for alg in algs.iter().filter(|alg| keys.encryption.select(**alg).is_none()) {
         let why = keys
             .encryption
-            .refusals()
+            .rejected()
             .iter()
             .map(|(index, reason)| format!("; key {} {reason}", index + 1));
-        let what =
-            format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
+        let message =
+            format!("contains no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
         let fitting = if *alg == EncryptionAlg::EcdhEs {
             "an EC key on P-256"
         } else {
             "an RSA key from 2048 bits"
         };
-        let mend = format!(
+        let fix = format!(
             "add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg"
         );
-        problems.push(source.problem("jwks", what, mend));
+        problems.push(source.diagnostic("jwks", message, fix));
     }
 }
 
-/// What a key set could be used with, for the one who looks for the right word.
-fn offered(keys: &KeySource) -> String {
+/// Lists the algorithms that an inline key set supports.
+fn usable_algorithms(keys: &KeySource) -> String {
     let KeySource::Inline(keys) = keys else { return String::new() };
     let offered: Vec<_> = EncryptionAlg::ALL
         .into_iter()
-        .filter(|alg| keys.encryption.choose(*alg).is_some())
+        .filter(|alg| keys.encryption.select(*alg).is_some())
         .collect();
     if offered.is_empty() {
         return String::new();
@@ -212,36 +225,36 @@ fn offered(keys: &KeySource) -> String {
     )
 }
 
-fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKeys, Problem> {
-    let mend = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA from 2048 bits, each with \
+fn parse_inline_keys(source: &SourceFile, jwks: &JwksSource, folder: &Path) -> Result<ClientKeys, Diagnostic> {
+    let fix = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA from 2048 bits, each with \
                 a kid";
     let (key, bytes) = match (&jwks.file, jwks.keys.as_slice()) {
         (Some(path), []) => {
-            let bytes = regular::read(&folder.join(path)).map_err(|_| {
-                let mend = "put the JWK Set there; the path counts from the configuration folder";
-                source.problem("jwks.file", "names a file that is missing or can't be read", mend)
+            let bytes = safe_read::read_regular_file(&folder.join(path)).map_err(|_| {
+                let fix = "create the JWK Set file; the path is relative to the configuration folder";
+                source.diagnostic("jwks.file", "names a file that is missing or can't be read", fix)
             })?;
             ("jwks.file", bytes)
         }
         (None, [_, ..]) => ("jwks.keys", json!({ "keys": jwks.keys }).to_string().into_bytes()),
-        (None, []) => return Err(source.problem("jwks", "leads to no key", mend)),
-        (Some(_), [_, ..]) => return Err(source.problem("jwks", "gives a file and keys", mend)),
+        (None, []) => return Err(source.diagnostic("jwks", "contains no key", fix)),
+        (Some(_), [_, ..]) => return Err(source.diagnostic("jwks", "contains both a file and keys", fix)),
     };
-    ClientKeys::from_jwks(&bytes).map_err(|fault| source.problem(key, fault.to_string(), mend))
+    ClientKeys::from_jwks(&bytes).map_err(|fault| source.diagnostic(key, fault.to_string(), fix))
 }
 
-/// https; http only with `insecure_http` (decisions 10), on this machine too.
-fn fetched(source: &Source, given: &GivenKeys<'_>, uri: &str) -> Result<JwksUri, Problem> {
+/// Parses `jwks_uri`. Allows http only with `insecure_http`, also on loopback.
+fn parse_jwks_uri(source: &SourceFile, given: &KeyDeclaration<'_>, uri: &str) -> Result<JwksUri, Diagnostic> {
     let (schemes, http) = if given.insecure_http {
-        (Schemes::HttpToo, Http::Anywhere)
+        (AllowedSchemes::HttpAndHttps, Http::Anywhere)
     } else {
-        (Schemes::HttpsOnly, Http::Nowhere)
+        (AllowedSchemes::HttpsOnly, Http::Nowhere)
     };
-    let uri = address::absolute(uri, http)
-        .map_err(|(what, mend)| source.problem("jwks_uri", what, mend))?;
-    guard::admits(schemes, given.internal_hosts, &uri).map_err(|fault| {
-        let mend = "publish the keys at a public address, or name the host in internal_hosts";
-        source.problem("jwks_uri", format!("can't be called: {fault}"), mend)
+    let uri = address::parse_absolute_url(uri, http)
+        .map_err(|(message, fix)| source.diagnostic("jwks_uri", message, fix))?;
+    safe_http_client::check_url(schemes, given.internal_hosts, &uri).map_err(|fault| {
+        let fix = "publish the keys at a public address, or add the host to internal_hosts";
+        source.diagnostic("jwks_uri", format!("can't be called: {fault}"), fix)
     })?;
     Ok(JwksUri { uri, schemes, internal_hosts: given.internal_hosts.to_vec() })
 }

@@ -1,5 +1,5 @@
-//! What a federation's files say, in short: by each key a fingerprint of its value, and in words only what is nobody's
-//! secret. Enough to say what differs between two federations, and to carry over the private listener.
+//! Summarizes the files of a federation: a fingerprint of the value of each key, and in clear text
+//! only what is never secret. Used to compare two federations, also across processes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,45 +8,46 @@ use std::sync::Arc;
 use figment::value::Value;
 use serde::{Deserialize, Serialize};
 
-use super::ConnectorFacts;
-use super::connector_rules::Admitted;
-use super::model::ServiceProvider;
-use super::source::Source;
+use super::ConnectorMetadata;
+use super::connector_rules::AllowedConnectors;
+use super::model::ServiceProviderFile;
+use super::source_file::SourceFile;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
 
-/// The key under which the files that a file refers to are compared.
-const REFERRED: &str = "(files that it refers to)";
+/// Pseudo-key for the content of referenced files.
+const REFERENCED_FILES_KEY: &str = "(files that it refers to)";
 
-/// By each key of a file's first level, a fingerprint of what it holds.
+/// Fingerprints of a file's values by top-level key.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Fields(BTreeMap<String, String>);
+pub struct FieldDigests(BTreeMap<String, String>);
 
-impl Fields {
-    pub(super) fn of(source: &Source, referred: &[(PathBuf, Option<[u8; 32]>)]) -> Self {
+impl FieldDigests {
+    /// Fingerprints the values of a file and the hashes of the files that it references.
+    pub(super) fn from_source(source: &SourceFile, referred: &[(PathBuf, Option<[u8; 32]>)]) -> Self {
         let mut fields: BTreeMap<String, String> =
-            source.values().iter().map(|(key, value)| (key.clone(), print(value))).collect();
+            source.values().iter().map(|(key, value)| (key.clone(), value_fingerprint(value))).collect();
         if !referred.is_empty() {
             let all: Vec<u8> =
                 referred.iter().flat_map(|(_, hash)| hash.unwrap_or_default()).collect();
-            fields.insert(REFERRED.to_owned(), fingerprint(&all));
+            fields.insert(REFERENCED_FILES_KEY.to_owned(), fingerprint(&all));
         }
         Self(fields)
     }
 
-    /// Names of the keys in which the two differ.
+    /// Returns the keys whose fingerprints differ.
     #[must_use]
-    pub fn differing(&self, other: &Self) -> Vec<String> {
+    pub fn differing_keys(&self, other: &Self) -> Vec<String> {
         let keys: std::collections::BTreeSet<&String> =
             self.0.keys().chain(other.0.keys()).collect();
         keys.into_iter().filter(|key| self.0.get(*key) != other.0.get(*key)).cloned().collect()
     }
 }
 
-fn print(value: &Value) -> String {
-    // Of tables too: figment keeps their keys in order. What can't be written is not told apart, and can't be read either.
+fn value_fingerprint(value: &Value) -> String {
+    // Deterministic for tables, since figment keeps their keys sorted.
     fingerprint(&serde_json::to_vec(value).unwrap_or_default())
 }
 
@@ -54,40 +55,58 @@ fn fingerprint(bytes: &[u8]) -> String {
     digest::base64url(digest::sha256(bytes).get(..12).unwrap_or_default())
 }
 
-/// Everything that counts.
+/// Summary of all active files.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Outline {
-    pub connectors: BTreeMap<ConnectorId, ConnectorOutline>,
-    pub service_providers: BTreeMap<ClientId, ServiceOutline>,
-    pub data_providers: BTreeMap<ClientId, DataProviderOutline>,
-    pub scopes: Arc<Fields>,
+pub struct ConfigDigest {
+    /// The connectors.
+pub connectors: BTreeMap<ConnectorId, ConnectorDigest>,
+    /// The service providers.
+pub service_providers: BTreeMap<ClientId, ServiceProviderDigest>,
+    /// The data providers.
+pub data_providers: BTreeMap<ClientId, DataProviderDigest>,
+    /// The fingerprints of `scopes.toml`.
+pub scopes: Arc<FieldDigests>,
+    /// The fingerprints of `notices.toml`.
     #[serde(default)]
-    pub notices: Arc<Fields>,
+pub notices: Arc<FieldDigests>,
 }
 
+/// Summary of a connector.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ConnectorOutline {
+pub struct ConnectorDigest {
+    /// True if it is enabled.
     pub enabled: bool,
+    /// The lowest level.
     pub lowest: Level,
+    /// The highest level.
     pub highest: Level,
-    pub fields: Arc<Fields>,
+    /// Fingerprints of its file.
+    pub fields: Arc<FieldDigests>,
 }
 
+/// Summary of a service provider.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ServiceOutline {
+pub struct ServiceProviderDigest {
+    /// True if it is active.
     pub active: bool,
-    pub admitted: Admitted,
-    pub fields: Arc<Fields>,
+    /// The connectors that it can use.
+    #[serde(rename = "admitted")]
+pub allowed_connectors: AllowedConnectors,
+/// Fingerprints of its file.
+pub fields: Arc<FieldDigests>,
 }
 
+/// Summary of a data provider.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct DataProviderOutline {
-    pub fields: Arc<Fields>,
+pub struct DataProviderDigest {
+    /// Fingerprints of its file.
+    pub fields: Arc<FieldDigests>,
 }
 
-impl ConnectorOutline {
-    pub(super) fn of(facts: &ConnectorFacts, fields: &Arc<Fields>) -> Self {
-        let ConnectorFacts { enabled, levels, .. } = facts;
+impl ConnectorDigest {
+    /// Summarizes a connector.
+    pub(super) fn new(metadata: &ConnectorMetadata, fields: &Arc<FieldDigests>) -> Self {
+        let ConnectorMetadata { enabled, levels, .. } = metadata;
         Self {
             enabled: *enabled,
             lowest: levels.lowest,
@@ -97,11 +116,12 @@ impl ConnectorOutline {
     }
 }
 
-impl ServiceOutline {
-    pub(super) fn of(file: &ServiceProvider, fields: &Arc<Fields>) -> Self {
+impl ServiceProviderDigest {
+    /// Summarizes a service provider.
+    pub(super) fn new(file: &ServiceProviderFile, fields: &Arc<FieldDigests>) -> Self {
         Self {
             active: file.active,
-            admitted: file.connectors.admitted(),
+            allowed_connectors: file.connectors.allowed_connectors(),
             fields: Arc::clone(fields),
         }
     }

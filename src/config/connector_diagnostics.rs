@@ -1,91 +1,94 @@
-//! What `check` and a start say of a connector whose file is well formed: what it refuses, and what deserves a warning.
+//! Reports problems and warnings about connectors with well-formed files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::connectors::ConfiguredConnector;
 use super::model::{ConnectorFile, ConnectorKind, Settings, SubjectSource};
-use super::problem::Problem;
-use super::source::{Source, problem_of_file};
+use super::diagnostic::Diagnostic;
+use super::source_file::{SourceFile, file_diagnostic};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
 
-/// Connectors whose category has no heading: they are shown under the rest.
-pub fn without_category(
+/// Returns a warning for each connector whose category has no heading.
+pub fn unknown_category_warnings(
     connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     settings: &Settings,
-) -> Vec<Problem> {
+) -> Vec<Diagnostic> {
     let known = |id: &str| settings.choice.categories.iter().any(|category| category.id == id);
     let unknown = connectors
         .values()
         .filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
     let warning = |connector: &ConfiguredConnector| {
-        unknown_category(&settings.connectors.join(format!("{}.toml", connector.id)))
+        unknown_category_warning(&settings.connectors.join(format!("{}.toml", connector.id)))
     };
     unknown.map(warning).collect()
 }
 
-/// With `subject = "pivot"` an identity provider decides whom its user is, register or not: one whose users edit their own
-/// attributes would let each of them be anybody. So `check` refuses a connector that doesn't say that it verifies them. The
-/// sandbox lets anyone be anyone on purpose.
+/// Returns a problem if `subject = "pivot"` and the connector doesn't declare that it verifies
+/// identities.
+///
+/// With `subject = "pivot"` the identity provider's claims determine the user, with or without a
+/// register. If its users could edit their own attributes, each of them could impersonate anyone.
+/// Sandboxes are exempt.
 #[must_use]
 pub fn check_identity(
-    source: &Source,
+    source: &SourceFile,
     file: &ConnectorFile,
     subject: SubjectSource,
-) -> Option<Problem> {
+) -> Option<Diagnostic> {
     (subject == SubjectSource::Pivot && !file.proves_identity()).then(|| {
-        let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
-            users can edit them, any of them can sign in as anybody";
-        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person, or remove this \
-            connector, or set subject = \"provider\" in passerelle.toml";
-        source.problem("identity", what, mend)
+        let message = "is missing, but subject = \"pivot\" identifies users by the claims of this identity provider: if its \
+    users can edit them, any of them can sign in as anyone";
+        let fix = "write identity = \"verified\" if it verifies names and birth data by documents or in person, remove this \
+    connector, or set subject = \"provider\" in passerelle.toml";
+        source.diagnostic("identity", message, fix)
     })
 }
 
-/// A category that the choice page has no heading for.
-pub fn unknown_category(path: &Path) -> Problem {
-    let what =
-        "is a category without a heading: the choice page shows this connector under the rest";
-    let mend =
-        "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
-    Problem { key: "category".into(), ..problem_of_file(path, what, mend) }
+/// Creates the warning about a category without a heading.
+pub fn unknown_category_warning(path: &Path) -> Diagnostic {
+    let message =
+        "is a category without a heading; the choice page shows this connector under the remaining ones";
+    let fix =
+        "add it to [choice] categories in passerelle.toml, or use the id of an existing one";
+    Diagnostic { key: "category".into(), ..file_diagnostic(path, message, fix) }
 }
 
-/// What holds, but is for tests only, or of no use on this platform.
-pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Problem> {
+/// Returns warnings about settings that are for tests only or have no effect on this platform.
+pub fn connector_warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
     let highest = platform.levels().last().copied().unwrap_or(Level::Eidas3);
     if file.levels.lowest > highest {
-        let what = format!(
-            "is above {}, the most that this platform asks: everybody is asked for more",
+        let message = format!(
+            "is above {}, the highest level that this platform requests",
             highest.as_str()
         );
-        let mend = format!("write lowest = \"{}\", unless that is meant", highest.as_str());
+        let fix = format!("write lowest = \"{}\", unless this is intended", highest.as_str());
         warnings
-            .push(Problem { key: "levels.lowest".into(), ..problem_of_file(path, &what, &mend) });
+            .push(Diagnostic { key: "levels.lowest".into(), ..file_diagnostic(path, &message, &fix) });
     }
     if file.levels.highest < lowest {
-        let what = format!(
-            "is below {}, the least that this platform asks: nobody can choose it",
+        let message = format!(
+            "is below {}, the lowest level that this platform requests: no user can choose it",
             lowest.as_str()
         );
-        let mend = "remove the file, or raise levels if the identity provider proves more";
+        let fix = "remove the file, or raise levels if the identity provider proves more";
         warnings
-            .push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
+            .push(Diagnostic { key: "levels.highest".into(), ..file_diagnostic(path, &message, fix) });
     }
     if !file.kind.reauthenticates() {
-        let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
-            and with max_age are not offered this identity provider";
-        let mend = "set reauthenticates = true beside auth_time if you know that it authenticates the person each time";
+        let message = "doesn't prove when a user authenticated: requests with prompt=login, the default under federation rules, \
+    and with max_age are not offered this identity provider";
+        let fix = "set reauthenticates = true beside auth_time if you know that it authenticates the user each time";
         let key = match &file.kind {
             ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
             ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => {
                 "kind.oidc.auth_time"
             }
         };
-        warnings.push(Problem { key: key.into(), ..problem_of_file(path, what, mend) });
+        warnings.push(Diagnostic { key: key.into(), ..file_diagnostic(path, message, fix) });
     }
     let without_tls = match &file.kind {
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
@@ -97,9 +100,9 @@ pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Pr
         | ConnectorKind::Persona(_) => None,
     };
     if let Some(key) = without_tls {
-        let what = "lets this identity provider be reached without TLS";
-        let warning = problem_of_file(path, what, "never use it in production");
-        warnings.push(Problem { key: key.into(), ..warning });
+        let message = "allows connections to this identity provider without TLS";
+        let warning = file_diagnostic(path, message, "never use it in production");
+        warnings.push(Diagnostic { key: key.into(), ..warning });
     }
     warnings
 }

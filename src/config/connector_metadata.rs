@@ -1,5 +1,5 @@
-//! What everything else knows of a connector: what the gate judges, what the choice page shows, what evidence is weighed by.
-//! How the identity provider is called is not here: that is the connector's own.
+//! The metadata of a connector that the rest of the hub uses: for the gate, the choice page and the
+//! levels of assurance. How the identity provider is called is not part of it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -8,38 +8,41 @@ use std::sync::Arc;
 use super::blocks::Block;
 use super::connectors::ConfiguredConnector;
 use super::model::Levels;
-use super::shown::Shown;
+use super::provider_display::ProviderDisplay;
 
-/// One connector, as its file has it.
+/// Metadata of one connector, from its file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ConnectorFacts {
-    /// For people, by language.
+pub struct ConnectorMetadata {
+    /// Display name, by language.
     pub name: Arc<BTreeMap<String, String>>,
-    pub enabled: bool,
-    pub levels: Levels,
-    /// Methods to count on when the identity provider sends none.
+    /// False if the operator has switched it off.
+pub enabled: bool,
+    /// Lowest and highest level that the identity provider can prove.
+pub levels: Levels,
+    /// Authentication methods to assume when the identity provider sends none.
     pub amr: Vec<String>,
-    /// What this identity provider's `mfa` stands for.
+    /// The methods that this identity provider's `mfa` stands for.
     pub mfa: Vec<String>,
-    /// What the choice page shows of it.
-    pub shown: Arc<Shown>,
-    /// Kill switches of its file.
+    /// Display data for the choice page.
+    pub display: Arc<ProviderDisplay>,
+    /// Blocks from its file.
     pub blocks: Arc<[Block]>,
-    /// A new authentication is proven by the identity provider's `auth_time`, or vouched for by the operator.
+    /// True if `auth_time` proves a new authentication, or the operator guarantees one.
     pub reauthenticates: bool,
-    /// Its claims prove who a person is: it verifies identities, or is a sandbox.
+    /// True if its claims prove an identity: it verifies identities, or is a sandbox.
     pub proves_identity: bool,
-    /// People who may be sent there in a minute; `None` leaves it to the hub.
-    pub departures_per_minute: Option<NonZeroU32>,
+    /// Redirects to the identity provider per minute; `None` for the hub's default.
+    pub redirects_per_minute: Option<NonZeroU32>,
 }
 
-impl ConnectorFacts {
+impl ConnectorMetadata {
+    /// Returns the metadata of a configured connector.
     #[must_use]
-    pub fn of(configured: &ConfiguredConnector) -> Self {
-        let (file, shown) = (&configured.file, Arc::new(Shown::of(configured)));
+pub fn from_connector(configured: &ConfiguredConnector) -> Self {
+        let (file, display) = (&configured.file, Arc::new(ProviderDisplay::from_connector(configured)));
         Self {
-            name: Arc::clone(&shown.name),
-            shown,
+            name: Arc::clone(&display.name),
+            display,
             enabled: file.enabled,
             levels: file.levels,
             amr: file.amr.clone(),
@@ -47,7 +50,7 @@ impl ConnectorFacts {
             blocks: configured.blocks.clone().into(),
             reauthenticates: file.kind.reauthenticates(),
             proves_identity: file.proves_identity(),
-            departures_per_minute: file.limits.departures_per_minute.and_then(NonZeroU32::new),
+            redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
         }
     }
 }

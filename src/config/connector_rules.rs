@@ -1,46 +1,50 @@
-//! `[connectors]` of a service provider's file: which connectors may serve it, in which order they are shown, and which
-//! `idp_hint` is followed (decisions 3; the gate of decisions 1).
+//! Defines and checks the `[connectors]` table of a service provider: which connectors it may use,
+//! in which order they are shown, and which `idp_hint` is followed.
 //!
-//! Owns: the shape of these rules, their checks, and the two questions that the rest asks: is this connector admitted,
-//! and what comes first. Must not know: who asks. An id that no connector has is no error: its file may come later.
+//! An id without a connector is not an error, since the connector's file may be added later.
 
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 use crate::ids::ConnectorId;
-use crate::protocol::registration::Hints;
+use crate::protocol::registration::IdpHintPolicy;
 
-/// Which identity providers may serve this service provider, and how they are shown. Without it: all of them.
+/// Which identity providers this service provider may use, and how they are shown. Default: all.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectorRules {
-    /// Only these connectors can be used for this service provider. Not together with `deny`.
+    /// Only these connectors can be used. Not together with `deny`.
     pub allow: Option<Vec<ConnectorId>>,
-    /// All connectors but these can be used for it, those that come later too.
+    /// All connectors except these can be used, including connectors added later.
     pub deny: Vec<ConnectorId>,
-    /// Its own order on the choice page, over the hub's; those not named follow in the hub's order.
+    /// Its own order on the choice page. Connectors not listed follow in the hub's order.
     pub order: Vec<ConnectorId>,
-    /// Which `idp_hint` of its requests is followed: `"any"`, `"none"`, or a list of connectors. Another one is ignored.
-    pub idp_hint: Hints,
+    /// Which `idp_hint` of its requests is followed: `"any"`, `"none"`, or a list of connectors.
+    /// Others are ignored.
+    pub idp_hint: IdpHintPolicy,
 }
 
-/// Who may serve a service provider.
+/// The connectors that a service provider may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Admitted {
+pub enum AllowedConnectors {
+    /// All connectors.
     #[default]
     All,
+    /// Only these.
     Only(BTreeSet<ConnectorId>),
+    /// All except these.
     AllBut(BTreeSet<ConnectorId>),
 }
 
-impl Admitted {
+impl AllowedConnectors {
+    /// Returns true if the connector may be used.
     #[must_use]
-    pub fn includes(&self, connector: &ConnectorId) -> bool {
+    pub fn allows(&self, connector: &ConnectorId) -> bool {
         match self {
             Self::All => true,
             Self::Only(named) => named.contains(connector),
@@ -49,19 +53,19 @@ impl Admitted {
     }
 }
 
-/// Connectors that are shown before all others, in this order.
+/// Connectors that are shown before all others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Order {
+pub struct ConnectorOrder {
     first: Vec<ConnectorId>,
     named: BTreeSet<ConnectorId>,
 }
 
-impl Order {
-    /// These, and then those; one that is named twice has its first place.
+impl ConnectorOrder {
+    /// Creates an order of `first`, then `second`. A repeated connector keeps its first position.
     #[must_use]
-    pub fn of(these: &[ConnectorId], those: &[ConnectorId]) -> Self {
+    pub fn new(first: &[ConnectorId], second: &[ConnectorId]) -> Self {
         let mut order = Self::default();
-        for id in these.iter().chain(those) {
+        for id in first.iter().chain(second) {
             if order.named.insert(id.clone()) {
                 order.first.push(id.clone());
             }
@@ -69,48 +73,49 @@ impl Order {
         order
     }
 
-    /// Those that are named, and then `all` others as they come.
-    pub fn over<'a>(&'a self, all: &'a [ConnectorId]) -> impl Iterator<Item = &'a ConnectorId> {
+    /// Returns the ordered connectors, then the others of `all` in their order.
+    pub fn apply<'a>(&'a self, all: &'a [ConnectorId]) -> impl Iterator<Item = &'a ConnectorId> {
         self.first.iter().chain(all.iter().filter(|id| !self.named.contains(*id)))
     }
 }
 
 impl ConnectorRules {
-    /// Who may serve; of rules that have passed the checks.
+    /// Returns the connectors that rules without problems allow.
     #[must_use]
-    pub fn admitted(&self) -> Admitted {
+    pub fn allowed_connectors(&self) -> AllowedConnectors {
         match &self.allow {
-            Some(allowed) => Admitted::Only(allowed.iter().cloned().collect()),
-            None if self.deny.is_empty() => Admitted::All,
-            None => Admitted::AllBut(self.deny.iter().cloned().collect()),
+            Some(allowed) => AllowedConnectors::Only(allowed.iter().cloned().collect()),
+            None if self.deny.is_empty() => AllowedConnectors::All,
+            None => AllowedConnectors::AllBut(self.deny.iter().cloned().collect()),
         }
     }
 
-    pub(super) fn check(&self, source: &Source, problems: &mut Vec<Problem>) {
+    /// Reports rules that contradict each other or allow no connector.
+    pub(super) fn check(&self, source: &SourceFile, problems: &mut Vec<Diagnostic>) {
         let Some(allowed) = &self.allow else { return };
         if !self.deny.is_empty() {
-            let mend = "keep allow (only these), or deny (all but these)";
-            problems.push(source.problem(
+            let fix = "keep allow (only these), or deny (all but these)";
+            problems.push(source.diagnostic(
                 "connectors.deny",
-                "is there beside allow, which leaves out the others already",
-                mend,
+                "can't be combined with allow",
+                fix,
             ));
         }
         if allowed.is_empty() {
-            let what = "allows no connector, so that nobody could ever log in";
-            problems.push(source.problem(
+            let message = "allows no connector, so no user can ever log in";
+            problems.push(source.diagnostic(
                 "connectors.allow",
-                what,
+                message,
                 "name at least one, or remove the key to allow all",
             ));
         }
     }
 
-    /// Every id that the rules name, with its key.
-    fn named(&self) -> impl Iterator<Item = (String, &ConnectorId)> {
+    /// Returns every connector that the rules name, with its key.
+    fn named_connectors(&self) -> impl Iterator<Item = (String, &ConnectorId)> {
         let hints = match &self.idp_hint {
-            Hints::Of(named) => named.as_slice(),
-            Hints::All(_) => &[],
+            IdpHintPolicy::Only(named) => named.as_slice(),
+            IdpHintPolicy::All(_) => &[],
         };
         let lists = [
             ("allow", self.allow.as_deref().unwrap_or_default()),
@@ -125,19 +130,19 @@ impl ConnectorRules {
         })
     }
 
-    /// Ids without a connector: a slip of the pen, or a file that is still to come.
-    pub(super) fn unknown(
+    /// Returns a warning for each named connector that doesn't exist.
+    pub(super) fn unknown_connectors(
         &self,
-        source: &Source,
+        source: &SourceFile,
         is_known: impl Fn(&ConnectorId) -> bool,
-    ) -> Vec<Problem> {
-        let unknown = self.named().filter(|(_, id)| !is_known(id));
+    ) -> Vec<Diagnostic> {
+        let unknown = self.named_connectors().filter(|(_, id)| !is_known(id));
         let warning = |(key, id): (String, &ConnectorId)| {
-            let what = format!("names {id}, for which there is no connector");
-            source.problem(
+            let message = format!("names {id}, but there is no such connector");
+            source.diagnostic(
                 &key,
-                what,
-                "remove it, or add the connector's file: its name without .toml is the id",
+                message,
+                "remove it, or add the connector's file, named after the id",
             )
         };
         unknown.map(warning).collect()
@@ -166,12 +171,12 @@ mod tests {
             (allow(&["later"]), false, false),
             (deny(&["a"]), false, true),
             (deny(&["later"]), true, true),
-            // Never loaded; nobody rather than everybody.
+            // Rejected by the checks; allows none rather than all.
             (allow(&[]), false, false),
         ] {
-            let admitted = rules.admitted();
+            let admitted = rules.allowed_connectors();
             assert_eq!(
-                (admitted.includes(&"a".into()), admitted.includes(&"b".into())),
+                (admitted.allows(&"a".into()), admitted.allows(&"b".into())),
                 (a, b),
                 "{rules:?}"
             );
@@ -187,8 +192,8 @@ mod tests {
             (&["d"], &["e", "d"], ["d", "e", "a", "b", "c"]),
             (&["c", "b", "c"], &["b", "a"], ["c", "b", "a", "d", "e"]),
         ] {
-            let order = Order::of(&ids(own), &ids(hubs));
-            let seen: Vec<&str> = order.over(&all).map(ConnectorId::as_str).collect();
+            let order = ConnectorOrder::new(&ids(own), &ids(hubs));
+            let seen: Vec<&str> = order.apply(&all).map(ConnectorId::as_str).collect();
             assert_eq!(seen, expected);
         }
     }

@@ -1,4 +1,5 @@
-//! The files of connectors, each on its own: a bad one harms no other (architecture, rules 4 and 9; decisions 8 to 10).
+//! Reads and checks connector files, each independently: an invalid file affects no other
+//! connector.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,77 +12,83 @@ use super::acr_table::AcrTable;
 use super::blocks::Block;
 use super::logo::Logo;
 use super::model::{
-    ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, SubjectSource,
+    ConnectorFile, ConnectorKind, ConnectorLimits, CONNECTOR_KINDS, SecretRef, SubjectSource,
 };
-use super::problem::Problem;
-use super::quotas::rate;
-use super::secret_rules::{Context, OwnerKind};
-use super::settings::within;
-use super::source::{Source, problem_of_file};
-use super::{blocks, connector_findings, ldap, mapping, oauth2, oidc, secrets, text, toml_files};
+use super::diagnostic::Diagnostic;
+use super::quotas::check_rate;
+use super::secret_rules::{SecretContext, SecretOwnerKind};
+use super::settings::check_range;
+use super::source_file::{SourceFile, file_diagnostic};
+use super::{blocks, connector_diagnostics, ldap, mapping, oauth2, oidc, secrets, localized_text, list_toml_files};
 
-/// A connector whose file holds.
+/// A connector with a valid file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConfiguredConnector {
+    /// The id: the file's name without `.toml`.
     pub id: ConnectorId,
-    /// With paths joined to the configuration folder.
+    /// The file, with absolute paths.
     pub file: ConnectorFile,
-    /// The hub's secret at the identity provider, or its account's password there; `None` for kinds that have none.
+    /// The hub's client secret or bind password at the identity provider; `None` for kinds without
+    /// one.
     pub client_secret: Option<Secret<String>>,
+    /// Its logo.
     pub logo: Option<Logo>,
-    /// From its `[[block]]` tables.
+    /// The blocks of its `[[block]]` tables.
     pub blocks: Vec<Block>,
 }
 
 /// Whether `persona` connectors are allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sandbox {
+pub enum SandboxMode {
+    /// They are allowed.
     On,
+    /// They are rejected.
     Off,
 }
 
-impl Sandbox {
+impl SandboxMode {
+    /// Returns [`Self::On`] if `enabled`.
     #[must_use]
-    pub const fn of(switch: bool) -> Self {
-        if switch { Self::On } else { Self::Off }
+    pub const fn from_flag(enabled: bool) -> Self {
+    if enabled { Self::On } else { Self::Off }
     }
 }
 
-/// The longest value of `acr` that anybody uses, with room; a URI mostly.
-const LONGEST_ACR: usize = 128;
+/// Maximum length of an `acr` value, which is usually a URI.
+const MAX_ACR_BYTES: usize = 128;
 
-/// The files of the folder, in order of name; each stem is a connector's id.
+/// Lists the files of the folder in order of name; the stem of each is a connector's id.
 ///
 /// # Errors
-/// The folder itself can't be read.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
-    toml_files(folder, "create it; each identity provider is one .toml file there")
+/// Fails if the folder can't be read.
+pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    list_toml_files(folder, "create it, with one .toml file for each identity provider")
 }
 
 /// Reads and checks one file.
 ///
 /// # Errors
-/// Every problem of that file.
-pub fn load_file(
+/// Returns every problem of the file.
+pub fn load_connector(
     path: &Path,
-    sandbox: Sandbox,
-    context: &Context<'_>,
-) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let source = Source::read(path).map_err(|problem| vec![problem])?;
-    configured(&source, sandbox, context)
+    sandbox: SandboxMode,
+    context: &SecretContext<'_>,
+) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
+    let source = SourceFile::read(path).map_err(|problem| vec![problem])?;
+    check_source(&source, sandbox, context)
 }
 
-/// Checks one file that was read.
+/// Checks a parsed file.
 ///
 /// # Errors
-/// Every problem of that file.
-pub fn configured(
-    source: &Source,
-    sandbox: Sandbox,
-    context: &Context<'_>,
-) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let Draft { id, file, client_secret, logo, blocks, problems, .. } =
-        draft(source, sandbox, context);
+/// Returns every problem of the file.
+pub fn check_source(
+    source: &SourceFile,
+    sandbox: SandboxMode,
+    context: &SecretContext<'_>,
+) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
+    let ConnectorDraft { id, file, client_secret, logo, blocks, problems, .. } =
+        draft_from_source(source, sandbox, context);
     match file {
         Some(file) if problems.is_empty() => {
             Ok(ConfiguredConnector { id, file, client_secret, logo, blocks })
@@ -90,78 +97,83 @@ pub fn configured(
     }
 }
 
-/// A file as far as it can be read, and all that is wrong with it.
+/// The readable parts of a file, and all its problems.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct ConnectorDraft {
+    /// The id: the file's name without `.toml`.
     pub id: ConnectorId,
-    /// `None` where it has not even the shape of a connector's file.
+    /// The file; `None` if it can't be deserialized.
     pub file: Option<ConnectorFile>,
+    /// The hub's secret at the identity provider.
     pub client_secret: Option<Secret<String>>,
+    /// Its logo.
     pub logo: Option<Logo>,
+    /// The valid blocks.
     pub blocks: Vec<Block>,
-    pub problems: Vec<Problem>,
-    /// What `connector_findings::check_identity` says of it.
-    pub refused: Option<Problem>,
+    /// Every problem of the file.
+    pub problems: Vec<Diagnostic>,
+    /// Set if the connector doesn't verify identities (`connector_diagnostics::check_identity`).
+    pub unverified: Option<Diagnostic>,
 }
 
-/// Reads and checks one file, and gives what there is of it.
+/// Reads and checks one file, and returns its readable parts.
 #[must_use]
-pub fn read_file(
+pub fn read_draft(
     path: &Path,
-    sandbox: Sandbox,
+    sandbox: SandboxMode,
     subject: SubjectSource,
-    context: &Context<'_>,
-) -> Draft {
-    match Source::read(path) {
+    context: &SecretContext<'_>,
+) -> ConnectorDraft {
+    match SourceFile::read(path) {
         Ok(source) => {
-            let draft = draft(&source, sandbox, context);
-            let refused = draft
+            let draft = draft_from_source(&source, sandbox, context);
+            let unverified = draft
                 .file
                 .as_ref()
-                .and_then(|file| connector_findings::check_identity(&source, file, subject));
-            Draft { refused, ..draft }
+                .and_then(|file| connector_diagnostics::check_identity(&source, file, subject));
+            ConnectorDraft { unverified, ..draft }
         }
         Err(problem) => {
-            let problems = name_problem(path).into_iter().chain([problem]).collect();
-            Draft {
-                id: id_of(path),
+            let problems = check_file_name(path).into_iter().chain([problem]).collect();
+            ConnectorDraft {
+                id: connector_id(path),
                 file: None,
                 client_secret: None,
                 logo: None,
                 blocks: Vec::new(),
                 problems,
-                refused: None,
+                unverified: None,
             }
         }
     }
 }
 
-fn id_of(path: &Path) -> ConnectorId {
+fn connector_id(path: &Path) -> ConnectorId {
     ConnectorId::from(path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default())
 }
 
-fn name_problem(path: &Path) -> Option<Problem> {
-    let mend = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; confirm is taken";
-    let well_formed = ConnectorId::is_well_formed(id_of(path).as_str());
-    (!well_formed).then(|| problem_of_file(path, "the file's name is not a connector's id", mend))
+fn check_file_name(path: &Path) -> Option<Diagnostic> {
+    let fix = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; the name confirm is reserved";
+    let well_formed = ConnectorId::is_well_formed(connector_id(path).as_str());
+    (!well_formed).then(|| file_diagnostic(path, "the file name is not a valid connector id", fix))
 }
 
-fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
-    let id = id_of(source.path());
-    let context = &context.for_file(OwnerKind::Connector, source.path());
-    let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
-    let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
-        return Draft {
+fn draft_from_source(source: &SourceFile, sandbox: SandboxMode, context: &SecretContext<'_>) -> ConnectorDraft {
+    let id = connector_id(source.path());
+    let context = &context.for_file(SecretOwnerKind::Connector, source.path());
+    let mut problems: Vec<Diagnostic> = check_file_name(source.path()).into_iter().collect();
+    let Some(mut file) = source.deserialize::<ConnectorFile>(&mut problems) else {
+        return ConnectorDraft {
             id,
             file: None,
             client_secret: None,
             logo: None,
             blocks: Vec::new(),
             problems,
-            refused: None,
+            unverified: None,
         };
     };
-    let client_secret = check(source, &file, sandbox, context, &mut problems);
+    let client_secret = check_file(source, &file, sandbox, context, &mut problems);
     let path = match &mut file.kind {
         ConnectorKind::Persona(persona) => persona.persons.as_mut(),
         ConnectorKind::Ldap(kind) => kind.ca.as_mut(),
@@ -171,92 +183,92 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     if let Some(path) = path {
         *path = context.folder.join(&*path);
     }
-    let logo = logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
-    let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
-    Draft { id, file: Some(file), client_secret, logo, blocks, problems, refused: None }
+    let logo = read_logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
+    let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
+    ConnectorDraft { id, file: Some(file), client_secret, logo, blocks, problems, unverified: None }
 }
 
-fn check(
-    source: &Source,
+fn check_file(
+    source: &SourceFile,
     file: &ConnectorFile,
-    sandbox: Sandbox,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    sandbox: SandboxMode,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Option<Secret<String>> {
-    if source.keys_of("kind") > 1 {
-        let mend =
-            format!("keep one of: {}", KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
-        problems.push(source.problem("kind", "names two kinds", mend));
+    if source.key_count("kind") > 1 {
+        let fix =
+            format!("keep one of: {}", CONNECTOR_KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
+        problems.push(source.diagnostic("kind", "contains more than one kind", fix));
     }
-    text::check(source, "name", &file.name, problems);
-    limits(source, file.limits, problems);
-    if file.category.as_deref().is_some_and(|category| !is_category(category)) {
-        let mend = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
-        problems.push(source.problem("category", "is not a category's id", mend));
+    localized_text::check_texts(source, "name", &file.name, problems);
+    check_limits(source, file.limits, problems);
+    if file.category.as_deref().is_some_and(|category| !is_category_id(category)) {
+        let fix = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
+        problems.push(source.diagnostic("category", "is not a valid category id", fix));
     }
     if file.levels.lowest > file.levels.highest {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "levels",
-            "has a lowest level above its highest",
+            "has a lowest level above the highest",
             "swap the two",
         ));
     }
-    methods(source, "amr", &file.amr, problems);
-    methods(source, "mfa", &file.mfa, problems);
+    check_methods(source, "amr", &file.amr, problems);
+    check_methods(source, "mfa", &file.mfa, problems);
     if file.amr.iter().any(|name| name == "mfa") {
-        let mend =
-            "name the methods behind it, as [\"pwd\", \"otp\"]; the hub concludes mfa from them";
-        problems.push(source.problem(
+        let fix =
+            "list the methods behind it, for example [\"pwd\", \"otp\"]; the hub derives mfa from them";
+        problems.push(source.diagnostic(
             "amr",
-            "counts on mfa, which is a conclusion and no method",
-            mend,
+            "contains mfa, which is not a single method",
+            fix,
         ));
     }
     if file.mfa.iter().any(|name| name == "mfa") {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "mfa",
-            "explains mfa by itself",
-            "name the methods behind it, as [\"pwd\", \"otp\"]",
+            "defines mfa by itself",
+            "list the methods behind it, for example [\"pwd\", \"otp\"]",
         ));
     }
-    mapping::check(source, file, problems);
+    mapping::check_mapping(source, file, problems);
     match &file.kind {
         ConnectorKind::Oidc(kind) => {
             if file.levels.lowest <= file.levels.highest {
-                levels(source, file, problems);
+                check_levels(source, file, problems);
             }
-            ignored_acr(source, file, problems);
-            oidc::check(source, kind, context.folder, problems);
+            check_ignore_acr(source, file, problems);
+            oidc::check_oidc(source, kind, context.folder, problems);
             oidc::check_encryption(source, kind, problems);
-            oidc::client_secret(source, kind, context, problems)
+            oidc::resolve_client_secret(source, kind, context, problems)
         }
         ConnectorKind::Oauth2(kind) => {
-            assumed_level_alone(source, file, problems);
-            oauth2::check(source, kind, context.folder, problems);
-            resolved(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
+            check_levels_without_acr(source, file, problems);
+            oauth2::check_oauth2(source, kind, context.folder, problems);
+            resolve_or_report(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
         }
         ConnectorKind::Ldap(kind) => {
-            assumed_level_alone(source, file, problems);
-            ldap::check(source, kind, context.folder, problems);
-            resolved(source, "kind.ldap.bind_password", &kind.bind_password, context, problems)
+            check_levels_without_acr(source, file, problems);
+            ldap::check_ldap(source, kind, context.folder, problems);
+            resolve_or_report(source, "kind.ldap.bind_password", &kind.bind_password, context, problems)
         }
         ConnectorKind::Persona(persona) => {
-            if sandbox == Sandbox::Off {
-                let what = "is a sandbox, where anyone signs in as anyone, and the sandbox is off";
-                let mend = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
-                problems.push(source.problem("kind.persona", what, mend));
+            if sandbox == SandboxMode::Off {
+                let message = "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
+                let fix = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
+                problems.push(source.diagnostic("kind.persona", message, fix));
             }
-            // Its own page offers the hub's levels by their names, so that a table of it would have no effect.
+            // The persona page offers the hub's own levels, so these keys would have no effect.
             let unused = [
                 ("acr", file.acr != AcrTable::default()),
                 ("assumed_level", file.assumed_level.is_some()),
                 ("ignore_acr", file.ignore_acr),
             ];
             for (key, _) in unused.into_iter().filter(|(_, given)| *given) {
-                let what = "has no effect on a sandbox, which proves any level within levels";
-                problems.push(source.problem(key, what, "remove it"));
+                let message = "has no effect on a sandbox, which returns any level within levels";
+                problems.push(source.diagnostic(key, message, "remove it"));
             }
-            problems.extend(source.missing_file(
+            problems.extend(source.check_file_exists(
                 "kind.persona.persons",
                 context.folder,
                 persona.persons.as_deref(),
@@ -266,115 +278,115 @@ fn check(
     }
 }
 
-fn limits(source: &Source, limits: ConnectorLimits, problems: &mut Vec<Problem>) {
+fn check_limits(source: &SourceFile, limits: ConnectorLimits, problems: &mut Vec<Diagnostic>) {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     if let Some(calls) = limits.calls {
-        within(source, "limits.calls", count(calls), (1, 65_536), problems);
+        check_range(source, "limits.calls", count(calls), (1, 65_536), problems);
     }
-    within(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
-    rate(source, "limits.departures_per_minute", limits.departures_per_minute, problems);
-    // Somebody waits for a page meanwhile.
-    within(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
+    check_range(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
+    check_rate(source, "limits.redirects_per_minute", limits.redirects_per_minute, problems);
+    // A user waits for the page meanwhile.
+    check_range(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
 }
 
-fn logo(
-    source: &Source,
+fn read_logo(
+    source: &SourceFile,
     file: &ConnectorFile,
     folder: &Path,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Option<Logo> {
-    let read = file.logo.as_ref().map(|path| Logo::of_entry(folder, path)).transpose();
-    read.unwrap_or_else(|(what, mend)| {
-        problems.push(source.problem("logo", what, mend));
+    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
+    read.unwrap_or_else(|(message, fix)| {
+        problems.push(source.diagnostic("logo", message, fix));
         None
     })
 }
 
-/// True for what may be a category's id.
-pub fn is_category(id: &str) -> bool {
+/// Returns true if the text is a valid category id.
+pub fn is_category_id(id: &str) -> bool {
     let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     (1..=32).contains(&id.len()) && id.bytes().all(charset)
 }
 
-/// The table between the hub's levels and the identity provider's values (decisions 8).
-fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+/// Checks the mapping between the hub's levels and the identity provider's `acr` values.
+fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
     let within = file.levels.lowest..=file.levels.highest;
     let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
     for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
         if !within.contains(&level) {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
                 "is outside this connector's levels",
                 "remove it, or widen levels",
             ));
         }
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
-                "holds no value, or an empty one",
-                "write the identity provider's own acr value",
+                "is empty or contains an empty value",
+                "write the identity provider's acr value",
             ));
         }
-        // They travel as `acr_values`, which are separated by spaces (OpenID Connect Core 1.0, 3.1.2.1).
+        // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
         if values
             .iter()
             .any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace))
         {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
-                "holds a value with a space",
+                "contains a value with a space",
                 "write one acr value in each pair of quotes",
             ));
         }
-        // They travel in an address, and are compared with what a token says.
-        let odd =
-            |value: &String| value.len() > LONGEST_ACR || value.chars().any(|c| c.is_control());
-        if values.iter().any(odd) {
-            let mend = format!(
-                "write it as the identity provider does, in at most {LONGEST_ACR} bytes and without control characters"
+        // The values are part of a URL and are compared with a token's `acr`.
+        let is_invalid =
+            |value: &String| value.len() > MAX_ACR_BYTES || value.chars().any(|c| c.is_control());
+        if values.iter().any(is_invalid) {
+            let fix = format!(
+                "write the identity provider's value, in at most {MAX_ACR_BYTES} bytes and without control characters"
             );
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
-                "holds a value that is too long, or can't be printed",
-                mend,
+                "contains a value that is too long or has control characters",
+                fix,
             ));
         }
         for value in values {
             if seen.insert(value, level).is_some_and(|other| other != level) {
-                let mend = "give each value one level only";
-                problems.push(source.problem(
+                let fix = "list each value under one level only";
+                problems.push(source.diagnostic(
                     &key,
-                    "holds a value that another level has too",
-                    mend,
+                    "contains a value that another level has too",
+                    fix,
                 ));
             }
         }
     }
     match file.assumed_level {
-        // Nothing above the lowest level may be believed without a word from the identity provider.
+        // A level above the lowest requires a statement of the identity provider.
         Some(Level::Eidas2 | Level::Eidas3) => {
-            let mend = "write assumed_level = \"eidas1\", or remove it";
-            problems.push(source.problem(
+            let fix = "write assumed_level = \"eidas1\", or remove it";
+            problems.push(source.diagnostic(
                 "assumed_level",
                 "is above eidas1, the only level that may be assumed",
-                mend,
+                fix,
             ));
         }
         Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 "assumed_level",
-                "is below levels.lowest, so that it could never be used",
+                "is below levels.lowest, so it can never apply",
                 "remove it",
             ));
         }
         Some(Level::Eidas1) => {}
-        None if file.acr.lists_nothing() => {
-            let mend = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
-            problems.push(source.problem(
+        None if file.acr.is_empty() => {
+            let fix = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
+            problems.push(source.diagnostic(
                 "acr",
-                "is missing, so that every answer would be refused",
-                mend,
+                "is missing, so every login would be rejected",
+                fix,
             ));
         }
         None => {}
@@ -384,99 +396,99 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     };
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
     if let (Some(level), false) =
-        (missing, file.acr.lists_nothing() && file.assumed_level.is_none())
+        (missing, file.acr.is_empty() && file.assumed_level.is_none())
     {
-        let what = format!("does not say what the identity provider calls {}", level.as_str());
-        problems.push(source.problem(
+        let message = format!("has no value for {}", level.as_str());
+        problems.push(source.diagnostic(
             "acr",
-            what,
+            message,
             format!("add {} = [\"…\"], or narrow levels", level.as_str()),
         ));
     }
 }
 
-/// `ignore_acr` needs a level to count instead, and leaves no use for a table of values.
-fn ignored_acr(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+/// Checks that `ignore_acr` comes with an `assumed_level` and without an `acr` table.
+fn check_ignore_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
     if !file.ignore_acr {
         return;
     }
     if file.assumed_level.is_none() {
-        let what = "leaves no level, for there is no assumed_level";
-        problems.push(source.problem(
+        let message = "requires assumed_level, which is missing";
+        problems.push(source.diagnostic(
             "ignore_acr",
-            what,
+            message,
             "add assumed_level = \"eidas1\", or remove ignore_acr",
         ));
-    } else if !file.acr.lists_nothing() {
-        let what = "lists values, and ignore_acr disregards whatever is returned";
-        problems.push(source.problem("acr", what, "remove the [acr] table, or ignore_acr"));
+    } else if !file.acr.is_empty() {
+        let message = "contains values, but ignore_acr ignores the returned acr";
+        problems.push(source.diagnostic("acr", message, "remove the [acr] table, or ignore_acr"));
     }
 }
 
-/// For a kind that returns no `acr`: nothing above eidas1 may be believed without a word from the identity provider.
-fn assumed_level_alone(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+/// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
+fn check_levels_without_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
     if file.ignore_acr {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "ignore_acr",
-            "has no effect: this kind of identity provider returns no acr",
+            "has no effect, since this kind of identity provider returns no acr",
             "remove it",
         ));
     }
     if file.acr != AcrTable::default() {
-        let mend = "remove the table, and write assumed_level = \"eidas1\"";
-        problems.push(source.problem(
+        let fix = "remove the table, and write assumed_level = \"eidas1\"";
+        problems.push(source.diagnostic(
             "acr",
-            "is given, and this kind of identity provider returns no acr",
-            mend,
+            "is set, but this kind of identity provider returns no acr",
+            fix,
         ));
     }
     match file.assumed_level {
         None => {
-            let mend = "write assumed_level = \"eidas1\"";
-            problems.push(source.problem(
+            let fix = "write assumed_level = \"eidas1\"";
+            problems.push(source.diagnostic(
                 "assumed_level",
-                "is missing, and this kind of identity provider returns no acr",
-                mend,
+                "is missing, but this kind of identity provider returns no acr",
+                fix,
             ));
         }
         Some(Level::Eidas1) => {}
         Some(Level::Eidas2 | Level::Eidas3) => {
-            let mend = "write assumed_level = \"eidas1\"";
-            problems.push(source.problem(
+            let fix = "write assumed_level = \"eidas1\"";
+            problems.push(source.diagnostic(
                 "assumed_level",
                 "is above eidas1, the only level that may be assumed",
-                mend,
+                fix,
             ));
         }
     }
     if file.levels.highest > Level::Eidas1 {
-        let what = "is above eidas1, all that can be assumed of this kind of identity provider";
-        problems.push(source.problem(
+        let message = "is above eidas1, the only level of this kind of identity provider";
+        problems.push(source.diagnostic(
             "levels.highest",
-            what,
+            message,
             "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }",
         ));
     }
 }
 
-fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Problem>) {
-    for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::registered(name)) {
-        let mend = format!("use the names of RFC 8176, or mail: {}", amr::METHODS.join(", "));
-        problems.push(source.problem(
+fn check_methods(source: &SourceFile, key: &str, names: &[String], problems: &mut Vec<Diagnostic>) {
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::is_known_method(name)) {
+        let fix = format!("use a name from RFC 8176, or mail: {}", amr::METHODS.join(", "));
+        problems.push(source.diagnostic(
             &format!("{key}[{index}]"),
             "is not a registered authentication method",
-            mend,
+            fix,
         ));
     }
 }
 
-/// What a reference leads to; `None` where it leads nowhere, which is told.
-pub(super) fn resolved(
-    source: &Source,
+/// Resolves a reference to a secret. Returns `None` and reports a problem if that fails.
+pub(super) fn resolve_or_report(
+    source: &SourceFile,
     key: &str,
     reference: &SecretRef,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Option<Secret<String>> {
-    secrets::resolve(source, key, reference, context).map_err(|problem| problems.push(problem)).ok()
+    secrets::resolve_secret(source, key, reference, context).map_err(|problem| problems.push(problem)).ok()
 }

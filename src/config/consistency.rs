@@ -1,5 +1,5 @@
-//! What is checked over the files of service providers and data providers together (decisions 6, 7): their ids are unique,
-//! sectors are shared only by those who say so, and a sector has one version of the subjects' key.
+//! Checks the files of service providers and data providers against each other: ids are unique,
+//! only files that declare a sector share it, and a sector uses one version of the subject key.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,25 +7,30 @@ use std::path::{Path, PathBuf};
 
 use crate::ids::{ClientId, Scope};
 
-use super::data_providers::DataProvider;
-use super::model::ServiceProvider;
-use super::problem::Problem;
+use super::data_providers::DataProviderFile;
+use super::model::ServiceProviderFile;
+use super::diagnostic::Diagnostic;
 use super::secret_rules;
-use super::settings::SubjectKeys;
-use super::source::Source;
+use super::settings::SubjectKeysByVersion;
+use super::source_file::SourceFile;
 
-/// What every such file says of whom it registers.
+/// The fields of a client's file that must be consistent with other files.
 #[derive(Clone, Copy)]
-pub struct Party<'a> {
-    pub source: &'a Source,
+pub struct ClientDeclaration<'a> {
+    /// The client's file.
+    pub source: &'a SourceFile,
+    /// Its client_id.
     pub client_id: &'a ClientId,
+    /// Its declared sector.
     pub sector: Option<&'a str>,
+    /// Its declared version of the subject key.
     pub subject_key_version: Option<u32>,
 }
 
-impl<'a> Party<'a> {
-    pub fn of_service(source: &'a Source, file: &'a ServiceProvider) -> Self {
-        let ServiceProvider { client_id, sector, subject_key_version, .. } = file;
+impl<'a> ClientDeclaration<'a> {
+    /// Returns the fields of a service provider's file.
+pub fn from_service_provider(source: &'a SourceFile, file: &'a ServiceProviderFile) -> Self {
+        let ServiceProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
             client_id,
@@ -34,8 +39,9 @@ impl<'a> Party<'a> {
         }
     }
 
-    pub fn of_data_provider(source: &'a Source, file: &'a DataProvider) -> Self {
-        let DataProvider { client_id, sector, subject_key_version, .. } = file;
+    /// Returns the fields of a data provider's file.
+pub fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) -> Self {
+        let DataProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
             client_id,
@@ -45,107 +51,113 @@ impl<'a> Party<'a> {
     }
 }
 
-/// A fault that no file has alone.
+/// A problem between several files.
 #[derive(Clone, Debug)]
 pub struct Conflict {
-    pub problem: Problem,
-    /// The files that it lies between: a change of any of them may end it.
-    pub between: Vec<PathBuf>,
+    /// The problem, at one of the files.
+pub problem: Diagnostic,
+    /// The files involved. A change of any of them may resolve the conflict.
+    pub files: Vec<PathBuf>,
 }
 
 impl Conflict {
-    pub fn new<'a>(problem: Problem, between: impl IntoIterator<Item = &'a Path>) -> Self {
-        Self { problem, between: between.into_iter().map(Path::to_owned).collect() }
+    /// Creates a conflict between `files`.
+pub fn new<'a>(problem: Diagnostic, between: impl IntoIterator<Item = &'a Path>) -> Self {
+        Self { problem, files: between.into_iter().map(Path::to_owned).collect() }
     }
 }
 
-/// Every conflict between files of service providers and data providers.
-pub fn conflicts(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> {
-    let mut found = duplicates(parties);
-    found.extend(sectors(parties));
-    found.extend(key_versions(parties, keys));
+/// Returns every conflict between files of service providers and data providers.
+pub fn find_conflicts(declarations: &[ClientDeclaration<'_>], keys: &SubjectKeysByVersion) -> Vec<Conflict> {
+    let mut found = duplicate_ids(declarations);
+    found.extend(sector_conflicts(declarations));
+    found.extend(key_version_conflicts(declarations, keys));
     found
 }
 
-pub fn duplicates(parties: &[Party<'_>]) -> Vec<Conflict> {
+/// Returns the files whose `client_id` another file has too.
+pub fn duplicate_ids(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
     let mut found = Vec::new();
-    let mut seen: BTreeMap<&ClientId, &Party<'_>> = BTreeMap::new();
-    for party in parties {
-        if let Some(first) = seen.insert(party.client_id, party) {
-            let what = format!("is already the client_id of {}", first.source.file());
-            let mend = "give each service provider and data provider an id of its own";
-            let problem = party.source.problem("client_id", what, mend);
-            found.push(Conflict::new(problem, [first.source.path(), party.source.path()]));
+    let mut seen: BTreeMap<&ClientId, &ClientDeclaration<'_>> = BTreeMap::new();
+    for declaration in declarations {
+        if let Some(first) = seen.insert(declaration.client_id, declaration) {
+            let message = format!("is already the client_id of {}", first.source.file());
+            let fix = "give each service provider and data provider a unique client_id";
+            let problem = declaration.source.diagnostic("client_id", message, fix);
+            found.push(Conflict::new(problem, [first.source.path(), declaration.source.path()]));
         }
     }
     found
 }
 
-/// Several share a sector only if each file says so (decisions 7): nobody's sector is another's bare client_id.
-pub fn sectors(parties: &[Party<'_>]) -> Vec<Conflict> {
-    let undeclared: BTreeMap<&str, &Party<'_>> = parties
+/// Returns the files that declare another client's `client_id` as their sector although that client
+/// declares none. A sector is shared only if each file declares it.
+pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
+    let undeclared: BTreeMap<&str, &ClientDeclaration<'_>> = declarations
         .iter()
-        .filter(|party| party.sector.is_none())
-        .map(|party| (party.client_id.as_str(), party))
+        .filter(|declaration| declaration.sector.is_none())
+        .map(|declaration| (declaration.client_id.as_str(), declaration))
         .collect();
     let mut found = Vec::new();
-    for party in parties {
-        let Some(sector) = party.sector else { continue };
+    for declaration in declarations {
+        let Some(sector) = declaration.sector else { continue };
         if let Some(other) = undeclared.get(sector) {
-            let what =
-                format!("is the sector of {sector}, whose file does not say that it shares it");
-            let mend = format!("write sector = \"{sector}\" there too, or choose another name");
-            let problem = party.source.problem("sector", what, mend);
-            found.push(Conflict::new(problem, [other.source.path(), party.source.path()]));
+            let message =
+                format!("is the client_id of {sector}, whose file doesn't declare a shared sector");
+            let fix = format!("write sector = \"{sector}\" in that file too, or choose another name");
+            let problem = declaration.source.diagnostic("sector", message, fix);
+            found.push(Conflict::new(problem, [other.source.path(), declaration.source.path()]));
         }
     }
     found
 }
 
-/// A version is one of those that there are, and the same in a whole sector, which would have two `sub` otherwise.
-pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> {
+/// Returns the files whose version of the subject key doesn't exist, or differs within a sector.
+/// Two versions in one sector would give a user two `sub`.
+pub fn key_version_conflicts(declarations: &[ClientDeclaration<'_>], keys: &SubjectKeysByVersion) -> Vec<Conflict> {
     let mut found = Vec::new();
     let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let newest = keys.keys().next_back().copied().unwrap_or(1);
-    let mut of_sector: BTreeMap<&str, (u32, &Party<'_>)> = BTreeMap::new();
-    for party in parties {
-        let version = party.subject_key_version.unwrap_or(newest);
+    let mut sector_versions: BTreeMap<&str, (u32, &ClientDeclaration<'_>)> = BTreeMap::new();
+    for declaration in declarations {
+        let version = declaration.subject_key_version.unwrap_or(newest);
         if !keys.contains_key(&version) {
-            let mend =
+            let fix =
                 format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
             let problem =
-                party.source.problem("subject_key_version", "is a version that no key has", mend);
-            found.push(Conflict::new(problem, [party.source.path()]));
+                declaration.source.diagnostic("subject_key_version", "is a version that no subject key has", fix);
+            found.push(Conflict::new(problem, [declaration.source.path()]));
             continue;
         }
-        let Some(sector) = party.sector else { continue };
-        let (other, first) = *of_sector.entry(sector).or_insert((version, party));
+        let Some(sector) = declaration.sector else { continue };
+        let (other, first) = *sector_versions.entry(sector).or_insert((version, declaration));
         if other != version {
-            let what = format!(
-                "is {version}, and {other} in {}, which shares the sector: one person would have two sub",
+            let message = format!(
+                "is {version}, but {other} in {}, which shares the sector: a user would have two sub",
                 first.source.file()
             );
-            let mend = format!(
-                "write subject_key_version = {other} here, or the same other version in every file of the sector"
+            let fix = format!(
+                "write subject_key_version = {other} here, or the same version in every file of the sector"
             );
-            let problem = party.source.problem("subject_key_version", what, mend);
-            found.push(Conflict::new(problem, [first.source.path(), party.source.path()]));
+            let problem = declaration.source.diagnostic("subject_key_version", message, fix);
+            found.push(Conflict::new(problem, [first.source.path(), declaration.source.path()]));
         }
     }
     found
 }
 
-/// The file `ID.secret` of the configuration folder belongs to one file alone: where files of two kinds have the same name,
-/// the first kind keeps it. Otherwise a connector of the right name would send a service provider's secret away.
-pub fn shared_secrets<'a>(
-    sources: impl IntoIterator<Item = &'a Source>,
+/// Returns the files that reference an `ID.secret` of the configuration folder which another file
+/// of the same name references too. Otherwise a connector of that name could send a service
+/// provider's secret to its own server.
+pub fn shared_secret_conflicts<'a>(
+    sources: impl IntoIterator<Item = &'a SourceFile>,
     folder: &Path,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
-    let mut seen: BTreeMap<&OsStr, &Source> = BTreeMap::new();
+    let mut seen: BTreeMap<&OsStr, &SourceFile> = BTreeMap::new();
     for source in sources {
         let Some((id, key)) =
-            source.path().file_stem().zip(secret_rules::single_reference(source, folder))
+            source.path().file_stem().zip(secret_rules::find_single_secret_reference(source, folder))
         else {
             continue;
         };
@@ -154,10 +166,10 @@ pub fn shared_secrets<'a>(
                 seen.insert(id, source);
             }
             Some(first) => {
-                let what = format!("names the secret of {}, which has the same name", first.file());
-                let mend = "put this one into a folder of its own, as docs/secrets.md says";
+                let message = format!("references the secret of {}, which has the same name", first.file());
+                let fix = "put this secret into its own folder, see docs/secrets.md";
                 found.push(Conflict::new(
-                    source.problem(&key, what, mend),
+                    source.diagnostic(&key, message, fix),
                     [first.path(), source.path()],
                 ));
             }
@@ -166,33 +178,36 @@ pub fn shared_secrets<'a>(
     found
 }
 
-pub fn usable_id(source: &Source, client_id: &ClientId, problems: &mut Vec<Problem>) {
+/// Reports a `client_id` that is not 1 to 255 printable ASCII characters.
+pub fn check_client_id(source: &SourceFile, client_id: &ClientId, problems: &mut Vec<Diagnostic>) {
     let id = client_id.as_str();
     if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
-        let mend = "use 1 to 255 printable ASCII characters without blanks";
-        problems.push(source.problem("client_id", "is not a usable id", mend));
+        let fix = "use 1 to 255 printable ASCII characters without spaces";
+        problems.push(source.diagnostic("client_id", "is not a valid client_id", fix));
     }
 }
 
-pub fn named_sector(source: &Source, sector: Option<&str>, problems: &mut Vec<Problem>) {
+/// Reports an empty sector.
+pub fn check_sector(source: &SourceFile, sector: Option<&str>, problems: &mut Vec<Diagnostic>) {
     if sector.is_some_and(|sector| sector.trim().is_empty()) {
-        problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));
+        problems.push(source.diagnostic("sector", "is empty", "name the sector, or remove the key"));
     }
 }
 
-pub fn known_scopes(
-    source: &Source,
+/// Reports granted scopes that the scope table `name` doesn't contain.
+pub fn check_scopes_are_known(
+    source: &SourceFile,
     granted: &[Scope],
     (name, table): (&str, &BTreeMap<Scope, Vec<String>>),
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
     for (index, _) in granted.iter().enumerate().filter(|(_, scope)| !table.contains_key(*scope)) {
         let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
-        let mend = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
-        problems.push(source.problem(
+        let fix = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
+        problems.push(source.diagnostic(
             &format!("scopes[{index}]"),
-            "is granted, but the scopes table does not know it",
-            mend,
+            "is granted, but is not in the scopes table",
+            fix,
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! The federation that counts at this moment. Whoever decides takes one snapshot and decides by it alone.
+//! Shares the current federation. A decision takes one snapshot and uses only that.
 
 use std::sync::Arc;
 
@@ -6,35 +6,36 @@ use arc_swap::ArcSwap;
 
 use super::Federation;
 
-/// A handle on the federation as it is now. Cheap to clone; all clones see the same switch, at once.
+/// A handle to the current federation. Cheap to clone; all clones see a replacement immediately.
 #[derive(Clone)]
-pub struct Current(Arc<ArcSwap<Federation>>);
+pub struct CurrentFederation(Arc<ArcSwap<Federation>>);
 
-impl Current {
+impl CurrentFederation {
+    /// Creates a handle to `federation`.
     #[must_use]
-    pub fn new(federation: Federation) -> Self {
+pub fn new(federation: Federation) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(federation)))
     }
 
-    /// The snapshot of this moment: whole, and never changed under its holder. Two calls may give two.
+    /// Returns an immutable snapshot. Two calls may return different snapshots.
     #[must_use]
     pub fn load(&self) -> Arc<Federation> {
         self.0.load_full()
     }
 
-    /// From now on everyone who asks gets `next`.
-    pub fn switch(&self, next: Federation) {
+    /// Replaces the federation for all later calls of [`Self::load`].
+    pub fn replace(&self, next: Federation) {
         self.0.store(Arc::new(next));
     }
 }
 
-impl From<Federation> for Current {
+impl From<Federation> for CurrentFederation {
     fn from(federation: Federation) -> Self {
         Self::new(federation)
     }
 }
 
-impl std::fmt::Debug for Current {
+impl std::fmt::Debug for CurrentFederation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.load().fmt(f)
     }

@@ -1,5 +1,5 @@
-//! The files of data providers: who may have an access token introspected, what it learns, and how it is told (decisions
-//! 6, 11). They need none on any platform: a folder that is not there holds none.
+//! Checks the files of data providers: who may introspect access tokens, for which scopes, and in
+//! which response format. The folder is optional.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,53 +13,56 @@ use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
 use super::client_auth;
-use super::client_keys::{self, GivenKeys, KeySource};
+use super::client_keys::{self, KeyDeclaration, KeySource};
 use super::model::{ClientSecret, JwksSource, defaults};
-use super::problem::Problem;
-use super::secret_rules::{Context, OwnerKind};
+use super::diagnostic::Diagnostic;
+use super::secret_rules::{SecretContext, SecretOwnerKind};
 use super::secrets::DatedSecret;
-use super::source::Source;
-use super::together::{self, Party};
-use super::{shapes, text};
+use super::source_file::SourceFile;
+use super::consistency::{self, ClientDeclaration};
+use super::{parse_folder, localized_text};
 
-/// Where the files are, in the configuration folder.
+/// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "data-providers";
 
-/// `config/data-providers/*.toml`.
+/// A data provider file: `config/data-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DataProvider {
-    /// As the data provider sends it; unique among the files of service providers and data providers.
+pub struct DataProviderFile {
+    /// As the data provider sends it; unique among service providers and data providers.
     pub client_id: ClientId,
-    /// For the operator and the log, by language (`fr`, `en`).
+    /// Name for operators and the log, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
-    /// An inactive data provider is as good as unknown.
+    /// An inactive data provider is treated as unknown.
     #[serde(default = "defaults::yes")]
     pub active: bool,
-    /// Scopes that it may learn of: a token that shares none of them with it is inactive to it. `openid` doesn't count.
+    /// Scopes that it may see. A token with none of them is inactive to it; `openid` doesn't count.
     pub scopes: Vec<Scope>,
-    /// What it sends as `client_secret`. Two may be valid at once, so that rotation needs no appointment.
+    /// What it sends as `client_secret`. Two may be valid at once, so that rotation needs no
+    /// coordination.
     pub secrets: Vec<ClientSecret>,
-    /// Data providers and service providers with the same sector share one `sub`; every one of them must say so. Default:
-    /// the client_id.
+    /// Data providers and service providers with the same sector share one `sub`; each of them must
+    /// declare it. Default: the client_id.
     #[serde(default)]
     pub sector: Option<String>,
-    /// Version of the subjects' key that its users' `sub` are made with. Default: the newest. The same in a whole sector.
+    /// Version of the subject key that its `sub` are derived with; the same in a whole sector.
+    /// Default: the newest.
     #[serde(default)]
     pub subject_key_version: Option<u32>,
-    /// Absent: it is answered in JSON (RFC 7662). Present: by a JWT signed with this algorithm (RFC 9701).
+    /// Absent: introspection returns JSON (RFC 7662). Present: a JWT signed with this algorithm
+    /// (RFC 9701).
     #[serde(default)]
     pub introspection_signed_response_alg: Option<SigningAlg>,
-    /// Present: that JWT is encrypted to its key by this algorithm.
+    /// Present: that JWT is encrypted to its key with this algorithm.
     #[serde(default)]
     pub introspection_encrypted_response_alg: Option<EncryptionAlg>,
-    /// The only way there is, and so the default.
+    /// Content encryption. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub introspection_encrypted_response_enc: Option<ContentEncryption>,
-    /// Its public keys, to encrypt answers to.
+    /// Its public keys, to encrypt responses to.
     #[serde(default)]
     pub jwks: Option<JwksSource>,
-    /// Instead of `jwks`: where it publishes them. Fetched in the background, refreshed before they are old.
+    /// Instead of `jwks`: where it publishes its keys. Fetched and refreshed in the background.
     #[serde(default)]
     pub jwks_uri: Option<String>,
     /// Allows http for `jwks_uri`.
@@ -70,144 +73,150 @@ pub struct DataProvider {
     pub internal_hosts: Vec<String>,
 }
 
-/// A data provider whose file holds.
+/// A data provider with a valid file.
 #[derive(Clone, Debug)]
 pub struct RegisteredDataProvider {
-    pub file: DataProvider,
-    /// Past, present and future; at most two are valid at any moment.
+    /// The file.
+    pub file: DataProviderFile,
+    /// Expired, current and future secrets; at most two are valid at any time.
     pub secrets: Vec<DatedSecret>,
-    /// What to say while none of them is valid.
-    without_secret: Option<Problem>,
-    /// What its subjects are derived for: the declared sector, else the client_id.
+    /// Warning for the time in which none of them is valid.
+    no_valid_secret: Option<Diagnostic>,
+    /// Sector that its `sub` are derived for: the declared one, else the client_id.
     pub sector: String,
-    /// Version of the key that they are derived with.
+    /// Version of the subject key for its `sub`.
     pub subject_key_version: u32,
+    /// Source of its public keys.
     pub keys: KeySource,
 }
 
 impl RegisteredDataProvider {
-    /// One whose every secret is over, or not valid yet: told about and not refused, as with a service provider.
+    /// Returns a warning if no secret is valid at `now`, as for a service provider.
     #[must_use]
-    pub fn locked_out(&self, now: Timestamp) -> Option<&Problem> {
-        self.without_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
+    pub fn no_valid_secret_warning(&self, now: Timestamp) -> Option<&Diagnostic> {
+        self.no_valid_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
     }
 }
 
-/// A file that could be read, for the checks that need all of them.
-pub struct Draft {
-    pub source: Source,
-    pub file: DataProvider,
-}
+/// A parsed file, for the checks that need all files.
+pub struct DataProviderDraft {
+    /// The parsed TOML.
+    pub source: SourceFile,
+    /// The deserialized file.
+    pub file: DataProviderFile,
+    }
 
-impl Draft {
-    /// For the checks over all files.
-    pub fn party(&self) -> Party<'_> {
-        Party::of_data_provider(&self.source, &self.file)
+    impl DataProviderDraft {
+    /// Returns the fields that must be consistent with other files.
+    pub fn declaration(&self) -> ClientDeclaration<'_> {
+        ClientDeclaration::from_data_provider(&self.source, &self.file)
     }
 }
 
-/// Reads every file of the folder.
-pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
+/// Reads every file of the folder and reports those that can't be parsed.
+pub fn read_drafts(folder: &Path, problems: &mut Vec<Diagnostic>) -> Vec<DataProviderDraft> {
     if !folder.exists() {
         return Vec::new();
     }
-    let mend = "make it readable; each data provider is one .toml file there";
-    shapes(folder, mend, problems)
+    let fix = "make it readable; it has one .toml file for each data provider";
+    parse_folder(folder, fix, problems)
         .into_iter()
-        .map(|(source, file)| Draft { source, file })
+        .map(|(source, file)| DataProviderDraft { source, file })
         .collect()
 }
 
-/// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow.
-pub fn check(
-    source: &Source,
-    file: DataProvider,
+/// Checks a file by itself. The result is valid only if `problems` did not grow.
+pub fn check_file(
+    source: &SourceFile,
+    file: DataProviderFile,
     newest_subject_key: u32,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> RegisteredDataProvider {
-    let context = &context.for_file(OwnerKind::DataProvider, source.path());
-    together::usable_id(source, &file.client_id, problems);
-    text::check(source, "name", &file.name, problems);
-    together::named_sector(source, file.sector.as_deref(), problems);
-    let secrets = client_auth::secrets(source, &file.secrets, context, problems);
+    let context = &context.for_file(SecretOwnerKind::DataProvider, source.path());
+    consistency::check_client_id(source, &file.client_id, problems);
+    localized_text::check_texts(source, "name", &file.name, problems);
+    consistency::check_sector(source, file.sector.as_deref(), problems);
+    let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     if file.secrets.is_empty() {
-        let what = "is empty, so that it could never have a token introspected";
-        problems.push(source.problem("secrets", what, "give one or two secrets"));
+        let message = "is empty, so it could never introspect a token";
+        problems.push(source.diagnostic("secrets", message, "add one or two secrets"));
     }
-    let keys = client_keys::source(source, &GivenKeys::from(&file), context, problems);
-    form(source, &file, &keys, problems);
-    let without_secret = (!secrets.is_empty()).then(|| {
-        let what = "holds no secret that is valid now: every introspection by this data provider is refused";
-        source.problem("secrets", what, "add a secret, or correct the dates")
+    let keys = client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
+    check_response_format(source, &file, &keys, problems);
+    let no_valid_secret = (!secrets.is_empty()).then(|| {
+        let message = "contains no currently valid secret: every introspection by this data provider is rejected";
+        source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
     let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-    RegisteredDataProvider { file, secrets, without_secret, sector, subject_key_version, keys }
+    RegisteredDataProvider { file, secrets, no_valid_secret, sector, subject_key_version, keys }
 }
 
-/// A data provider to which every token looks inactive, or which waits for an e-mail address that never comes, is refused.
-pub fn against_scopes(
-    source: &Source,
-    file: &DataProvider,
+/// Reports unknown scopes, and scopes that would never let the data provider see anything: `openid`
+/// alone, or a scope with only the e-mail address.
+pub fn check_scopes(
+    source: &SourceFile,
+    file: &DataProviderFile,
     table: &BTreeMap<Scope, Vec<String>>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
-    together::known_scopes(source, &file.scopes, ("scopes", table), problems);
+    consistency::check_scopes_are_known(source, &file.scopes, ("scopes", table), problems);
     if file.scopes.iter().all(|scope| scope.as_str() == "openid") {
-        let what = "names no scope but openid, so that every token would be inactive to it";
-        problems.push(source.problem("scopes", what, "add the scopes that it needs to learn of"));
+        let message = "contains only openid, so every token would be inactive to it";
+        problems.push(source.diagnostic("scopes", message, "add the scopes that it needs"));
     }
     for (index, scope) in file.scopes.iter().enumerate() {
         let Some(claims) = table.get(scope).filter(|claims| !claims.is_empty()) else { continue };
         if claims.iter().all(|claim| claim == Claim::Email.as_str()) {
-            let what = "releases the e-mail address alone, which a data provider is never told";
-            problems.push(source.problem(&format!("scopes[{index}]"), what, "remove it"));
+            let message = "contains only the e-mail address, which data providers never receive";
+            problems.push(source.diagnostic(&format!("scopes[{index}]"), message, "remove it"));
         }
     }
 }
 
-/// What is encrypted is signed first (RFC 9701, 5), and there must be a key to encrypt to.
-fn form(source: &Source, file: &DataProvider, keys: &KeySource, problems: &mut Vec<Problem>) {
-    let mut say =
-        |key: &str, what: &str, mend: &str| problems.push(source.problem(key, what, mend));
+/// Checks the response format: an encrypted response must be signed (RFC 9701 §5), and there must
+/// be a key to encrypt to.
+fn check_response_format(source: &SourceFile, file: &DataProviderFile, keys: &KeySource, problems: &mut Vec<Diagnostic>) {
+    let mut report =
+        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     let Some(alg) = file.introspection_encrypted_response_alg else {
         if file.introspection_encrypted_response_enc.is_some() {
-            let what = "says how content is encrypted, but nothing is";
-            say(
+            let message = "sets the content encryption, but responses are not encrypted";
+            report(
                 "introspection_encrypted_response_enc",
-                what,
+                message,
                 "remove it, or add introspection_encrypted_response_alg",
             );
         }
         if file.jwks.is_some() || file.jwks_uri.is_some() {
             let key = if file.jwks.is_some() { "jwks" } else { "jwks_uri" };
-            say(
+            report(
                 key,
-                "gives keys that nothing is encrypted to",
+                "contains keys, but responses are not encrypted",
                 "remove it, or add introspection_encrypted_response_alg",
             );
         }
         return;
     };
     if file.introspection_signed_response_alg.is_none() {
-        let what = "asks for encryption, and only a signed answer is encrypted";
-        let mend = "add introspection_signed_response_alg, ES256 or RS256";
-        say("introspection_encrypted_response_alg", what, mend);
+        let message = "requires encryption, but only signed responses are encrypted";
+        let fix = "add introspection_signed_response_alg, ES256 or RS256";
+        report("introspection_encrypted_response_alg", message, fix);
     }
     if file.jwks.is_none() && file.jwks_uri.is_none() {
-        let what = "is missing, and answers are to be encrypted to a key of the data provider";
-        say(
+        let message = "is missing, but responses must be encrypted to a key of the data provider";
+        report(
             "jwks",
-            what,
+            message,
             "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid",
         );
     }
-    client_keys::fitting(source, keys, &[alg], problems);
+    client_keys::check_encryption_keys(source, keys, &[alg], problems);
 }
 
-impl<'a> From<&'a DataProvider> for GivenKeys<'a> {
-    fn from(file: &'a DataProvider) -> Self {
+impl<'a> From<&'a DataProviderFile> for KeyDeclaration<'a> {
+    fn from(file: &'a DataProviderFile) -> Self {
         Self {
             jwks: file.jwks.as_ref(),
             jwks_uri: file.jwks_uri.as_deref(),

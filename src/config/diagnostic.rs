@@ -1,37 +1,40 @@
-//! What is wrong with a configuration, said so that it can be mended: file, line, key, fault, remedy.
+//! Findings about the configuration, each with its place, a message and a fix.
 //!
-//! No text here ever holds a value from a file or from the environment, for any of them could be a secret that was
-//! put in the wrong place; only names (keys, client ids, connectors, scopes) are repeated.
+//! No text contains a value from a file or from the environment, since any value may be a secret in
+//! the wrong place. Only names (keys, client ids, connectors, scopes) are repeated.
 
 use std::fmt;
 
-use super::Loaded;
+use super::LoadedConfig;
 use crate::env::Timestamp;
 
-/// One fault in the configuration.
+/// A finding about the configuration.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Problem {
-    /// The file as the operator reached it, or `environment`.
+pub struct Diagnostic {
+    /// Path of the file as the operator gave it, or `environment`.
     pub file: String,
-    /// Counted from 1; `None` where the fault is a missing file or a variable.
+    /// Line number, from 1; `None` for a missing file or a variable.
     pub line: Option<usize>,
-    /// Path of the key (`public.listen`, `secrets[0].env`) or the variable's full name; empty for a whole file.
+    /// Path of the key (`public.listen`, `secrets[0].env`) or the variable's name; empty for the
+    /// whole file.
     pub key: String,
-    pub what: String,
-    pub mend: String,
+    /// What is wrong, as a predicate of the key: `is missing`.
+pub message: String,
+    /// How to fix it.
+    pub fix: String,
 }
 
-impl Problem {
-    /// All of it in one line, for a log and a probe.
+impl Diagnostic {
+    /// Returns the finding as a single line, for logs and probes.
     #[must_use]
-    pub fn in_line(&self) -> String {
+    pub fn to_single_line(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
         let key = if self.key.is_empty() { String::new() } else { format!("{} ", self.key) };
-        format!("{}{line} {key}{}; {}", self.file, self.what, self.mend)
+        format!("{}{line} {key}{}; {}", self.file, self.message, self.fix)
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -41,56 +44,57 @@ impl fmt::Display for Problem {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        write!(f, "{}\n  mend: {}", self.what, self.mend)
+        write!(f, "{}\n  fix: {}", self.message, self.fix)
     }
 }
 
-impl Loaded {
-    /// Returns what `check` refuses although a hub starts with it: unverified identity providers and exposed secrets.
-    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
-        self.refused.iter().chain(&self.exposed)
+impl LoadedConfig {
+    /// Returns what `check` rejects although the hub starts with it: unverified identity providers
+    /// and exposed secrets.
+    pub fn check_failures(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.unverified_connectors.iter().chain(&self.exposed_secrets)
     }
 
-    /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
-    pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
-        let locked_out =
-            self.service_providers.values().filter_map(move |client| client.locked_out(now));
-        let of_data_providers =
-            self.data_providers.values().filter_map(move |client| client.locked_out(now));
-        self.warnings.iter().chain(locked_out).chain(of_data_providers)
+    /// Returns the warnings at `now`: [`Self::warnings`] and clients without a valid secret.
+    pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Diagnostic> {
+        let service_providers =
+            self.service_providers.values().filter_map(move |client| client.no_valid_secret_warning(now));
+        let data_providers =
+            self.data_providers.values().filter_map(move |client| client.no_valid_secret_warning(now));
+        self.warnings.iter().chain(service_providers).chain(data_providers)
     }
 }
 
-/// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look at this moment.
-/// Exposed secrets are problems of a configuration that loads.
+/// Returns the output of `passerelle check`: every problem, or a summary of the configuration with
+/// its warnings at `now`.
 #[must_use]
-pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
+pub fn report(loaded: &Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {
-            text += if loaded.faults().next().is_none() {
+            text += if loaded.check_failures().next().is_none() {
                 "The configuration is valid.\n"
             } else {
                 "The files are well formed. The hub starts with them and logs a warning for each problem below.\n"
             };
             text += &format!("  issuer: {}\n", loaded.issuer);
-            text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
-            text += &format!("  data providers: {}\n", names(loaded.data_providers.keys()));
-            text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
-            text += &list("problem", &loaded.faults().collect::<Vec<_>>());
-            text += &list("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
+            text += &format!("  service providers: {}\n", join_names(loaded.service_providers.keys()));
+            text += &format!("  data providers: {}\n", join_names(loaded.data_providers.keys()));
+            text += &format!("  connectors: {}\n", join_names(loaded.connectors.keys()));
+            text += &list_diagnostics("problem", &loaded.check_failures().collect::<Vec<_>>());
+            text += &list_diagnostics("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
         }
-        Err(problems) => text += &list("problem", &problems.iter().collect::<Vec<_>>()),
+        Err(problems) => text += &list_diagnostics("problem", &problems.iter().collect::<Vec<_>>()),
     }
     text
 }
 
-fn names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
+fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
     let names: Vec<String> = names.map(|name| name.to_string()).collect();
     if names.is_empty() { "none".into() } else { format!("{} ({})", names.len(), names.join(", ")) }
 }
 
-fn list(word: &str, problems: &[&Problem]) -> String {
+fn list_diagnostics(word: &str, problems: &[&Diagnostic]) -> String {
     let mut text = match problems.len() {
         0 => return String::new(),
         1 => format!("\n1 {word}:\n"),

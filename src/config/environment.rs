@@ -1,34 +1,37 @@
-//! The environment as configuration: `PASSERELLE_…` variables over `passerelle.toml`, `__` between levels.
+//! Overrides `passerelle.toml` with `PASSERELLE_…` environment variables, with `__` between levels.
 //!
-//! The type of a key comes from the schema, never from the look of a value: `0123` stays text where text is wanted.
+//! The type of a key comes from the schema, not from the value: `0123` stays a text where the key
+//! is a text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use figment::value::{Dict, Value};
 
-use super::problem::Problem;
-use super::schema::{Kind, Node};
-use super::source::near_miss;
+use super::diagnostic::Diagnostic;
+use super::schema::{ValueKind, SchemaNode};
+use super::source_file::closest_word;
 
+/// Prefix of the variables that set keys.
 pub const PREFIX: &str = "PASSERELLE_";
 
-/// A snapshot of environment variables. `Debug` prints none of them: any could be a secret.
+/// A snapshot of environment variables. `Debug` prints none of them, since any may be a secret.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// The process's own; variables that are not UTF-8 are left out.
+    /// Returns the variables of this process. Skips those that are not UTF-8.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Self(std::env::vars_os().filter_map(utf8).collect())
     }
 
+    /// Returns the value of a variable.
     #[must_use]
-    pub fn var(&self, name: &str) -> Option<&str> {
+pub fn var(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 }
@@ -45,38 +48,39 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The values that variables set, and which variable set which key.
+/// Values set by environment variables.
 #[derive(Default)]
 pub struct Overlay {
-    pub values: Dict,
-    /// `public.listen` → `PASSERELLE_PUBLIC__LISTEN`.
+    /// The values, nested like the file.
+pub values: Dict,
+    /// The variable of each key: `public.listen` → `PASSERELLE_PUBLIC__LISTEN`.
     pub variables: BTreeMap<String, String>,
 }
 
-/// Reads the overlay for the file that `schema` describes. `reserved` names variables that hold secrets which a file
-/// refers to, as `{ env = "PASSERELLE_SUBJECT_KEY" }`; those are no settings.
-pub fn overlay(
+/// Reads the overlay for the file that `schema` describes. Skips the variables in `reserved`:
+/// secrets that a file references, such as `{ env = "PASSERELLE_SUBJECT_KEY" }`.
+pub fn read_overlay(
     environment: &Environment,
-    schema: &Node<'_>,
+    schema: &SchemaNode<'_>,
     reserved: &BTreeSet<String>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Overlay {
     let mut overlay = Overlay::default();
     for (name, value) in environment.0.iter().filter(|(name, _)| !reserved.contains(*name)) {
         let Some(key) = name.strip_prefix(PREFIX) else { continue };
         let path: Vec<String> = key.split("__").map(str::to_ascii_lowercase).collect();
-        match typed(schema, &path, value) {
+        match parse_value(schema, &path, value) {
             Ok(value) => {
-                insert(&mut overlay.values, &path, value);
+                insert_at_path(&mut overlay.values, &path, value);
                 overlay.variables.insert(path.join("."), name.clone());
             }
-            Err((what, mend)) => {
-                problems.push(Problem {
+            Err((message, fix)) => {
+                problems.push(Diagnostic {
                     file: "environment".into(),
                     line: None,
                     key: name.clone(),
-                    what,
-                    mend,
+                    message,
+                    fix,
                 });
             }
         }
@@ -84,7 +88,7 @@ pub fn overlay(
     overlay
 }
 
-fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (String, String)> {
+fn parse_value(schema: &SchemaNode<'_>, path: &[String], text: &str) -> Result<Value, (String, String)> {
     let mut node = *schema;
     for name in path {
         let Some(child) = node.child(name) else {
@@ -94,34 +98,34 @@ fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (Strin
                 .map(|key| key.to_ascii_uppercase())
                 .collect::<Vec<_>>()
                 .join(", ");
-            let meant = near_miss(name, &node.keys())
+            let meant = closest_word(name, &node.keys())
                 .map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
-            let mend = match known.as_str() {
+            let fix = match known.as_str() {
                 "" => "unset the variable".into(),
                 known => format!("{}unset it; known here: {known}", meant.unwrap_or_default()),
             };
-            return Err(("is not a setting".into(), mend));
+            return Err(("is not a setting".into(), fix));
         };
         node = child;
     }
     let wrong = |wanted: &str| (format!("must be {wanted}"), node.hint());
     match node.kind() {
-        Kind::Text | Kind::Choice => Ok(Value::from(text)),
-        Kind::Integer => {
+        ValueKind::Text | ValueKind::Choice => Ok(Value::from(text)),
+        ValueKind::Integer => {
             text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more"))
         }
-        Kind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
-        Kind::List => Ok(Value::from(
+        ValueKind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
+        ValueKind::List => Ok(Value::from(
             text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>(),
         )),
-        Kind::Table => Err((
-            "is a table, which one variable can't hold".into(),
+        ValueKind::Table => Err((
+            "is a table, which one variable can't set".into(),
             "set its keys one by one, with __ between levels".into(),
         )),
     }
 }
 
-fn insert(values: &mut Dict, path: &[String], value: Value) {
+fn insert_at_path(values: &mut Dict, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else { return };
     if rest.is_empty() {
         values.insert(first.clone(), value);
@@ -129,6 +133,6 @@ fn insert(values: &mut Dict, path: &[String], value: Value) {
     }
     let nested = values.entry(first.clone()).or_insert_with(|| Value::from(Dict::new()));
     if let Value::Dict(_, nested) = nested {
-        insert(nested, rest, value);
+        insert_at_path(nested, rest, value);
     }
 }

@@ -1,5 +1,5 @@
-//! The federation as everything else reads it: service providers, data providers, connectors and scopes, parsed, validated,
-//! immutable.
+//! Holds the federation that the rest of the hub uses: service providers, data providers,
+//! connectors and scopes, validated and immutable.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,69 +7,75 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client_assertions::AssertionRules;
-use super::connector_rules::{Admitted, Order};
+use super::connector_rules::{AllowedConnectors, ConnectorOrder};
 use super::logo::Logo;
 use super::model::{AuthMethod, Category};
 use super::notices::Notice;
-use super::shown::Lineup;
+use super::provider_display::SortedProviders;
 use super::{
-    AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient,
+    ResponseEncryptionAlgs, ConnectorMetadata, DatedSecret, KeySource, LoadedConfig, RegisteredClient,
     RegisteredDataProvider,
 };
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::registration::{Directory, Registration, Rules};
+use crate::protocol::registration::{ClientDirectory, Registration, ProtocolRules};
 
-/// One service provider, ready for use.
+/// A validated service provider.
 #[derive(Clone, Debug)]
 pub struct Service {
+    /// Its OAuth registration.
     pub registration: Registration,
-    /// For people, by language.
+    /// Display name, by language.
     pub name: BTreeMap<String, String>,
     /// Service providers of one sector share one `sub`.
     pub sector: String,
-    /// Version of the key that its subjects are derived with.
+    /// Version of the subject key for its `sub`.
     pub subject_key_version: u32,
-    /// How it proves who it is.
-    pub authentication: Authentication,
+    /// How it authenticates.
+    pub authentication: ClientAuthentication,
+    /// Signature algorithm of its ID tokens.
     pub id_token_signed_response_alg: SigningAlg,
-    /// Absent: plain JSON, under `rules = "openid"` only.
+    /// Signature algorithm of its userinfo responses; `None` for plain JSON, under `rules =
+    /// "openid"` only.
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    /// Which connectors may serve it: the gate's to judge.
-    pub admitted: Admitted,
-    /// What comes first on its choice page.
-    pub order: Arc<Order>,
+    /// The connectors that it may use, enforced by the gate.
+    pub allowed_connectors: AllowedConnectors,
+    /// The order of its choice page.
+    pub order: Arc<ConnectorOrder>,
+    /// Its logo.
     pub logo: Option<Logo>,
-    /// Its class in metrics, where its file names one.
+    /// Its class in metrics, if its file sets one.
     pub class: Option<Arc<str>>,
+    /// Source of its public keys.
     pub keys: KeySource,
-    /// How its answers are encrypted; only signed without.
-    pub encryption: Option<AnswerEncryption>,
-    /// Logins that it may begin in a minute; `None` leaves it to the hub.
+    /// How its responses are encrypted; `None` if they are only signed.
+    pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Logins that it may start per minute; `None` for the hub's default.
     pub logins_per_minute: Option<NonZeroU32>,
-    /// Its ID tokens carry the claims of the granted scopes too.
+    /// True if its ID tokens contain the claims of the granted scopes.
     pub id_token_claims: bool,
 }
 
-/// How a service provider proves who it is at the token endpoint.
+/// How a service provider authenticates at the token endpoint.
 #[derive(Clone, Debug)]
-pub enum Authentication {
-    /// The hash of each secret with its dates; whoever asks says what o'clock it is.
+pub enum ClientAuthentication {
+    /// `client_secret_post`.
     SecretPost(Vec<DatedSecret>),
+    /// `client_secret_basic`.
     SecretBasic(Vec<DatedSecret>),
-    /// By either of the two, one at a time: its file names neither.
+    /// Either of the two, but not both at once, because the file sets no method.
     Secret(Vec<DatedSecret>),
-    /// Assertions that keep these rules.
+    /// `private_key_jwt` with these rules.
     PrivateKeyJwt(AssertionRules),
 }
 
-impl Authentication {
-    fn of(client: &RegisteredClient) -> Self {
+impl ClientAuthentication {
+    fn from_client(client: &RegisteredClient) -> Self {
         match (client.file.token_endpoint_auth_method, client.file.rules) {
-            // Ordinary libraries differ in what they do unasked, and both is published.
-            (None, Rules::Openid) => Self::Secret(client.secrets.clone()),
-            (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => {
+            // Client libraries have different defaults, and discovery announces both.
+            (None, ProtocolRules::Openid) => Self::Secret(client.secrets.clone()),
+            (None, ProtocolRules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => {
                 Self::SecretPost(client.secrets.clone())
             }
             (Some(AuthMethod::ClientSecretBasic), _) => Self::SecretBasic(client.secrets.clone()),
@@ -81,10 +87,10 @@ impl Authentication {
 }
 
 impl Service {
-    pub(super) fn of(
-        client: &RegisteredClient,
-        hub: &Arc<Order>,
-        hubs_order: &[ConnectorId],
+    /// Creates a service provider from its checked file.
+    pub(super) fn new( client: &RegisteredClient,
+        hub_order: &Arc<ConnectorOrder>,
+        hub_connectors: &[ConnectorId],
     ) -> Self {
         let file = &client.file;
         let own_order = &file.connectors.order;
@@ -104,22 +110,22 @@ impl Service {
             name: file.name.clone(),
             sector: client.sector.clone(),
             subject_key_version: client.subject_key_version,
-            authentication: Authentication::of(client),
+            authentication: ClientAuthentication::from_client(client),
             id_token_signed_response_alg: file.id_token_signed_response_alg.unwrap_or(
                 match file.rules {
-                    Rules::Federation => SigningAlg::ES256,
-                    Rules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0, 2
+                    ProtocolRules::Federation => SigningAlg::ES256,
+                    ProtocolRules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0 §2
                 },
             ),
             userinfo_signed_response_alg: file.userinfo_signed_response_alg.or(match file.rules {
-                Rules::Federation => Some(SigningAlg::ES256),
-                Rules::Openid => None,
+                ProtocolRules::Federation => Some(SigningAlg::ES256),
+                ProtocolRules::Openid => None,
             }),
-            admitted: file.connectors.admitted(),
+            allowed_connectors: file.connectors.allowed_connectors(),
             order: if own_order.is_empty() {
-                Arc::clone(hub)
+                Arc::clone(hub_order)
             } else {
-                Arc::new(Order::of(own_order, hubs_order))
+                Arc::new(ConnectorOrder::new(own_order, hub_connectors))
             },
             logo: client.logo.clone(),
             class: file.class.as_deref().map(Arc::from),
@@ -131,34 +137,45 @@ impl Service {
     }
 }
 
-/// One data provider, ready for use.
+/// A validated data provider.
 #[derive(Clone, Debug)]
 pub struct DataProvider {
+    /// Its client_id.
     pub client_id: ClientId,
+    /// False if it is treated as unknown.
     pub active: bool,
-    /// The hash of each secret with its dates; whoever asks says what o'clock it is.
+    /// Its secrets with their validity.
     pub secrets: Vec<DatedSecret>,
-    /// What it may learn of.
+    /// The scopes that it may see.
     pub scopes: Vec<Scope>,
-    /// Whoever is of one sector shares one `sub`.
+    /// Clients of one sector share one `sub`.
     pub sector: String,
-    /// Version of the key that its subjects are derived with.
+    /// Version of the subject key for its `sub`.
     pub subject_key_version: u32,
-    pub form: IntrospectionForm,
+    /// Format of introspection responses.
+    pub response_format: IntrospectionResponseFormat,
+    /// Source of its public keys.
     pub keys: KeySource,
 }
 
-/// How a data provider is answered (decisions 11).
+/// Format of introspection responses to a data provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IntrospectionForm {
-    /// RFC 7662.
+pub enum IntrospectionResponseFormat {
+    /// JSON (RFC 7662).
     Json,
-    /// RFC 9701: signed, and then sealed to its key where an algorithm for that is registered.
-    Jwt { alg: SigningAlg, sealed: Option<EncryptionAlg> },
+    /// A JWT (RFC 9701), signed and, if an algorithm is registered, encrypted to the data
+    /// provider's key.
+    Jwt {
+    /// Signature algorithm.
+    alg: SigningAlg,
+    /// Encryption algorithm.
+    encryption: Option<EncryptionAlg>,
+    },
 }
 
 impl DataProvider {
-    pub(super) fn of(registered: &RegisteredDataProvider) -> Self {
+    /// Creates a data provider from its checked file.
+    pub(super) fn new(registered: &RegisteredDataProvider) -> Self {
         let file = &registered.file;
         Self {
             client_id: file.client_id.clone(),
@@ -167,66 +184,73 @@ impl DataProvider {
             scopes: file.scopes.clone(),
             sector: registered.sector.clone(),
             subject_key_version: registered.subject_key_version,
-            form: file.introspection_signed_response_alg.map_or(IntrospectionForm::Json, |alg| {
-                IntrospectionForm::Jwt { alg, sealed: file.introspection_encrypted_response_alg }
+            response_format: file.introspection_signed_response_alg.map_or(IntrospectionResponseFormat::Json, |alg| {
+                IntrospectionResponseFormat::Jwt { alg, encryption: file.introspection_encrypted_response_alg }
             }),
             keys: registered.keys.clone(),
         }
     }
 }
 
-/// Whose keys these are, and what they must be able to encrypt with.
+/// A client with its keys and the encryption algorithms that they must support.
 #[derive(Clone, Debug)]
 pub struct KeyOwner<'a> {
+    /// Its client_id.
     pub client_id: &'a ClientId,
+    /// True if the client is active.
     pub active: bool,
+    /// Source of its keys.
     pub keys: &'a KeySource,
+    /// Required algorithms.
     pub encryption: Vec<EncryptionAlg>,
 }
 
-/// All that the files of a federation say, at one moment.
+/// An immutable snapshot of all service providers, data providers, connectors and scopes.
 #[derive(Clone, Debug)]
 pub struct Federation {
     services: BTreeMap<ClientId, Arc<Service>>,
     data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
-    connectors: BTreeMap<ConnectorId, Arc<ConnectorFacts>>,
-    /// The connectors by name.
-    lineup: Arc<Lineup>,
+    connectors: BTreeMap<ConnectorId, Arc<ConnectorMetadata>>,
+    /// The connectors, sorted by name.
+    sorted_connectors: Arc<SortedProviders>,
+    /// The scope table under federation rules.
     pub scopes: ScopeTable,
-    /// For service providers under `rules = "openid"`.
+    /// The scope table under `rules = "openid"`.
     pub openid_scopes: ScopeTable,
-    /// Hide what can't be chosen instead of greying it.
-    pub unavailable: Unavailable,
-    /// The discovery document that goes with all this, as JSON; empty until it is written.
+    /// How unavailable connectors are displayed.
+    pub unavailable: UnavailableDisplay,
+    /// The discovery document, as JSON; empty until it is generated.
     pub discovery: Arc<str>,
-    /// The choice page's headings, in their order.
+    /// The categories of the choice page, in order.
     pub categories: Vec<Category>,
-    /// What the operator has to say to everybody, in force or not.
+    /// The operator's notices, in force or not.
     pub notices: Arc<[Notice]>,
-    /// How long a browser keeps the last choice, if it does.
+    /// How long a browser remembers the last choice; `None` if it doesn't.
     pub remember_last: Option<Duration>,
 }
 
-/// What the choice page does with connectors that can't be chosen.
+/// How the choice page displays connectors that can't be chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unavailable {
+pub enum UnavailableDisplay {
+    /// Greyed out.
     Greyed,
+    /// Not shown.
     Hidden,
 }
 
 impl Federation {
+    /// Creates a federation of service providers alone.
     #[must_use]
-    pub fn new(
-        services: impl IntoIterator<Item = Service>,
+    pub fn new( services: impl IntoIterator<Item = Service>,
         scopes: ScopeTable,
-        unavailable: Unavailable,
+        unavailable: UnavailableDisplay,
     ) -> Self {
         let by_id = |service: Service| (service.registration.client_id.clone(), Arc::new(service));
         Self {
             services: services.into_iter().map(by_id).collect(),
             data_providers: BTreeMap::new(),
             connectors: BTreeMap::new(),
-            lineup: Arc::default(),
+            sorted_connectors: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
             unavailable,
@@ -237,8 +261,8 @@ impl Federation {
         }
     }
 
-    /// `rest`, with these in place of what parties there were.
-    pub(super) fn of_shared(
+    /// Replaces the service providers and data providers of `rest`.
+    pub(super) fn with_clients(
         services: impl Iterator<Item = Arc<Service>>,
         data_providers: impl Iterator<Item = Arc<DataProvider>>,
         rest: Self,
@@ -250,7 +274,7 @@ impl Federation {
         Self { services, data_providers, ..rest }
     }
 
-    /// With these in place of what data providers there were.
+    /// Replaces the data providers.
     #[must_use]
     pub fn with_data_providers(
         self,
@@ -260,32 +284,32 @@ impl Federation {
         Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
     }
 
-    /// With these in place of what connectors there were.
+    /// Replaces the connectors.
     #[must_use]
     pub fn with_connectors(
         self,
-        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>,
+        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorMetadata>)>,
     ) -> Self {
         let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
-        let lineup = Lineup::of(
-            connectors.iter().map(|(id, facts): (_, &Arc<ConnectorFacts>)| (id, &*facts.shown)),
+        let sorted_connectors = SortedProviders::new(
+            connectors.iter().map(|(id, metadata): (_, &Arc<ConnectorMetadata>)| (id, &*metadata.display)),
         );
-        Self { connectors, lineup: Arc::new(lineup), ..self }
+        Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
     }
 
-    /// Of a configuration that was loaded and checked.
+    /// Returns the federation of a checked configuration.
     #[must_use]
-    pub fn of(loaded: &Loaded) -> Self {
-        loaded.files.federation()
+    pub fn from_loaded(loaded: &LoadedConfig) -> Self {
+        loaded.files.build_federation()
     }
 
-    /// A service provider of this id, active or not.
+    /// Returns a service provider by its client_id, active or not.
     #[must_use]
     pub fn service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.services.get(client_id)
     }
 
-    /// A service provider's logo, by its version.
+    /// Returns a service provider's logo by its version.
     #[must_use]
     pub fn logo(&self, version: &str) -> Option<&Logo> {
         self.services
@@ -294,46 +318,46 @@ impl Federation {
             .find(|logo| &*logo.version == version)
     }
 
-    /// Every service provider, active or not.
+    /// Returns every service provider, active or not.
     pub fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
         self.services.values()
     }
 
-    /// A data provider of this id, active or not.
+    /// Returns a data provider by its client_id, active or not.
     #[must_use]
     pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
         self.data_providers.get(client_id)
     }
 
-    /// Every data provider, active or not.
+    /// Returns every data provider, active or not.
     pub fn data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
         self.data_providers.values()
     }
 
-    /// Every data provider that is answered.
+    /// Returns every active data provider.
     pub fn active_data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
         self.data_providers.values().filter(|provider| provider.active)
     }
 
-    /// A connector of this id, enabled or not.
+    /// Returns a connector by its id, enabled or not.
     #[must_use]
-    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorFacts>> {
+    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorMetadata>> {
         self.connectors.get(id)
     }
 
-    /// Every connector by its id, enabled or not.
+    /// Returns every connector by its id, enabled or not.
     #[must_use]
-    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorFacts>> {
+    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorMetadata>> {
         &self.connectors
     }
 
-    /// Every connector by name, in each language.
+    /// Returns the connectors sorted by name in each language.
     #[must_use]
-    pub fn lineup(&self) -> &Lineup {
-        &self.lineup
+    pub fn sorted_connectors(&self) -> &SortedProviders {
+        &self.sorted_connectors
     }
 
-    /// Everyone who may have public keys, active or not.
+    /// Returns every client that may have public keys, active or not.
     pub fn key_owners(&self) -> impl Iterator<Item = KeyOwner<'_>> {
         let services = self.services.values().map(|service| KeyOwner {
             client_id: &service.registration.client_id,
@@ -341,33 +365,33 @@ impl Federation {
             keys: &service.keys,
             encryption: service
                 .encryption
-                .map_or_else(Vec::new, |answers| vec![answers.id_token, answers.userinfo]),
+                .map_or_else(Vec::new, |algs| vec![algs.id_token, algs.userinfo]),
         });
         let data_providers = self.data_providers.values().map(|provider| KeyOwner {
             client_id: &provider.client_id,
             active: provider.active,
             keys: &provider.keys,
-            encryption: match provider.form {
-                IntrospectionForm::Json => Vec::new(),
-                IntrospectionForm::Jwt { sealed, .. } => sealed.into_iter().collect(),
+            encryption: match provider.response_format {
+                IntrospectionResponseFormat::Json => Vec::new(),
+                IntrospectionResponseFormat::Jwt { encryption, .. } => encryption.into_iter().collect(),
             },
         });
         services.chain(data_providers)
     }
 
-    /// A service provider that may be served.
+    /// Returns an active service provider by its client_id.
     #[must_use]
-    pub fn active(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
+    pub fn active_service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.service(client_id).filter(|service| service.registration.active)
     }
 }
 
-impl Directory for Federation {
+impl ClientDirectory for Federation {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.services.get(client_id).map(|service| &service.registration)
     }
 
-    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool {
-        scope == "openid" || self.scope_table(rules).known(&Scope::from(scope))
+    fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool {
+        scope == "openid" || self.scope_table(rules).contains(&Scope::from(scope))
     }
 }

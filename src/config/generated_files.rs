@@ -1,9 +1,9 @@
-//! What is committed beside the code: example files, schemas and reference, each proven current.
+//! Tests that the committed example files, schemas and reference page are current.
 
 use std::fs;
 use std::path::PathBuf;
 
-use super::schema::{Kind, Node};
+use super::schema::{ValueKind, SchemaNode};
 use super::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 use super::*;
 
@@ -19,7 +19,7 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
     ]
     .into_iter()
     .collect::<Environment>();
-    let loaded = load(&repository().join("config"), &environment);
+    let loaded = load_config(&repository().join("config"), &environment);
     assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
 }
 
@@ -59,16 +59,16 @@ fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
 }
 
 #[test]
-fn every_kind_is_named_in_the_schema_and_to_the_newcomer() {
-    let schema = super::schema::of::<ConnectorFile>();
-    let mut kinds = model::KINDS;
+fn every_kind_is_in_the_schema_and_in_the_readme() {
+    let schema = super::schema::schema_for::<ConnectorFile>();
+    let mut kinds = model::CONNECTOR_KINDS;
     kinds.sort_unstable();
-    assert_eq!(Node::root(&schema).child("kind").unwrap().keys(), kinds);
+    assert_eq!(SchemaNode::root(&schema).child("kind").unwrap().keys(), kinds);
     let readme = fs::read_to_string(repository().join("connectors/README.md")).unwrap();
     for kind in kinds {
         assert!(
             readme.contains(&format!("`[kind.{kind}]`")),
-            "connectors/README.md says nothing of {kind}"
+            "connectors/README.md does not mention {kind}"
         );
     }
 }
@@ -90,31 +90,32 @@ fn every_key_is_in_the_example_files_with_its_default() {
     assert_eq!(missing_keys::<Settings>(&settings, &[]), Vec::<String>::new());
     let service =
         fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
-    assert_eq!(missing_keys::<ServiceProvider>(&service, &[]), Vec::<String>::new());
+    assert_eq!(missing_keys::<ServiceProviderFile>(&service, &[]), Vec::<String>::new());
     let data = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
-    assert_eq!(missing_keys::<data_providers::DataProvider>(&data, &[]), Vec::<String>::new());
+    assert_eq!(missing_keys::<data_providers::DataProviderFile>(&data, &[]), Vec::<String>::new());
 }
 
-/// Keys of the schema that `text` lacks, or shows with another default, once its commented keys are switched on.
+/// Returns the keys of the schema that `text`, with its commented keys enabled, lacks or shows with
+/// another default.
 fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String> {
     let is_key = |rest: &str| {
         rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
     };
-    let switched_on = |line: &str| match line.strip_prefix("# ") {
+    let enable_key = |line: &str| match line.strip_prefix("# ") {
         Some(rest) if is_key(rest) => format!("{rest}\n"),
         _ => format!("{line}\n"),
     };
     let table: toml::Table =
-        toml::from_str(&text.lines().map(switched_on).collect::<String>()).unwrap();
-    let schema = super::schema::of::<T>();
+        toml::from_str(&text.lines().map(enable_key).collect::<String>()).unwrap();
+    let schema = super::schema::schema_for::<T>();
     let mut missing = Vec::new();
-    compare(Node::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
+    compare(SchemaNode::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
     missing.retain(|key| !but.iter().any(|prefix| key.starts_with(prefix)));
     missing
 }
 
 fn compare(
-    node: Node<'_>,
+    node: SchemaNode<'_>,
     value: &serde_json::Value,
     prefix: &str,
     text: &str,
@@ -123,13 +124,13 @@ fn compare(
     for name in node.keys() {
         let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let (child, found) = (node.child(name).unwrap(), value.get(name));
-        // `{ file = … }` or another way to say it: one of the two is enough.
+        // One form of a reference, for example `{ file = … }`, is enough.
         let secrets: [&[&str]; 3] =
             [&["env", "file"], &["file", "keys"], &["derivation", "env", "file"]];
         let is_secret = secrets.iter().any(|keys| child.keys() == *keys);
         match found {
             None => missing.push(key),
-            Some(table) if child.kind() == Kind::Table && !is_secret => {
+            Some(table) if child.kind() == ValueKind::Table && !is_secret => {
                 compare(child, table, &key, text, missing)
             }
             Some(found) => {
@@ -147,9 +148,9 @@ fn compare(
     }
 }
 
-/// Their folders are watched, and the length of a nonce depends on the method (R112, R113).
+/// Checks statements that were wrong before (R112, R113).
 #[test]
-fn templates_and_readme_repeat_no_sentence_that_was_found_untrue() {
+fn templates_and_readme_do_not_repeat_wrong_statements() {
     for name in ["config/service-providers/example.toml", DATA_PROVIDER] {
         let text = fs::read_to_string(repository().join(name)).unwrap();
         assert!(!text.contains("Read at start") && text.contains("docs/reload.md"), "{name}");
@@ -168,7 +169,7 @@ fn the_committed_schemas_are_current() {
         let committed =
             fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
-        assert!(committed == super::schema::rendered(&schema), "config/schemas/{name} {stale}");
+        assert!(committed == super::schema::render_schema(&schema), "config/schemas/{name} {stale}");
     }
 }
 

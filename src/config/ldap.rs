@@ -1,6 +1,5 @@
-//! `[kind.ldap]`: a directory whose passwords are typed on a page of the hub (RFC 4511, 4513, 4515, 4516).
-//!
-//! Owns: the shape of its table, and every rule on it. Must not know: how a directory is spoken to.
+//! Defines and checks the `[kind.ldap]` table: a directory whose users enter their password on a
+//! page of the hub (RFC 4511, RFC 4513, RFC 4515, RFC 4516).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,48 +9,53 @@ use serde::Deserialize;
 use url::{Host, Url};
 
 use super::model::SecretRef;
-use super::problem::Problem;
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 
-/// Where the typed name goes in `filter`.
-pub const USERNAME: &str = "{username}";
+/// Placeholder for the entered username in `filter`.
+pub const USERNAME_PLACEHOLDER: &str = "{username}";
 
-/// An LDAP directory: the person is searched for, then the password is proven by a bind.
+/// An LDAP directory. The hub searches for the user's entry, then verifies the password with a
+/// bind.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LdapKind {
-    /// `ldaps://host`, or `ldap://host` with `starttls`; with a port where it is not 636 or 389.
+    /// `ldaps://host`, or `ldap://host` with `starttls`; with a port if it is not 636 or 389.
     pub url: String,
-    /// TLS is begun on the plain port (RFC 4511, 4.14), before anything else is said.
+    /// Starts TLS on the plain port before any other message (RFC 4511 §4.14).
     #[serde(default)]
     pub starttls: bool,
-    /// Allows a directory to be reached without TLS: every password in the clear.
+    /// Allows connections without TLS, which send every password in clear text.
     #[serde(default)]
     pub insecure_ldap: bool,
-    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
-    /// counts from the configuration folder.
+    /// PEM file of the only certificate authorities trusted for it, relative to the configuration
+    /// folder. Default: the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// The account that searches, as `cn=hub,ou=services,dc=example,dc=org`; it needs to read, and nothing more.
+    /// Account for searches, for example `cn=hub,ou=services,dc=example,dc=org`. It only needs read
+    /// access.
     pub bind_dn: String,
-    /// Its password.
+    /// Password of the account.
     pub bind_password: SecretRef,
-    /// Below which entry persons are searched for.
+    /// Entry below which users are searched.
     pub base_dn: String,
-    /// Which entry is the person's (RFC 4515); `{username}` stands for what was typed.
+    /// Search filter (RFC 4515); `{username}` stands for the entered username.
     #[serde(default = "username_filter")]
     pub filter: String,
-    /// The attribute that names the person for ever, with one value; never a name that may pass to somebody else.
+    /// Single-valued attribute that identifies the user permanently. Never a name that another user
+    /// may get later.
     #[serde(default = "entry_uuid")]
     pub subject_attribute: String,
-    /// Attributes that are read of the entry, each a claim of the same name.
+    /// Attributes to read, each as a claim of the same name.
     #[serde(default)]
     pub attributes: Vec<String>,
-    /// Wrong passwords that lock an account in the directory (pwdMaxFailure, passwordMaxFailure, lockoutThreshold): the hub
-    /// lets fewer through, so that strangers lock no account. From 3 to 100.
+    /// Wrong passwords after which the directory locks an account (pwdMaxFailure,
+    /// passwordMaxFailure, lockoutThreshold). The hub allows fewer, so that strangers can't lock
+    /// accounts. From 3 to 100.
     #[serde(default = "lockout_after")]
     pub lockout_after: u32,
-    /// Minutes in which the directory counts them (pwdFailureCountInterval, lockoutObservationWindow). From 1 to 1440.
+    /// Period in which the directory counts them, in minutes (pwdFailureCountInterval,
+    /// lockoutObservationWindow). From 1 to 1440.
     #[serde(default = "lockout_minutes")]
     pub lockout_minutes: u32,
     /// Hosts that may resolve to loopback, link-local or private addresses.
@@ -68,76 +72,82 @@ const fn lockout_minutes() -> u32 {
 }
 
 fn username_filter() -> String {
-    format!("(uid={USERNAME})")
+    format!("(uid={USERNAME_PLACEHOLDER})")
 }
 
 fn entry_uuid() -> String {
     "entryUUID".into()
 }
 
-/// Where a directory listens.
+/// Address of a directory server.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct LdapAddress {
+    /// The URL as configured.
     pub url: Url,
+    /// Host.
     pub host: Host,
+    /// Port, the default one if the URL has none.
     pub port: u16,
 }
 
 impl LdapKind {
-    /// The time in which the directory counts wrong passwords.
+    /// Returns the period in which the directory counts wrong passwords.
     #[must_use]
     pub fn lockout_window(&self) -> Duration {
         Duration::from_secs(60 * u64::from(self.lockout_minutes))
     }
 
+    /// Parses `url`.
+    ///
     /// # Errors
-    /// What is wrong with `url`, and how to mend it.
-    pub fn place(&self) -> Result<Place, (&'static str, &'static str)> {
-        let write = "write ldaps:// and a host name";
-        let url = Url::parse(&self.url).map_err(|_| ("is not an absolute address", write))?;
+    /// Returns the message and the fix of a diagnostic if the URL is invalid.
+    pub fn server_address(&self) -> Result<LdapAddress, (&'static str, &'static str)> {
+        let fix = "write ldaps:// and a host name";
+        let url = Url::parse(&self.url).map_err(|_| ("is not an absolute address", fix))?;
         let port = match url.scheme() {
             "ldaps" => 636,
             "ldap" => 389,
-            _ => return Err(("is neither ldaps nor ldap", write)),
+            _ => return Err(("is neither ldaps nor ldap", fix)),
         };
-        // Of another scheme than http, `Url` reads the host as text.
+        // `Url` does not parse the host of schemes other than http.
         let host =
             url.host_str().filter(|host| !host.is_empty()).and_then(|host| Host::parse(host).ok());
-        let host = host.ok_or(("has no host", write))?;
+        let host = host.ok_or(("has no host", fix))?;
         if matches!(host, Host::Ipv6(_)) {
             return Err((
-                "is an IPv6 address, which no certificate is compared with",
+                "is an IPv6 address, which can't be verified against a certificate",
                 "write a host name",
             ));
         }
-        let bare =
+        let is_host_only =
             matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
-        if !bare || !url.username().is_empty() || url.password().is_some() {
+        if !is_host_only || !url.username().is_empty() || url.password().is_some() {
             return Err((
-                "holds more than a host and a port",
-                "remove the rest; base_dn, filter and bind_dn are keys of their own",
+                "contains more than a host and a port",
+                "remove the rest; base_dn, filter and bind_dn are separate keys",
             ));
         }
-        Ok(Place { port: url.port().unwrap_or(port), host, url })
+        Ok(LdapAddress { port: url.port().unwrap_or(port), host, url })
     }
 }
 
-pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &mut Vec<Problem>) {
-    let mut told = |key: &str, what: &str, mend: &str| {
-        problems.push(source.problem(&format!("kind.ldap.{key}"), what, mend))
+/// Checks the table.
+pub(super) fn check_ldap(source: &SourceFile, kind: &LdapKind, folder: &Path, problems: &mut Vec<Diagnostic>) {
+    let mut report = |key: &str, message: &str, fix: &str| {
+        problems.push(source.diagnostic(&format!("kind.ldap.{key}"), message, fix))
     };
-    match kind.place() {
-        Err((what, mend)) => told("url", what, mend),
-        Ok(place) if place.url.scheme() == "ldaps" && kind.starttls => {
-            told(
+    match kind.server_address() {
+        Err((message, fix)) => report("url", message, fix),
+        Ok(address) if address.url.scheme() == "ldaps" && kind.starttls => {
+            report(
                 "starttls",
-                "begins TLS where it is there from the start",
+                "has no effect with ldaps://, which always uses TLS",
                 "remove it, or write ldap:// in url",
             );
         }
-        Ok(place) if place.url.scheme() == "ldap" && !kind.starttls && !kind.insecure_ldap => {
-            let mend = "write ldaps://, or starttls = true (or insecure_ldap = true in this file, for tests only)";
-            told("url", "sends every password in the clear", mend);
+        Ok(address) if address.url.scheme() == "ldap" && !kind.starttls && !kind.insecure_ldap => {
+            let fix = "write ldaps://, or starttls = true (or insecure_ldap = true in this file, for tests only)";
+            report("url", "sends every password in clear text", fix);
         }
         Ok(_) => {}
     }
@@ -147,27 +157,27 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
         ("subject_attribute", &kind.subject_attribute),
     ] {
         if value.trim().is_empty() {
-            told(key, "is empty", "write it as the directory does");
+            report(key, "is empty", "write the directory's value");
         }
     }
-    if kind.filter.matches(USERNAME).count() == 0 {
-        told(
+    if kind.filter.matches(USERNAME_PLACEHOLDER).count() == 0 {
+        report(
             "filter",
-            "has no {username}, so that everybody would be the same entry",
-            "write it as \"(uid={username})\"",
+            "lacks {username}, so every user would match the same entry",
+            "write a filter such as \"(uid={username})\"",
         );
     }
     if !(3..=100).contains(&kind.lockout_after) {
-        let fix = "write what the directory's password policy says, and have it lock after three at the least";
-        told("lockout_after", "is not from 3 to 100", fix);
+        let fix = "write the value of the directory's password policy, which must be at least three";
+        report("lockout_after", "is not from 3 to 100", fix);
     }
     if !(1..=1440).contains(&kind.lockout_minutes) {
-        told(
+        report(
             "lockout_minutes",
             "is not from 1 to 1440",
-            "write the minutes in which the directory counts wrong passwords",
+            "write the period in which the directory counts wrong passwords, in minutes",
         );
     }
-    problems.extend(source.missing_file("kind.ldap.ca", folder, kind.ca.as_deref()));
-    problems.extend(source.not_hosts("kind.ldap.internal_hosts", &kind.internal_hosts));
+    problems.extend(source.check_file_exists("kind.ldap.ca", folder, kind.ca.as_deref()));
+    problems.extend(source.check_hosts("kind.ldap.internal_hosts", &kind.internal_hosts));
 }

@@ -1,32 +1,36 @@
-//! Pictures for the pages: of the theme, of a connector, of a service provider. Read and checked with the file that
-//! names them, so that a page never waits for a disk.
+//! Reads the logos of the theme, of connectors and of service providers, together with the file
+//! that names them, so that requests don't access the disk.
 //!
-//! An SVG may hold script: pages show it as an image only, where nothing in it runs or loads, and it is served under a
-//! policy that stops both when it is opened by itself.
+//! An SVG may contain scripts. Pages show it as an image only, in which scripts don't run and
+//! nothing loads, and it is served with a Content-Security-Policy that prevents both when it is
+//! opened directly.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
 
 use crate::digest;
 
+/// A checked image.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Logo {
     /// `image/svg+xml` or `image/png`.
     pub media_type: &'static str,
+    /// Content of the file.
     pub bytes: Arc<[u8]>,
-    /// 16 characters that change with the bytes: for an address that may be kept for ever.
+    /// Fingerprint of 16 characters, for a URL that can be cached forever.
     pub version: Arc<str>,
 }
 
-/// What is wrong with it, and how to mend that.
-pub type Fault = (&'static str, &'static str);
+/// Why a logo is rejected: the message and the fix of a diagnostic.
+pub type LogoError = (&'static str, &'static str);
 
-/// The theme's alone on a page.
-const THEME_BYTES: u64 = 256 * 1024;
-/// One of many on a page.
-const ENTRY_BYTES: u64 = 64 * 1024;
+/// Maximum size of the theme's logo, of which a page has one.
+const MAX_THEME_LOGO_BYTES: u64 = 256 * 1024;
+/// Maximum size of other logos, of which a page may have many.
+const MAX_ENTRY_LOGO_BYTES: u64 = 64 * 1024;
 
 impl Logo {
+    /// Creates a logo.
     #[must_use]
     pub fn new(media_type: &'static str, bytes: Vec<u8>) -> Self {
         let version =
@@ -34,31 +38,39 @@ impl Logo {
         Self { media_type, bytes: bytes.into(), version }
     }
 
-    /// The theme's: at most 256 KiB.
-    pub(super) fn of_theme(folder: &Path, path: &Path) -> Result<Self, Fault> {
-        read(
+    /// Reads the theme's logo of at most 256 KiB.
+    ///
+    /// # Errors
+    /// Fails if the file can't be read, is too large, or is neither SVG nor PNG.
+    pub(super) fn read_theme_logo(folder: &Path, path: &Path) -> Result<Self, LogoError> {
+        read_logo(
             &folder.join(path),
-            THEME_BYTES,
+            MAX_THEME_LOGO_BYTES,
             ("names a file over 256 KiB", "make the logo smaller"),
         )
     }
 
-    /// A connector's or a service provider's: at most 64 KiB, in the folder of the file that names it.
-    pub(super) fn of_entry(folder: &Path, path: &Path) -> Result<Self, Fault> {
+    /// Reads the logo of a connector or service provider of at most 64 KiB, in the folder of the
+    /// file that names it.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the folder, or the file can't be read, is too large, or is
+    /// neither SVG nor PNG.
+    pub(super) fn read_entry_logo(folder: &Path, path: &Path) -> Result<Self, LogoError> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err((
                 "leads out of this file's folder",
-                "put the logo beside this file, and write its name",
+                "put the logo into the folder of this file, and write its name",
             ));
         }
-        read(&folder.join(path), ENTRY_BYTES, ("names a file over 64 KiB", "make the logo smaller"))
+        read_logo(&folder.join(path), MAX_ENTRY_LOGO_BYTES, ("names a file over 64 KiB", "make the logo smaller"))
     }
 }
 
-fn read(path: &Path, most: u64, too_large: Fault) -> Result<Logo, Fault> {
+fn read_logo(path: &Path, most: u64, too_large: LogoError) -> Result<Logo, LogoError> {
     let missing = (
         "names a file that can't be read",
-        "put the logo there; the path counts from this file's folder",
+        "put the logo there; the path is relative to the folder of this file",
     );
     let file = std::fs::metadata(path).map_err(|_| missing)?;
     if !file.is_file() {
@@ -75,14 +87,14 @@ fn read(path: &Path, most: u64, too_large: Fault) -> Result<Logo, Fault> {
         _ => {
             return Err((
                 "is neither an SVG nor a PNG image",
-                "use a file that ends in .svg or .png and is one",
+                "use an SVG or PNG file with the extension .svg or .png",
             ));
         }
     };
     Ok(Logo::new(media_type, bytes))
 }
 
-/// Without its bytes.
+/// Omits the content.
 impl std::fmt::Debug for Logo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Logo")

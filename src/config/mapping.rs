@@ -1,4 +1,4 @@
-//! `[mapping]` of a connector's file: from what an operator writes to rules that can't fail at a login
+//! Parses the `[mapping]` table of a connector into rules that can't fail during a login
 //! (docs/claim-mapping.md).
 
 use std::collections::BTreeMap;
@@ -6,30 +6,32 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::model::{ClaimRule, ConnectorFile, ConnectorKind, LetterCase, RuleValue};
-use super::problem::Problem;
-use super::source::Source as File;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile as File;
 use crate::identity::Claim;
 use crate::identity::mapping::{
-    Form, Mapping, Path, Pattern, Rule, Source, Type, Unmapped, check_value,
+    Transform, Mapping, ClaimPath, DatePattern, MappingRule, MappingSource, ClaimType, UnmappedClaims, check_value,
 };
 
-/// What can't work in a mapping: key, what is wrong, mend.
+/// Error returned for an invalid mapping rule.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("{key}: {what}; {mend}")]
-pub struct MappingRefused {
+#[error("{key}: {message}; {fix}")]
+pub struct MappingRuleError {
+    /// Key of the rule.
     pub key: String,
-    pub what: String,
-    pub mend: String,
+    /// What is wrong.
+    pub message: String,
+    /// How to fix it.
+    pub fix: String,
 }
 
-type Refused = MappingRefused;
+type RuleError = MappingRuleError;
 
-const MOST_PARTS: usize = 16;
-const MOST_ROWS: usize = 1000;
-/// Characters of a separator.
-const LONGEST_SEPARATOR: usize = 16;
+const MAX_JOIN_PARTS: usize = 16;
+const MAX_MAP_ROWS: usize = 1000;
+const MAX_SEPARATOR_CHARS: usize = 16;
 
-/// Claims of the protocol, which an OpenID Connect connector judges itself and never passes on.
+/// Protocol claims, which an OpenID Connect connector verifies and never passes on.
 pub const PROTOCOL_CLAIMS: [&str; 15] = [
     "iss",
     "aud",
@@ -48,7 +50,7 @@ pub const PROTOCOL_CLAIMS: [&str; 15] = [
     "sub",
 ];
 
-/// Claims that say who somebody is: made of a constant, they would make everybody that one.
+/// Claims that identify a user and therefore can't be constant.
 const NO_CONSTANTS: [Claim; 11] = [
     Claim::GivenName,
     Claim::GivenNameArray,
@@ -63,30 +65,30 @@ const NO_CONSTANTS: [Claim; 11] = [
     Claim::Address,
 ];
 
-/// The mapping of a connector's file.
+/// Parses the mapping of a connector file.
 ///
 /// # Errors
-/// Everything that can't work; never an empty list.
-pub fn of(file: &ConnectorFile) -> Result<Mapping, Vec<MappingRefused>> {
+/// Returns every invalid rule; never an empty list.
+pub fn parse_mapping(file: &ConnectorFile) -> Result<Mapping, Vec<MappingRuleError>> {
     let mut refused = Vec::new();
     let mut rules = BTreeMap::new();
     for (name, rule) in &file.mapping {
-        let made = target(name)
-            .and_then(|claim| Ok((claim, Reader { name, claim, rule, kind: &file.kind }.read()?)));
-        match made {
+        let parsed = target_claim(name)
+            .and_then(|claim| Ok((claim, RuleParser { name, claim, rule, kind: &file.kind }.parse()?)));
+        match parsed {
             Ok((claim, rule)) => {
                 rules.insert(claim, rule);
             }
             Err(fault) => refused.push(*fault),
         }
     }
-    if file.mapping.is_empty() && file.unmapped_claims == Unmapped::Drop {
-        let (what, mend) =
-            ("drops every claim, for no rule makes one", "add a [mapping] table, or remove it");
-        refused.push(MappingRefused {
+    if file.mapping.is_empty() && file.unmapped_claims == UnmappedClaims::Drop {
+        let (message, fix) =
+            ("drops every claim, since there are no rules", "add a [mapping] table, or remove it");
+        refused.push(MappingRuleError {
             key: "unmapped_claims".into(),
-            what: what.into(),
-            mend: mend.into(),
+            message: message.into(),
+            fix: fix.into(),
         });
     }
     if refused.is_empty() {
@@ -96,258 +98,259 @@ pub fn of(file: &ConnectorFile) -> Result<Mapping, Vec<MappingRefused>> {
     }
 }
 
-pub(super) fn check(source: &File, file: &ConnectorFile, problems: &mut Vec<Problem>) {
-    for Refused { key, what, mend } in of(file).err().unwrap_or_default() {
-        problems.push(source.problem(&key, what, mend));
+/// Reports the invalid rules of a connector file.
+pub(super) fn check_mapping(source: &File, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+    for RuleError { key, message, fix } in parse_mapping(file).err().unwrap_or_default() {
+        problems.push(source.diagnostic(&key, message, fix));
     }
 }
 
-fn target(name: &str) -> Result<Claim, Box<Refused>> {
-    let refuse = |what: &str, mend: String| {
-        Err(Box::new(Refused { key: format!("mapping.{name}"), what: what.into(), mend }))
+fn target_claim(name: &str) -> Result<Claim, Box<RuleError>> {
+    let refuse = |message: &str, fix: String| {
+        Err(Box::new(RuleError { key: format!("mapping.{name}"), message: message.into(), fix }))
     };
-    match Claim::named(name) {
+    match Claim::from_name(name) {
         None => {
             let known: Vec<&str> =
                 Claim::all().filter(|claim| *claim != Claim::Sub).map(Claim::as_str).collect();
             refuse(
-                "is not a claim that this hub knows",
+                "is not a known claim",
                 format!("write one of: {}", known.join(", ")),
             )
         }
         Some(Claim::Sub) => refuse(
-            "can't be made: every service provider gets a sub of its own",
+            "can't be mapped: every service provider gets its own sub",
             "remove it".into(),
         ),
         Some(claim) => Ok(claim),
     }
 }
 
-/// One rule as written.
-struct Reader<'a> {
+/// Parses one rule.
+struct RuleParser<'a> {
     name: &'a str,
     claim: Claim,
     rule: &'a ClaimRule,
     kind: &'a ConnectorKind,
 }
 
-impl Reader<'_> {
-    fn read(&self) -> Result<Rule, Box<Refused>> {
-        let source = self.source()?;
-        let form = self.form(&source)?;
-        self.fits_together(&source, &form)?;
-        Ok(Rule { source, form })
+impl RuleParser<'_> {
+    fn parse(&self) -> Result<MappingRule, Box<RuleError>> {
+        let source = self.parse_source()?;
+        let form = self.parse_transform(&source)?;
+        self.check_types(&source, &form)?;
+        Ok(MappingRule { source, transform: form })
     }
 
-    /// A refusal at a key of this rule; at the rule itself where `key` is empty.
-    fn refuse<T>(
+    /// Creates an error at a key of this rule, or at the rule itself if `key` is empty.
+    fn reject<T>(
         &self,
         key: &str,
-        what: impl Into<String>,
-        mend: impl Into<String>,
-    ) -> Result<T, Box<Refused>> {
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Result<T, Box<RuleError>> {
         let dot = if key.is_empty() { "" } else { "." };
-        Err(Box::new(Refused {
+        Err(Box::new(RuleError {
             key: format!("mapping.{}{dot}{key}", self.name),
-            what: what.into(),
-            mend: mend.into(),
+            message: message.into(),
+            fix: fix.into(),
         }))
     }
 
-    fn source(&self) -> Result<Source, Box<Refused>> {
+    fn parse_source(&self) -> Result<MappingSource, Box<RuleError>> {
         let ClaimRule { from, value, join, with, .. } = self.rule;
         if with.is_some() && join.is_none() {
-            return self.refuse(
+            return self.reject(
                 "with",
-                "is given, and nothing is joined",
+                "is set, but nothing is joined",
                 "remove it, or write join = [\"…\", \"…\"]",
             );
         }
         match (from, value, join) {
-            (Some(from), None, None) => Ok(Source::From(self.path("from", from)?)),
-            (None, Some(value), None) => self.constant(value),
+            (Some(from), None, None) => Ok(MappingSource::From(self.parse_path("from", from)?)),
+            (None, Some(value), None) => self.parse_constant(value),
             (None, None, Some(parts)) => {
-                if parts.is_empty() || parts.len() > MOST_PARTS {
-                    let mend = format!("name 1 to {MOST_PARTS} claims");
-                    return self.refuse("join", "names no claim, or too many", mend);
+                if parts.is_empty() || parts.len() > MAX_JOIN_PARTS {
+                    let fix = format!("name 1 to {MAX_JOIN_PARTS} claims");
+                    return self.reject("join", "is empty or too long", fix);
                 }
                 let named = parts
                     .iter()
                     .enumerate()
-                    .map(|(index, part)| self.path(&format!("join[{index}]"), part));
+                    .map(|(index, part)| self.parse_path(&format!("join[{index}]"), part));
                 let with = with.clone().unwrap_or_else(|| " ".into());
-                self.separator("with", &with)?;
-                Ok(Source::Join { parts: named.collect::<Result<_, _>>()?, with })
+                self.check_separator("with", &with)?;
+                Ok(MappingSource::Join { parts: named.collect::<Result<_, _>>()?, with })
             }
-            (None, None, None) => self.refuse(
+            (None, None, None) => self.reject(
                 "",
-                "says not what the claim is made of",
+                "has no source",
                 "add from = \"…\", join = [\"…\", \"…\"] or value = \"…\"",
             ),
-            _ => self.refuse("", "is made of several things", "keep one of from, join and value"),
+            _ => self.reject("", "has several sources", "keep one of from, join and value"),
         }
     }
 
-    fn constant(&self, value: &RuleValue) -> Result<Source, Box<Refused>> {
+    fn parse_constant(&self, value: &RuleValue) -> Result<MappingSource, Box<RuleError>> {
         if NO_CONSTANTS.contains(&self.claim) {
-            let mend = "write from = \"…\" or join = [\"…\", \"…\"], with the identity provider's own claims";
-            return self.refuse(
+            let fix = "write from = \"…\" or join = [\"…\", \"…\"], with claims of the identity provider";
+            return self.reject(
                 "value",
-                "is the same for everybody, and this claim says who somebody is",
-                mend,
+                "is the same for every user, but this claim identifies a user",
+                fix,
             );
         }
-        Ok(Source::Constant(self.own_value("value", value)?))
+        Ok(MappingSource::Constant(self.configured_value("value", value)?))
     }
 
-    /// A value from the file, as the identity rules would take it.
-    fn own_value(&self, key: &str, value: &RuleValue) -> Result<Value, Box<Refused>> {
+    /// Returns a value from the file if it is valid for this claim.
+    fn configured_value(&self, key: &str, value: &RuleValue) -> Result<Value, Box<RuleError>> {
         let value = match value {
             RuleValue::Text(text) => Value::from(text.as_str()),
-            RuleValue::Truth(truth) => Value::from(*truth),
+            RuleValue::Boolean(value) => Value::from(*value),
         };
         check_value(self.claim, &value)
-            .or_else(|mend| self.refuse(key, "would be refused as a value of this claim", mend))?;
+            .or_else(|fix| self.reject(key, "is not a valid value of this claim", fix))?;
         Ok(value)
     }
 
-    fn path(&self, key: &str, written: &str) -> Result<Path, Box<Refused>> {
-        let mend = "write a claim's name as the identity provider has it, or a path as \"/address/country\" or \"/names/0\"";
+    fn parse_path(&self, key: &str, written: &str) -> Result<ClaimPath, Box<RuleError>> {
+        let fix = "write the name of the identity provider's claim, or a path, for example \"/address/country\" or \"/names/0\"";
         let path =
-            Path::parse(written).or_else(|fault| self.refuse(key, fault.to_string(), mend))?;
+            ClaimPath::parse(written).or_else(|fault| self.reject(key, fault.to_string(), fix))?;
         if matches!(self.kind, ConnectorKind::Oidc(_)) && PROTOCOL_CLAIMS.contains(&path.claim()) {
-            let what = "is a claim of the protocol, which is judged and not passed on";
-            return self.refuse(key, what, "name a claim that speaks of the person");
+            let message = "is a protocol claim, which is verified and not passed on";
+            return self.reject(key, message, "name a claim about the user");
         }
         Ok(path)
     }
 
-    fn separator(&self, key: &str, text: &str) -> Result<(), Box<Refused>> {
-        if text.chars().count() > LONGEST_SEPARATOR || text.chars().any(char::is_control) {
-            let mend = format!("write at most {LONGEST_SEPARATOR} characters, as \" \" or \", \"");
-            return self.refuse(key, "is too long, or holds a control character", mend);
+    fn check_separator(&self, key: &str, text: &str) -> Result<(), Box<RuleError>> {
+        if text.chars().count() > MAX_SEPARATOR_CHARS || text.chars().any(char::is_control) {
+            let fix = format!("write at most {MAX_SEPARATOR_CHARS} characters, for example \" \" or \", \"");
+            return self.reject(key, "is too long, or contains a control character", fix);
         }
         Ok(())
     }
 
-    fn form(&self, source: &Source) -> Result<Form, Box<Refused>> {
+    fn parse_transform(&self, source: &MappingSource) -> Result<Transform, Box<RuleError>> {
         let ClaimRule { split, part, date, map, otherwise, case, .. } = self.rule;
         let given = [split.is_some(), date.is_some(), map.is_some(), case.is_some()]
             .into_iter()
             .filter(|given| *given)
             .count();
         if given > 1 {
-            return self.refuse(
+            return self.reject(
                 "",
-                "does several things at once",
+                "has several transforms",
                 "keep one of split, date, map and case",
             );
         }
-        if given == 1 && matches!(source, Source::Constant(_)) {
-            return self.refuse(
+        if given == 1 && matches!(source, MappingSource::Constant(_)) {
+            return self.reject(
                 "value",
-                "needs no split, date, map or case",
-                "write the value as it shall be",
+                "can't be combined with split, date, map or case",
+                "write the final value",
             );
         }
         if part.is_some() && split.is_none() {
-            return self.refuse(
+            return self.reject(
                 "part",
-                "is given, and nothing is split",
+                "is set, but nothing is split",
                 "remove it, or write split = \",\"",
             );
         }
         if otherwise.is_some() && map.is_none() {
-            return self.refuse(
+            return self.reject(
                 "otherwise",
-                "is given without a map",
+                "is set without map",
                 "remove it, or write map = { \"…\" = \"…\" }",
             );
         }
         if let Some(separator) = split {
-            self.separator("split", separator)?;
+            self.check_separator("split", separator)?;
             if separator.is_empty() {
-                return self.refuse(
+                return self.reject(
                     "split",
                     "is empty",
-                    "write what stands between the parts, as \" \" or \", \"",
+                    "write the separator, for example \" \" or \", \"",
                 );
             }
-            return Ok(Form::Split { separator: separator.clone(), part: *part });
+            return Ok(Transform::Split { separator: separator.clone(), part: *part });
         }
         if let Some(pattern) = date {
-            let mend = "write YYYY with MM and DD (or M and D, where they may have one digit), as \"DD/MM/YYYY\"";
-            return Pattern::parse(pattern)
-                .map(Form::Date)
-                .or_else(|fault| self.refuse("date", fault.to_string(), mend));
+            let fix = "write YYYY with MM and DD (or M and D, if they may have one digit), for example \"DD/MM/YYYY\"";
+            return DatePattern::parse(pattern)
+                .map(Transform::Date)
+                .or_else(|fault| self.reject("date", fault.to_string(), fix));
         }
         if let Some(rows) = map {
-            return self.table(rows, otherwise.as_ref());
+            return self.parse_table(rows, otherwise.as_ref());
         }
         Ok(match case {
-            None => Form::AsItIs,
-            Some(LetterCase::Upper) => Form::Upper,
-            Some(LetterCase::Lower) => Form::Lower,
+            None => Transform::Unchanged,
+            Some(LetterCase::Upper) => Transform::Upper,
+            Some(LetterCase::Lower) => Transform::Lower,
         })
     }
 
-    fn table(
+    fn parse_table(
         &self,
         rows: &BTreeMap<String, RuleValue>,
         otherwise: Option<&RuleValue>,
-    ) -> Result<Form, Box<Refused>> {
-        if rows.is_empty() || rows.len() > MOST_ROWS {
-            let mend =
-                format!("write 1 to {MOST_ROWS} rows, as {{ M = \"male\", F = \"female\" }}");
-            return self.refuse("map", "has no row, or too many", mend);
+    ) -> Result<Transform, Box<RuleError>> {
+        if rows.is_empty() || rows.len() > MAX_MAP_ROWS {
+            let fix =
+                format!("write 1 to {MAX_MAP_ROWS} rows, for example {{ M = \"male\", F = \"female\" }}");
+            return self.reject("map", "is empty or too long", fix);
         }
-        let checked = |(key, value): (&String, &RuleValue)| -> Result<_, Box<Refused>> {
-            Ok((key.clone(), self.own_value(&format!("map.{key}"), value)?))
+        let checked = |(key, value): (&String, &RuleValue)| -> Result<_, Box<RuleError>> {
+            Ok((key.clone(), self.configured_value(&format!("map.{key}"), value)?))
         };
-        Ok(Form::Table {
+        Ok(Transform::Table {
             rows: rows.iter().map(checked).collect::<Result<_, _>>()?,
-            otherwise: otherwise.map(|value| self.own_value("otherwise", value)).transpose()?,
+            otherwise: otherwise.map(|value| self.configured_value("otherwise", value)).transpose()?,
         })
     }
 
-    /// What the claim's own type rules out.
-    fn fits_together(&self, source: &Source, form: &Form) -> Result<(), Box<Refused>> {
-        let wanted = Type::of(self.claim);
+    /// Checks that the rule's result fits the type of the claim.
+    fn check_types(&self, source: &MappingSource, form: &Transform) -> Result<(), Box<RuleError>> {
+        let wanted = ClaimType::for_claim(self.claim);
         match form {
-            Form::Date(_) if self.claim != Claim::Birthdate => {
-                self.refuse("date", "is for birthdate alone", "remove it")
+            Transform::Date(_) if self.claim != Claim::Birthdate => {
+                self.reject("date", "is for birthdate only", "remove it")
             }
-            Form::Split { part: None, .. } if wanted != Type::Texts => self.refuse(
+            Transform::Split { part: None, .. } if wanted != ClaimType::Texts => self.reject(
                 "split",
-                "makes a list, and this claim is none",
+                "returns a list, but this claim is not a list",
                 "add part = 0 for the first part, 1 for the second",
             ),
-            Form::Split { part: Some(_), .. } | Form::Upper | Form::Lower | Form::Date(_)
-                if wanted != Type::Text =>
+            Transform::Split { part: Some(_), .. } | Transform::Upper | Transform::Lower | Transform::Date(_)
+                if wanted != ClaimType::Text =>
             {
-                self.refuse(
+                self.reject(
                     "",
-                    "makes a text, and this claim is none",
-                    "use split without part for a list, and map for true or false",
+                    "returns a text, but this claim is not a text",
+                    "use split without part for a list, or map for true or false",
                 )
             }
-            Form::Table { .. } if !matches!(wanted, Type::Text | Type::Truth) => self.refuse(
+            Transform::Table { .. } if !matches!(wanted, ClaimType::Text | ClaimType::Truth) => self.reject(
                 "map",
-                "makes a text or true and false, and this claim is neither",
+                "returns a text or a boolean, but this claim is neither",
                 "remove it",
             ),
-            Form::AsItIs if matches!(source, Source::Join { .. }) && wanted != Type::Text => self
-                .refuse(
+            Transform::Unchanged if matches!(source, MappingSource::Join { .. }) && wanted != ClaimType::Text => self
+                .reject(
                     "join",
-                    "makes a text, and this claim is none",
+                    "returns a text, but this claim is not a text",
                     "use from; for given names, map given_name",
                 ),
-            Form::AsItIs
-            | Form::Upper
-            | Form::Lower
-            | Form::Split { .. }
-            | Form::Date(_)
-            | Form::Table { .. } => Ok(()),
+            Transform::Unchanged
+            | Transform::Upper
+            | Transform::Lower
+            | Transform::Split { .. }
+            | Transform::Date(_)
+            | Transform::Table { .. } => Ok(()),
         }
     }
 }

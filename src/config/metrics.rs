@@ -1,20 +1,24 @@
-//! `[metrics]` of `passerelle.toml`: how finely service providers are told apart in metrics.
+//! Defines `[metrics]` of `passerelle.toml`: how service providers are labelled in metrics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// docs/metrics.md.
+/// The `[metrics]` table (docs/metrics.md).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetricLabels {
-    /// Each service provider by its `client_id`, or each class of them (`class` in its file): for a hub with thousands.
+    /// Label of service providers: the `client_id`, or the class (`class` in its file) for a hub
+    /// with thousands of them.
     pub service_provider_labels: ServiceProviderLabels,
 }
 
+/// Label of service providers in metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceProviderLabels {
+    /// The `client_id`.
     #[default]
     Each,
+    /// The class.
     Class,
 }

@@ -1,4 +1,4 @@
-//! The shapes of the configuration files, as written by an operator. JSON Schemas are generated from these types.
+//! Defines the types of the configuration files. The JSON Schemas are generated from them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -8,59 +8,63 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::acr_table::AcrTable;
-pub use super::audit::AuditLog;
+pub use super::audit::AuditConfig;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
 pub use super::proxies::{AddressHeader, PublicListener};
-pub use super::quotas::Quotas;
-pub use super::secret_rules::SecretPlaces;
+pub use super::quotas::QuotasConfig;
+pub use super::secret_rules::SecretLocations;
 pub use super::store::{MemoryConfig, RedisConfig, RedisMode, StoreConfig};
-pub use super::traces::Traces;
-pub use crate::identity::mapping::Unmapped;
+pub use super::traces::TracesConfig;
+pub use crate::identity::mapping::UnmappedClaims;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 pub use crate::protocol::client_auth::AuthMethod;
-pub use crate::protocol::registration::{Consent, Rules};
+pub use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
 
-/// `config/passerelle.toml`.
+/// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
+    /// The platform of the specification.
     pub platform: Platform,
-    /// Public address, without a path: `https://login.example.org`. The issuer is this and `/api/v2`.
+    /// Public base URL without a path: `https://login.example.org`. The issuer is this plus
+    /// `/api/v2`.
     pub base_url: String,
-    /// What browsers and service providers reach.
+    /// Listener for browsers and service providers.
     pub public: PublicListener,
-    /// Health, metrics and administration; never to be reached from outside.
+    /// Listener for health, metrics and administration. It must not be reachable from outside.
     pub private: PrivateListener,
-    /// Prefix of cookie names; cookies ignore ports, so two hubs on one host need two prefixes.
+    /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
+    /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]
     pub cookie_prefix: String,
-    /// The word that names this hub in `amr`; a registered RFC 8176 name is refused.
+    /// Value that represents this hub in `amr`. A name registered by RFC 8176 is rejected.
     #[serde(default = "defaults::amr_marker")]
     pub amr_marker: String,
     /// Allows `persona` connectors. Never in production.
     #[serde(default)]
     pub sandbox: bool,
-    /// Allows `sandbox` where `base_url` is not on this machine: whoever reaches the hub can sign in as anyone.
+    /// Allows `sandbox` although `base_url` is not on this machine: anyone who reaches the hub can
+    /// sign in as anyone.
     #[serde(default)]
     pub sandbox_public: bool,
-    /// Whose word counts for who a person is. On the high platform always the identity provider's.
+    /// Source of identities. On the high platform always the identity provider.
     #[serde(default)]
     pub identity_source: IdentitySource,
-    /// What a service provider's `sub` is derived from.
+    /// What `sub` is derived from.
     #[serde(default)]
     pub subject: SubjectSource,
     /// Five-digit code of the country whose births need a `birthplace`.
     #[serde(default = "defaults::home_country")]
     pub home_country: String,
-    /// Key of the pairwise subjects, version 1: at least 32 bytes. It must never change.
+    /// Key that `sub` is derived with, version 1: at least 32 bytes. It must never change.
     #[serde(default)]
     pub subject_key: Option<SubjectKeyRef>,
-    /// Instead of `subject_key`, once there is a second version: all of them, for the service providers that know them.
+    /// Instead of `subject_key`, once there is a second version: all versions.
     #[serde(default)]
     pub subject_keys: Vec<VersionedKey>,
     /// Folder of keys, written by `passerelle keys`.
@@ -69,77 +73,93 @@ pub struct Settings {
     /// Folder of connector files.
     #[serde(default = "defaults::connectors")]
     pub connectors: PathBuf,
-    /// Folder that the hub itself writes to: what `passerelle idp block` was told is kept there across restarts.
+    /// Folder that the hub writes to, for example the blocks of `passerelle idp block`.
     #[serde(default = "defaults::state")]
     pub state: PathBuf,
-    /// Theme file; the built-in theme when absent.
+    /// Theme file. Default: the built-in theme.
     #[serde(default)]
     pub theme: Option<PathBuf>,
-    /// Needed when `identity_source = "register"` on the standard platform.
+    /// The register of persons. Required with `identity_source = "register"` on the standard
+    /// platform.
     #[serde(default)]
     pub register: Option<RegisterConfig>,
-    /// Where logins, sessions, codes and tokens live; this process's memory when absent.
+    /// Store for logins, sessions, codes and tokens. Default: the memory of this process.
     #[serde(default)]
     pub store: Option<StoreConfig>,
+    /// Where the secrets of connectors and clients are.
     #[serde(default)]
-    pub secrets: SecretPlaces,
+    pub secrets: SecretLocations,
+    /// Lifetimes of logins, sessions, codes and tokens.
     #[serde(default)]
     pub lifetimes: Lifetimes,
+    /// Capacities and timeouts.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: LimitsConfig,
+    /// Rate limits.
     #[serde(default)]
-    pub quotas: Quotas,
+    pub quotas: QuotasConfig,
+    /// The choice page.
     #[serde(default)]
-    pub choice: Choice,
+    pub choice: ChoiceConfig,
+    /// The log.
     #[serde(default)]
-    pub log: Log,
+    pub log: LogConfig,
+    /// The audit log.
     #[serde(default)]
-    pub audit: AuditLog,
+    pub audit: AuditConfig,
+    /// Tracing.
     #[serde(default)]
-    pub traces: Traces,
+    pub traces: TracesConfig,
+    /// Metric labels.
     #[serde(default)]
     pub metrics: MetricLabels,
 }
 
+/// The listener for health, metrics and administration.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateListener {
-    /// Address and port, `127.0.0.1:9090`; port 0 takes a free one.
+    /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
     pub listen: SocketAddr,
-    /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
+    /// Bearer token of `passerelle idp` and other administration: at least 32 characters. Without
+    /// it there is no `/admin/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
-    /// Host names, without a port, by which it is asked; an IP address and `localhost` are always accepted. A request for
-    /// another host is answered 421, so that no website can have a browser read it under a name of its own (DNS rebinding).
+    /// Accepted values of the `Host` header, without a port; IP addresses and `localhost` are
+    /// always accepted. Others get 421, which prevents DNS rebinding.
     #[serde(default)]
     pub hosts: Vec<String>,
 }
 
+/// Source of identities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IdentitySource {
-    /// The national register (the specification's rule on the standard platform).
+    /// The national register, as the specification requires on the standard platform.
     #[default]
     Register,
-    /// The identity provider, unconfirmed: departs from the specification, and is logged at every start.
+    /// The identity provider, unconfirmed. It deviates from the specification, and every start logs
+    /// a warning.
     Provider,
 }
 
+/// What `sub` is derived from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SubjectSource {
-    /// Derived from the pivot identity: two identity providers give one person one `sub`.
+    /// The pivot identity: a user has the same `sub` with every identity provider.
     #[default]
     Pivot,
-    /// Derived from the connector and the upstream `sub`: for identity providers without a pivot identity.
+    /// The connector and the upstream `sub`, for identity providers without a pivot identity.
     Provider,
 }
 
-/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`.
+/// Reference to a secret: `{ file = "path" }` or `{ env = "NAME" }`. Configuration files never
+/// contain secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRef {
-    /// Path, relative to the configuration folder; a trailing line end is cut.
+    /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
     pub file: Option<PathBuf>,
     /// Name of an environment variable.
@@ -147,74 +167,81 @@ pub struct SecretRef {
     pub env: Option<String>,
 }
 
-/// One version of the subjects' key, by reference.
+/// A version of the subject key, by reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionedKey {
-    /// Written at the end of every `sub`: 1 for the first key, then counting up.
+    /// Version at the end of every `sub`: 1 for the first key, then increasing.
     pub version: u32,
-    /// Path, relative to the configuration folder; a trailing line end is cut.
+    /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
     pub file: Option<PathBuf>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
-    /// As in `subject_key`. One key may serve two versions whose derivations differ.
+    /// As in `subject_key`. Two versions with different derivations may have the same key.
     #[serde(default)]
     pub derivation: Option<u32>,
 }
 
-/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`; and how names are
-/// folded before the key is used.
+/// Reference to a secret: `{ file = "path" }` or `{ env = "NAME" }`; with the version of the name
+/// normalization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectKeyRef {
-    /// Path, relative to the configuration folder; a trailing line end is cut.
+    /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
     pub file: Option<PathBuf>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
-    /// Version of the derivation, which must never change for a version of the key: 2, or 1 for a hub whose users know their
-    /// `sub` by it. Default: what the key says, if `passerelle keys new` made it; else 1. docs/subject.md
+    /// Version of the derivation, which must never change for a version of the key: 2, or 1 for a
+    /// hub whose users already have a `sub` derived with it. Default: the version in the key if
+    /// `passerelle keys new` created it, else 1 (docs/subject.md).
     #[serde(default)]
     pub derivation: Option<u32>,
 }
 
+/// The register of persons.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum RegisterConfig {
-    File(FileRegister),
-    Http(Box<HttpRegister>),
+    /// A CSV file.
+    File(FileRegisterConfig),
+    /// A server.
+    Http(Box<HttpRegisterConfig>),
 }
 
+/// A register in a CSV file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FileRegister {
-    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status. A `status` is
-    /// `active` (or empty), `deceased` or `refused`; a person of the last two is refused (Y010003, Y010004).
+pub struct FileRegisterConfig {
+    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
+    /// birthcountry, status. A `status` is `active` (or empty), `deceased` or `refused`; persons
+    /// with the last two are rejected (Y010003, Y010004).
     pub path: PathBuf,
 }
 
-/// A register that is asked over HTTPS; `docs/register.openapi.yaml` is its contract.
+/// A register that is queried over HTTPS, specified in `docs/register.openapi.yaml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct HttpRegister {
-    /// Address that the contract's paths follow, without a query: `https://register.example.org/v1`.
+pub struct HttpRegisterConfig {
+    /// Base URL without a query: `https://register.example.org/v1`.
     pub url: String,
-    /// PEM file of the hub's certificate, its chain behind it, for a register that asks for one.
+    /// PEM file of the hub's certificate, followed by its chain, for a register that requires one.
     #[serde(default)]
     pub client_certificate: Option<PathBuf>,
     /// PEM key of the certificate, without a passphrase.
     #[serde(default)]
     pub client_key: Option<SecretRef>,
-    /// PEM file of the only authorities that the register's certificate may come from; those of the machine when absent.
+    /// PEM file of the only certificate authorities trusted for the register. Default: the
+    /// system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// Sent as `Authorization: Bearer …` (RFC 6750).
+    /// Bearer token, sent as `Authorization: Bearer …` (RFC 6750).
     #[serde(default)]
     pub bearer: Option<SecretRef>,
-    /// Questions to the register at once.
+    /// Maximum number of concurrent calls to the register.
     #[serde(default = "defaults::register_calls")]
     pub calls: usize,
     /// Allows http for the register.
@@ -225,26 +252,28 @@ pub struct HttpRegister {
     pub internal_hosts: Vec<String>,
 }
 
-/// Seconds.
+/// Lifetimes, in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lifetimes {
-    /// Life of an authorization code; at most 600.
+    /// Lifetime of an authorization code; at most 600.
     pub code_seconds: u64,
-    /// Life of an access token.
+    /// Lifetime of an access token.
     pub access_token_seconds: u64,
-    /// Life of an ID token, from the token answer.
+    /// Lifetime of an ID token, from the token response.
     pub id_token_seconds: u64,
-    /// Life of an ID token of a service provider under `rules = "openid"`, whose clock may differ by as much.
+    /// Lifetime of an ID token under `rules = "openid"`, which tolerates the same clock skew.
     pub openid_id_token_seconds: u64,
-    /// From authorize to code. Default: 1800 on standard, 600 on high.
+    /// Time limit of a login, from the authorization request to the code. Default: 1800 on the
+    /// standard platform, 600 on high.
     pub login_seconds: Option<u64>,
-    /// A session's life without use. Default: 1800 on standard, 600 on high.
+    /// Idle timeout of a session. Default: 1800 on the standard platform, 600 on high.
     pub session_idle_seconds: Option<u64>,
-    /// A session's whole life. Default: 28800 on standard, 600 on high.
+    /// Maximum lifetime of a session. Default: 28800 on the standard platform, 600 on high.
     pub session_seconds: Option<u64>,
-    /// From the publication of a new signing key to its first signature, as `passerelle keys rotate` makes it. Service
-    /// providers keep the key set for 600: with less, they meet tokens whose key they don't know yet.
+    /// Time from the publication of a new signing key to its first use, for `passerelle keys
+    /// rotate`. Service providers cache the key set for 600 seconds: with less, they receive tokens
+    /// with a key that they don't know yet.
     pub signing_key_lead_seconds: u64,
 }
 
@@ -263,60 +292,66 @@ impl Default for Lifetimes {
     }
 }
 
-/// Room for each of `limits.logins`, where `limits.login_bytes` is absent: more than a login on its way takes as a rule.
-const BYTES_PER_LOGIN: usize = 2048;
-/// Room that there is at least: the largest login's.
-const LARGEST_LOGIN: usize = 64 << 10;
+/// Default of `limits.login_bytes` for each of `limits.logins`: more than a typical login takes.
+const DEFAULT_BYTES_PER_LOGIN: usize = 2048;
+/// Minimum of `limits.login_bytes`: the size of the largest login.
+const MIN_LOGIN_BYTES: usize = 64 << 10;
 
+/// Capacities and timeouts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
+pub struct LimitsConfig {
+    /// Maximum number of concurrent logins. Further ones get 503 with `Retry-After`.
     pub logins: usize,
-    /// Bytes of all logins' records together; beyond it new ones get 503 with `Retry-After`. A small request takes about
-    /// 850, the largest 12,700. Default: 2,048 for each of `limits.logins`.
+    /// Maximum total size of login records, in bytes. Further logins get 503 with `Retry-After`. A
+    /// small request takes about 850, the largest 12,700. Default: 2,048 for each of
+    /// `limits.logins`.
     pub login_bytes: Option<u64>,
-    /// Sessions kept for single sign-on.
+    /// Maximum number of sessions for single sign-on.
     pub sessions: usize,
-    /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
-    /// one service provider's.
+    /// Maximum number of codes, tokens and their tombstones. The same number applies to used client
+    /// assertions, at most half of them of one service provider.
     pub grants: usize,
-    /// Login steps worked on at once; those that wait for an identity provider are not among them.
+    /// Maximum number of concurrent login steps. Steps that wait for an identity provider don't
+    /// count.
     pub steps_in_flight: usize,
-    /// Failed authentications of one client in a minute; those beyond get 429 with `Retry-After`. A right one always
-    /// passes, and is not counted.
+    /// Failed authentications of one client per minute. Further failures get 429 with
+    /// `Retry-After`. A successful authentication always passes and is not counted.
     pub failed_authentications_per_minute: u32,
-    /// Introspections by one data provider that find nothing, in a minute; those beyond get 429. A live token's always pass.
+    /// Introspections of one data provider per minute that find no active token. Further ones get
+    /// 429. Introspections of active tokens always pass.
     pub inactive_answers_per_minute: u32,
-    /// Calls to one identity provider at once, where its own file says nothing else.
+    /// Maximum number of concurrent calls to one identity provider, unless its file sets
+    /// `limits.calls`.
     pub calls_per_connector: usize,
-    /// Seconds between two readings of connectors, service providers, data providers and scopes that no event gave occasion
-    /// to. A written file is seen by its event, and counts within a second.
+    /// Seconds between scans of connectors, service providers, data providers and scopes without a
+    /// file system event. After an event, a changed file takes effect within a second.
     pub reload_seconds: u64,
-    /// Whole request, body included.
+    /// Time limit of a request including its body, in seconds.
     pub request_seconds: u64,
-    /// When stopping: seconds between turning not ready and taking no more connections, so that load balancers notice in
-    /// time. Requests are served meanwhile, and each answer closes its connection. 0 stops at once.
+    /// When stopping: seconds between reporting not ready and closing the listener, so that load
+    /// balancers notice in time. Requests are still served, and each response closes its
+    /// connection. 0 stops immediately.
     pub not_ready_seconds: u64,
-    /// Time for requests in flight to finish when stopping.
+    /// When stopping: seconds for requests in flight to finish.
     pub shutdown_seconds: u64,
-    /// Web workers; 0 takes one for each processor.
+    /// Web worker threads; 0 for one per processor.
     pub workers: usize,
-    /// Logins that the private listener's window remembers, and as many again that met a refusal; half a kilobyte each. 0, or
-    /// no `private.admin_token`: none.
+    /// Logins that the operator console remembers, and as many rejections again, of half a kilobyte
+    /// each. None if 0, or without `private.admin_token`.
     pub remembered_logins: usize,
 }
 
-impl Limits {
-    /// Returns the room for logins in bytes.
+impl LimitsConfig {
+    /// Returns the maximum total size of login records, in bytes.
     #[must_use]
     pub fn login_bytes(&self) -> usize {
         let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        configured.unwrap_or_else(|| self.logins.saturating_mul(BYTES_PER_LOGIN).max(LARGEST_LOGIN))
+        configured.unwrap_or_else(|| self.logins.saturating_mul(DEFAULT_BYTES_PER_LOGIN).max(MIN_LOGIN_BYTES))
     }
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             logins: 200_000,
@@ -337,30 +372,30 @@ impl Default for Limits {
     }
 }
 
+/// The choice page.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Choice {
-    /// Order of connectors on the choice page; those not named follow by name.
+pub struct ChoiceConfig {
+    /// Order of connectors. Connectors not listed follow, sorted by name.
     pub order: Vec<ConnectorId>,
-    /// Hide what can't be chosen instead of greying it.
+    /// Hides unavailable connectors instead of greying them out.
     pub hide_unavailable: bool,
-    /// Headings of the choice page, in their order. A connector's file names its own by the id.
+    /// Headings of the choice page, in order. Connectors reference them by id.
     pub categories: Vec<Category>,
-    /// Keeps in the browser, in a cookie that nothing else reads, which connector the last login was finished with, and
-    /// shows it first.
+    /// Remembers the connector of the last login in a cookie, and shows it first.
     pub remember_last: bool,
-    /// Days that it is kept, from the last login on; at most 180.
+    /// Days until the last choice is forgotten; at most 180.
     pub remember_days: u64,
 }
 
-impl Default for Choice {
+impl Default for ChoiceConfig {
     fn default() -> Self {
         Self {
             order: Vec::new(),
             hide_unavailable: false,
             categories: Vec::new(),
             remember_last: false,
-            remember_days: defaults::REMEMBER_DAYS,
+            remember_days: defaults::MAX_REMEMBER_DAYS,
         }
     }
 }
@@ -369,125 +404,139 @@ impl Default for Choice {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// As connectors' files write it: 1 to 32 characters of a-z, 0-9 and -.
+    /// Id for connector files: 1 to 32 characters of a-z, 0-9 and -.
     pub id: String,
-    /// As the person reads it, by language (`fr`, `en`).
+    /// Display name, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
 }
 
+/// The log.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Log {
-    /// For people, or one JSON object a line.
+pub struct LogConfig {
+    /// Text for humans, or one JSON object per line.
     pub format: LogFormat,
-    /// As `RUST_LOG`: `info`, `passerelle=debug`.
+    /// Filter as in `RUST_LOG`: `info`, `passerelle=debug`.
     pub filter: String,
 }
 
-impl Default for Log {
+impl Default for LogConfig {
     fn default() -> Self {
         Self { format: LogFormat::Human, filter: "info".into() }
     }
 }
 
+/// Format of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
+    /// Text for humans.
     Human,
+    /// One JSON object per line.
     Json,
 }
 
-/// `config/service-providers/*.toml`.
+/// A service provider file: `config/service-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ServiceProvider {
-    /// As the service provider sends it; unique among all files.
+pub struct ServiceProviderFile {
+    /// As the service provider sends it; unique among service providers and data providers.
     pub client_id: ClientId,
-    /// As the person reads it, by language (`fr`, `en`).
+    /// Display name, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
-    /// Where "back to the service" leads when no redirect can be proven.
+    /// Target of "back to the service" if no redirect URI is verified.
     pub home_page: String,
-    /// An inactive service provider is as good as unknown.
+    /// An inactive service provider is treated as unknown.
     #[serde(default = "defaults::yes")]
     pub active: bool,
-    /// Which rules its requests are judged by. `openid` is for the standard platform only.
+    /// Rules for its requests. `openid` is for the standard platform only.
     #[serde(default)]
-    pub rules: Rules,
-    /// Absolute https addresses (http on this machine), compared character by character.
+    pub rules: ProtocolRules,
+    /// Absolute https URLs (http on loopback), compared as strings.
     pub redirect_uris: Vec<String>,
-    /// Where a logout may lead; as `redirect_uris`.
+    /// Redirect URIs of a logout, with the same rules.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
-    /// Scopes that this service provider may ask for, `openid` included.
+    /// Scopes that this service provider may request, including `openid`.
     pub scopes: Vec<Scope>,
-    /// A page that informs, an explicit yes, or, under `rules = "openid"`, nothing.
+    /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
     #[serde(default)]
-    pub consent: Consent,
-    /// How it proves at the token endpoint who it is. Default: client_secret_post; under `rules = "openid"` its secret
-    /// may come in the body or in the header.
+    pub consent: ConsentRequirement,
+    /// How it authenticates at the token endpoint. Default: client_secret_post; under `rules =
+    /// "openid"` also client_secret_basic.
     #[serde(default)]
     pub token_endpoint_auth_method: Option<AuthMethod>,
-    /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
+    /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: ES256.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
-    /// Audiences that its client assertions may name, for `private_key_jwt`: `issuer`, `token_endpoint`, or an address.
-    /// Default: `issuer`; under `rules = "openid"` `issuer` and `token_endpoint`.
+    /// Accepted audiences of its client assertions, for `private_key_jwt`: `issuer`,
+    /// `token_endpoint`, or a URL. Default: `issuer`; under `rules = "openid"` `issuer` and
+    /// `token_endpoint`.
     #[serde(default)]
     pub client_assertion_audiences: Option<Vec<String>>,
-    /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
+    /// Its client secrets; none for `private_key_jwt`. Two may be valid at once, so that rotation
+    /// needs no coordination.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,
-    /// Algorithm that its ID tokens are signed with. Default: ES256; RS256 under `rules = "openid"`.
+    /// Signature algorithm of its ID tokens. Default: ES256; RS256 under `rules = "openid"`.
     #[serde(default)]
     pub id_token_signed_response_alg: Option<SigningAlg>,
-    /// Algorithm that its userinfo answers are signed with. Default: ES256; under `rules = "openid"` they are plain JSON.
+    /// Signature algorithm of its userinfo responses. Default: ES256; plain JSON under `rules =
+    /// "openid"`.
     #[serde(default)]
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    /// High platform, required there: how its ID tokens are encrypted to its key.
+    /// Encryption algorithm of its ID tokens. Required on the high platform, and only allowed
+    /// there.
     #[serde(default)]
     pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
-    /// High platform: the only way there is, and so the default.
+    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub id_token_encrypted_response_enc: Option<ContentEncryption>,
-    /// High platform: how its userinfo answers are encrypted. Default: as its ID tokens.
+    /// Encryption algorithm of its userinfo responses, on the high platform. Default: that of its
+    /// ID tokens.
     #[serde(default)]
     pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
-    /// High platform: the only way there is, and so the default.
+    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
-    /// Puts the claims of the granted scopes into the ID token too, for software that reads nothing else. Under
-    /// `rules = "openid"` only.
+    /// Adds the claims of the granted scopes to the ID token, for software that doesn't call
+    /// userinfo. Under `rules = "openid"` only.
     #[serde(default)]
     pub id_token_claims: bool,
-    /// Refuses authorization requests without PKCE.
+    /// Rejects authorization requests without PKCE.
     #[serde(default)]
     pub require_pkce: bool,
-    /// Service providers with the same sector share one `sub`; every one of them must say so. Default: the client_id.
+    /// Service providers with the same sector share one `sub`; each of them must declare it.
+    /// Default: the client_id.
     #[serde(default)]
     pub sector: Option<String>,
-    /// Version of the subjects' key that its users' `sub` are made with. Default: the newest. The same in a whole sector.
+    /// Version of the subject key that its `sub` are derived with; the same in a whole sector.
+    /// Default: the newest.
     #[serde(default)]
     pub subject_key_version: Option<u32>,
-    /// Its class in metrics, where `[metrics] service_provider_labels = "class"`: 1 to 32 characters of a-z, 0-9 and -.
-    /// Default: the platform and the rules, as `standard/federation`.
+    /// Its class in metrics, with `[metrics] service_provider_labels = "class"`: 1 to 32 characters
+    /// of a-z, 0-9 and -. Default: the platform and the rules, for example `standard/federation`.
     #[serde(default)]
     pub class: Option<String>,
-    /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
+    /// folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,
-    /// Logins that it may begin in a minute, whatever `quotas.logins_per_service_provider` says. Beyond it people see a page
-    /// with the way back.
+    /// Logins that it may start per minute, instead of `quotas.logins_per_service_provider`.
+    /// Further users see a page with a link back.
     #[serde(default)]
     pub logins_per_minute: Option<u32>,
+    /// Which identity providers it may use, and how they are shown.
     #[serde(default)]
     pub connectors: ConnectorRules,
-    /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform to encrypt its tokens.
+    /// Its public keys, to verify its assertions (`private_key_jwt`) and, on the high platform, to
+    /// encrypt its tokens.
     #[serde(default)]
     pub jwks: Option<JwksSource>,
-    /// Instead of `jwks`: where it publishes them. Fetched in the background, refreshed before they are old.
+    /// Instead of `jwks`: where it publishes its keys. Fetched and refreshed in the background.
     #[serde(default)]
     pub jwks_uri: Option<String>,
-    /// Allows http addresses beyond loopback, and http for `jwks_uri`.
+    /// Allows http URLs beyond loopback, and http for `jwks_uri`.
     #[serde(default)]
     pub insecure_http: bool,
     /// Hosts of `jwks_uri` that may resolve to loopback, link-local or private addresses.
@@ -495,20 +544,20 @@ pub struct ServiceProvider {
     pub internal_hosts: Vec<String>,
 }
 
-/// A JWK Set (RFC 7517), public keys only: `{ file = "path" }`, or the keys themselves as `[[jwks.keys]]` tables.
+/// A JWK Set (RFC 7517) of public keys: `{ file = "path" }`, or the keys as `[[jwks.keys]]` tables.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwksSource {
-    /// JSON file of the key set; the path counts from the configuration folder.
+    /// JSON file of the key set; the path is relative to the configuration folder.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// The keys themselves, each with the members of its JWK.
+    /// The keys, each with the members of its JWK.
     #[serde(default)]
     pub keys: Vec<Jwk>,
 }
 
 /// One public key, with the members of its JWK: kty, kid, use, alg, and crv, x, y or n, e.
-// Never printed: somebody may have pasted a private one.
+// Never printed, since it may be a private key by mistake.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Jwk(BTreeMap<String, serde_json::Value>);
@@ -519,11 +568,11 @@ impl std::fmt::Debug for Jwk {
     }
 }
 
-/// A client secret of 32 characters or more: by reference, or as the hex SHA-256 of it.
+/// A client secret of 32 characters or more: by reference, or as its SHA-256 in hex.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSecret {
-    /// Path, relative to the configuration folder; a trailing line end is cut.
+    /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
     pub file: Option<PathBuf>,
     /// Name of an environment variable.
@@ -532,69 +581,73 @@ pub struct ClientSecret {
     /// SHA-256 of the secret: 64 hex digits.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// Valid from this moment on, as `2027-03-01T00:00:00Z`; absent: from ever.
+    /// Start of its validity, inclusive, for example `2027-03-01T00:00:00Z`. Default: no start.
     #[serde(default)]
     pub not_before: Option<String>,
-    /// Valid up to this moment, itself excluded; absent: for ever.
+    /// End of its validity, exclusive. Default: no end.
     #[serde(default)]
     pub not_after: Option<String>,
 }
 
-/// `connectors/*.toml`; the file's stem is the connector's id.
+/// A connector file: `connectors/*.toml`. Its name without `.toml` is the connector's id.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectorFile {
-    /// As the person reads it, by language (`fr`, `en`).
+    /// Display name, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
-    /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
+    /// folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,
-    /// The heading that it stands under on the choice page: an id of `[choice] categories` in passerelle.toml.
+    /// Its heading on the choice page: an id of `[choice] categories` in passerelle.toml.
     #[serde(default)]
     pub category: Option<String>,
-    /// One that is off is shown as such, and can't be chosen.
+    /// A disabled connector is shown as such and can't be chosen.
     #[serde(default = "defaults::yes")]
     pub enabled: bool,
     /// Lowest and highest level that this identity provider can prove.
     pub levels: Levels,
-    /// What the hub's levels are called at this identity provider.
+    /// The identity provider's `acr` values for the hub's levels.
     #[serde(default)]
     pub acr: AcrTable,
-    /// For an identity provider that returns no `acr`; may only be eidas1.
+    /// Level of an identity provider that returns no `acr`; only eidas1 is allowed.
     #[serde(default)]
     pub assumed_level: Option<Level>,
-    /// Disregards the `acr` that this identity provider returns: `assumed_level` counts for every answer. For one whose
-    /// `acr` says nothing about a level, as Keycloak's `1`.
+    /// Ignores the returned `acr` and always uses `assumed_level`. For an identity provider whose
+    /// `acr` is unrelated to a level, for example Keycloak's `1`.
     #[serde(default)]
     pub ignore_acr: bool,
-    /// Methods to count on when the identity provider sends none.
+    /// Authentication methods to assume when the identity provider sends none.
     #[serde(default)]
     pub amr: Vec<String>,
-    /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
+    /// The methods that this identity provider's `mfa` stands for, for example `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
-    /// `"verified"`: this identity provider checks who its users are, and they can't edit the pivot identity themselves.
-    /// Needed where `subject = "pivot"`: a user who edits their own name and birth data could sign in as anybody.
+    /// `"verified"`: this identity provider verifies its users' identities, and users can't edit
+    /// their pivot identity. Required with `subject = "pivot"`: a user who edits their own name and
+    /// birth data could sign in as anyone.
     #[serde(default)]
     pub identity: Option<IdentityProof>,
-    /// How much may be asked of this identity provider at once.
+    /// Limits for calls to this identity provider.
     #[serde(default)]
     pub limits: ConnectorLimits,
-    /// `[[block]]`: times at which this identity provider must not be used.
+    /// `[[block]]`: periods in which this identity provider must not be used.
     #[serde(default)]
     pub block: Vec<BlockTable>,
-    /// Claim → what it is made of, where this identity provider calls or writes it differently: docs/claim-mapping.md.
+    /// Rules for claims that this identity provider names or formats differently, by claim
+    /// (docs/claim-mapping.md).
     #[serde(default)]
     pub mapping: BTreeMap<String, ClaimRule>,
-    /// What becomes of the claims that `mapping` does not name.
+    /// What happens to claims without a rule in `mapping`.
     #[serde(default)]
-    pub unmapped_claims: Unmapped,
-    /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`, `[kind.persona]`.
+    pub unmapped_claims: UnmappedClaims,
+    /// The protocol: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`,
+    /// `[kind.persona]`.
     pub kind: ConnectorKind,
 }
 
 impl ConnectorFile {
-    /// Returns true if the claims prove who a person is. In a sandbox anyone is anyone on purpose.
+    /// Returns true if the identity provider verifies identities, or is a sandbox.
     #[must_use]
     pub fn proves_identity(&self) -> bool {
         self.identity == Some(IdentityProof::Verified)
@@ -602,126 +655,142 @@ impl ConnectorFile {
     }
 }
 
-/// What an identity provider does about the identities that it delivers.
+/// Whether an identity provider verifies identities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IdentityProof {
-    /// It checks them, by documents or in person.
+    /// It verifies them by documents or in person.
     Verified,
 }
 
-/// A kill switch, written in the connector's file. `passerelle idp block` sets one without a file.
+/// A block in a connector file. `passerelle idp block` adds one without a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockTable {
-    /// Why, for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
+    /// Reason for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
     pub reason: String,
-    /// What persons are told, by language (`fr`, `en`): at most 300 characters each; a standard sentence when absent.
+    /// Message for users, by language (`fr`, `en`): at most 300 characters each. Default: a
+    /// standard sentence.
     #[serde(default)]
     pub message: BTreeMap<String, String>,
-    /// Only for these service providers, by client_id; for all of them when absent.
+    /// Service providers that it applies to, by client_id. Default: all.
     #[serde(default)]
     pub service_providers: Option<Vec<ClientId>>,
-    /// In force from this moment on, as `2027-03-01T00:00:00Z`; absent: at once.
+    /// Start, inclusive, for example `2027-03-01T00:00:00Z`. Default: immediately.
     #[serde(default)]
     pub from: Option<String>,
-    /// In force up to this moment, itself excluded; absent: until the table is removed.
+    /// End, exclusive. Default: until the table is removed.
     #[serde(default)]
     pub until: Option<String>,
 }
 
-/// What a claim is made of: one of `from`, `join` and `value`; and at most one of `split`, `date`, `map` and `case`.
+/// A mapping rule: one source (`from`, `join` or `value`) and at most one transform (`split`,
+/// `date`, `map` or `case`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRule {
-    /// The identity provider's claim by its name, dots and all; or, with a `/` in front, a path (JSON Pointer, RFC 6901).
+    /// Name of the identity provider's claim, or a path starting with `/` (JSON Pointer, RFC 6901).
     #[serde(default)]
     pub from: Option<String>,
-    /// Several claims, each as `from` has it, joined to one text; those that are absent are left out.
+    /// Several claims, each as in `from`, joined to one text. Missing ones are skipped.
     #[serde(default)]
     pub join: Option<Vec<String>>,
-    /// What stands between joined claims. Default: one space.
+    /// Separator between joined claims. Default: one space.
     #[serde(default)]
     pub with: Option<String>,
-    /// The same for everybody who comes from this identity provider.
+    /// A constant for all users of this identity provider.
     #[serde(default)]
     pub value: Option<RuleValue>,
-    /// Separator: the parts as a list, for `given_name_array`; or one of them, see `part`.
+    /// Splits at this separator: into a list, for `given_name_array`, or into the one part selected
+    /// by `part`.
     #[serde(default)]
     pub split: Option<String>,
-    /// Which part of a split, counted from 0.
+    /// Index of the part of a split, from 0.
     #[serde(default)]
     pub part: Option<usize>,
-    /// How the identity provider writes a birthdate: `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `YYYY`.
+    /// The identity provider's format of a birthdate: `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `YYYY`.
     #[serde(default)]
     pub date: Option<String>,
-    /// The identity provider's value → ours, as `{ M = "male", F = "female" }`.
+    /// Replaces values of the identity provider, for example `{ M = "male", F = "female" }`.
     #[serde(default)]
     pub map: Option<BTreeMap<String, RuleValue>>,
-    /// What any other value of `map` stands for; without it such a claim is left out.
+    /// Replacement for values that are not in `map`. Without it the claim is dropped.
     #[serde(default)]
     pub otherwise: Option<RuleValue>,
-    /// Writes the text in capitals, or in small letters.
+    /// Converts the text to upper or lower case.
     #[serde(default)]
     pub case: Option<LetterCase>,
 }
 
-/// A text, or true or false.
+/// A text or a boolean.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RuleValue {
+    /// A text.
     Text(String),
-    Truth(bool),
+    /// A boolean.
+    Boolean(bool),
 }
 
+/// Case of letters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LetterCase {
+    /// Upper case.
     Upper,
+    /// Lower case.
     Lower,
 }
 
-/// What is beyond is told at once that too many wait, and harms no other identity provider.
+/// Limits for calls to an identity provider. Calls beyond them fail immediately and don't affect
+/// other identity providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectorLimits {
-    /// Calls at once. Default: `limits.calls_per_connector` of the hub.
+    /// Maximum number of concurrent calls. Default: `limits.calls_per_connector` of the hub.
     pub calls: Option<usize>,
-    /// Calls that may wait for one of those to end.
+    /// Maximum number of waiting calls.
     pub queue: usize,
-    /// Milliseconds that one waits at most.
+    /// Maximum waiting time in milliseconds.
     pub queue_ms: u64,
-    /// People sent there in a minute, by all hubs together. Default: `quotas.departures_per_connector` of the hub.
-    pub departures_per_minute: Option<u32>,
+    /// Users redirected there per minute, by all hubs together. Default:
+    /// `quotas.redirects_per_connector` of the hub.
+    pub redirects_per_minute: Option<u32>,
 }
 
 impl Default for ConnectorLimits {
     fn default() -> Self {
-        Self { calls: None, queue: 64, queue_ms: 500, departures_per_minute: None }
+        Self { calls: None, queue: 64, queue_ms: 500, redirects_per_minute: None }
     }
 }
 
+/// Levels of assurance of an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Levels {
-    /// The least that it proves; asked of it even where less would do.
+    /// The lowest level that it proves, requested even if a lower one is enough.
     pub lowest: Level,
-    /// The most that it is believed to prove.
+    /// The highest level that is accepted from it.
     pub highest: Level,
 }
 
+/// Protocol of a connector.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum ConnectorKind {
+    /// OpenID Connect.
     Oidc(Box<OidcKind>),
+    /// OAuth 2.0 without OpenID Connect.
     Oauth2(Box<Oauth2Kind>),
+    /// An LDAP directory.
     Ldap(Box<LdapKind>),
+    /// A sandbox.
     Persona(PersonaKind),
 }
 
 impl ConnectorKind {
-    /// Returns true if the hub may offer it to requests for a new authentication. A kind whose password the hub itself asks
-    /// for proves one.
+    /// Returns true if the hub may offer it to requests for a new authentication. This includes
+    /// kinds for which the hub itself asks for the password.
     #[must_use]
     pub fn reauthenticates(&self) -> bool {
         match self {
@@ -732,73 +801,75 @@ impl ConnectorKind {
     }
 }
 
-/// Every kind, as its table is called.
-pub const KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
+/// Names of the tables of all kinds.
+pub const CONNECTOR_KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OidcKind {
-    /// Must equal the discovered one, character for character.
+    /// Must equal the discovered issuer exactly.
     pub issuer: String,
-    /// The hub's id at this identity provider.
+    /// The hub's client_id at this identity provider.
     pub client_id: String,
-    /// The hub's secret at this identity provider; none with `private_key_jwt`.
+    /// The hub's client secret at this identity provider; none with `private_key_jwt`.
     #[serde(default)]
     pub client_secret: Option<SecretRef>,
-    /// How the hub proves to this identity provider who it is.
+    /// How the hub authenticates at this identity provider.
     #[serde(default)]
     pub token_endpoint_auth_method: UpstreamAuthMethod,
-    /// Algorithm of the assertion of `private_key_jwt`. Default: ES256.
+    /// Signature algorithm of the assertion of `private_key_jwt`. Default: ES256.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
-    /// Whom the assertion of `private_key_jwt` is meant for. Default: the issuer.
+    /// Audience of the assertion of `private_key_jwt`. Default: the issuer.
     #[serde(default)]
     pub client_assertion_audience: Option<AssertionAudience>,
-    /// Scopes asked for; `openid` must be among them.
+    /// Requested scopes, including `openid`.
     #[serde(default = "defaults::oidc_scopes")]
     pub scopes: Vec<Scope>,
-    /// ID tokens must be signed with exactly this algorithm.
+    /// Signature algorithm that ID tokens must have.
     #[serde(default)]
     pub id_token_signed_response_alg: SigningAlg,
-    /// Absent: userinfo is plain JSON over TLS. Present: it must be a JWS with exactly this algorithm.
+    /// Signature algorithm that userinfo responses must have. Absent: plain JSON over TLS.
     #[serde(default)]
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    /// Absent: ID tokens are only signed. Present: they must be encrypted with exactly this algorithm, to a key of
-    /// `/api/v2/client/jwks`.
+    /// Encryption algorithm that ID tokens must have, to a key of `/api/v2/client/jwks`. Absent:
+    /// they are only signed.
     #[serde(default)]
     pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
-    /// How their content is encrypted. Default: A256GCM, the only one; register it with the identity provider.
+    /// Content encryption. Default: A256GCM, the only supported one; register it with the identity
+    /// provider.
     #[serde(default)]
     pub id_token_encrypted_response_enc: Option<ContentEncryption>,
-    /// As `id_token_encrypted_response_alg`, for userinfo, which must then be signed too.
+    /// As `id_token_encrypted_response_alg`, for userinfo responses, which must then be signed too.
     #[serde(default)]
     pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
     /// As `id_token_encrypted_response_enc`.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
-    /// Where the time of authentication comes from.
+    /// Source of the authentication time.
     #[serde(default)]
     pub auth_time: AuthTimeSource,
-    /// With `auth_time = "callback"`: the operator knows that this identity provider heeds `prompt=login`. Without it nothing
-    /// proves a new authentication, and requests with `prompt=login` (the default under federation rules) or `max_age` are
-    /// not offered this identity provider.
+    /// With `auth_time = "callback"`: set if this identity provider honours `prompt=login`.
+    /// Otherwise nothing proves a new authentication, and requests with `prompt=login` (the default
+    /// under federation rules) or `max_age` are not offered this identity provider.
     #[serde(default)]
     pub reauthenticates: bool,
-    /// The identity provider understands `max_age`.
+    /// Set if the identity provider supports `max_age`.
     #[serde(default)]
     pub max_age: bool,
-    /// Pass the service provider's `login_hint` on.
+    /// Forwards the service provider's `login_hint`.
     #[serde(default)]
     pub login_hint: bool,
-    /// Ask for `amr` in the ID token by the `claims` parameter, as a service provider of this hub does.
+    /// Requests `amr` in the ID token with the `claims` parameter.
     #[serde(default)]
     pub request_amr: bool,
-    /// More parameters for the authorization request, as `idp_hint = "persona"`; none that the protocol uses.
+    /// Further parameters of the authorization request, for example `idp_hint = "persona"`, except
+    /// protocol parameters.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
-    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
-    /// counts from the configuration folder.
+    /// PEM file of the only certificate authorities trusted for it, relative to the configuration
+    /// folder. Default: the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
     /// Allows http for this identity provider.
@@ -812,7 +883,7 @@ pub struct OidcKind {
     pub endpoints: Option<Endpoints>,
 }
 
-/// How the hub authenticates as a client (OpenID Connect Core 1.0, 9).
+/// How the hub authenticates as a client (OpenID Connect Core 1.0 §9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UpstreamAuthMethod {
@@ -825,16 +896,18 @@ pub enum UpstreamAuthMethod {
     PrivateKeyJwt,
 }
 
+/// Audience of the hub's client assertions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssertionAudience {
     /// The identity provider's issuer.
     #[default]
     Issuer,
-    /// The address of its token endpoint, which older ones insist on.
+    /// The URL of its token endpoint, which older identity providers require.
     TokenEndpoint,
 }
 
+/// Endpoints of an OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoints {
@@ -844,65 +917,78 @@ pub struct Endpoints {
     pub token: String,
     /// Userinfo endpoint.
     pub userinfo: String,
-    /// Address of the key set.
+    /// URL of the key set.
     pub jwks: String,
-    /// Where its own session is ended (RP-Initiated Logout); without it a logout here leaves that session alone.
+    /// End-session endpoint (RP-Initiated Logout). Without it, a logout at the hub doesn't end the
+    /// identity provider's session.
     #[serde(default)]
     pub end_session: Option<String>,
-    /// The identity provider answers with `iss` (RFC 9207).
+    /// The identity provider returns `iss` in authorization responses (RFC 9207).
     #[serde(default)]
     pub iss_parameter: bool,
 }
 
+/// Source of the authentication time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthTimeSource {
-    /// The ID token's `auth_time`; its absence is an error.
+    /// The ID token's `auth_time`, which is required.
     #[default]
     Claim,
-    /// The identity provider sends none: it is always asked to authenticate again, and the callback's time is used.
+    /// The callback's time, for an identity provider that sends no `auth_time`. The hub always
+    /// requests a new authentication.
     Callback,
 }
 
-/// The sandbox: pick a person, a level, methods, or a failure.
+/// A sandbox, where anyone picks a persona, a level, methods, or a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PersonaKind {
-    /// TOML file of `[[person]]` tables; the built-in persons when absent.
+    /// TOML file of `[[person]]` tables. Default: the built-in personas.
     #[serde(default)]
     pub persons: Option<PathBuf>,
 }
 
+/// Default values of keys.
 pub(crate) mod defaults {
     use super::{PathBuf, Scope};
 
-    /// The longest that a last choice is kept.
-    pub const REMEMBER_DAYS: u64 = 180;
+    /// Maximum and default of `choice.remember_days`.
+    pub const MAX_REMEMBER_DAYS: u64 = 180;
 
+    /// Returns true.
     pub const fn yes() -> bool {
         true
     }
+    /// Returns the default of `cookie_prefix`.
     pub fn cookie_prefix() -> String {
         "passerelle".into()
     }
+    /// Returns the default of `amr_marker`.
     pub fn amr_marker() -> String {
         "hub".into()
     }
+    /// Returns the default of `home_country`.
     pub fn home_country() -> String {
         "99100".into()
     }
+    /// Returns the default of `register.http.calls`.
     pub const fn register_calls() -> usize {
         128
     }
+    /// Returns the default of `keys`.
     pub fn keys() -> PathBuf {
         "keys".into()
     }
+    /// Returns the default of `connectors`.
     pub fn connectors() -> PathBuf {
         "../connectors".into()
     }
+    /// Returns the default of `state`.
     pub fn state() -> PathBuf {
         "state".into()
     }
+    /// Returns the default of `kind.oidc.scopes`.
     pub fn oidc_scopes() -> Vec<Scope> {
         ["openid", "identite_pivot", "email", "preferred_username"].map(Scope::from).to_vec()
     }

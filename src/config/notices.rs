@@ -1,7 +1,7 @@
-//! `config/notices.toml`: what the operator has to say to everybody who logs in, from a moment to a moment.
+//! Loads `config/notices.toml`: the operator's notices to all users, each with a validity period.
+//! The file is optional and reloaded while the hub runs.
 //!
-//! Owns: what may stand in a notice, and when it is in force. Must not know: what o'clock it is, or where it is shown. The
-//! file is followed while the hub runs; without it nothing is said.
+//! Does not read the clock or render pages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,126 +10,134 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::problem::Problem;
-use super::source::Source;
-use super::text;
-use super::validity::{Flaw, Standing, Validity};
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
+use super::localized_text;
+use super::validity::{FieldDiagnostic, ValidityStatus, Validity};
 use crate::env::Timestamp;
 
-/// In place of a file that is not there.
-pub(super) const ABSENT: &str = "# absent: no notices\n";
-/// Characters.
-const LONGEST: usize = 300;
-const LONGEST_LINK: usize = 300;
-/// More would push what the person came for off the screen.
-const MOST: usize = 5;
+/// Content in place of a missing file.
+pub(super) const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";
+const MAX_TEXT_CHARS: usize = 300;
+const MAX_LINK_BYTES: usize = 300;
+/// Maximum number of notices, so that the page's own content stays visible.
+const MAX_NOTICES: usize = 5;
 
-/// `config/notices.toml`.
+/// The notices file: `config/notices.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticesFile {
-    /// Shown in this order, above the choice, sign-in, consent and error pages.
+    /// Notices in display order, shown above the choice, sign-in, consent and error pages.
     #[serde(default)]
     pub notice: Vec<NoticeTable>,
 }
 
+/// A notice to all users.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeTable {
-    /// Plain words by language: fr = "…", en = "…"; at most 300 characters each.
+    /// Plain text by language: fr = "…", en = "…"; at most 300 characters each.
     pub text: BTreeMap<String, String>,
-    /// Shown from this moment on, as 2027-03-01T20:00:00+01:00; without it at once.
+    /// Start, inclusive, for example 2027-03-01T20:00:00+01:00. Default: immediately.
     #[serde(default)]
     pub from: Option<String>,
-    /// Shown up to this moment; without it until it is taken out.
+    /// End, exclusive. Default: until the notice is removed.
     #[serde(default)]
     pub until: Option<String>,
-    /// How it looks: a remark, or something to heed.
+    /// Severity, which determines its look.
     #[serde(default)]
-    pub severity: Severity,
-    /// Absolute https address of a page that says more.
+    pub severity: NoticeSeverity,
+    /// Absolute https URL of a page with details.
     #[serde(default)]
     pub link: Option<String>,
 }
 
+/// Severity of a notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum NoticeSeverity {
+    /// Information.
     #[default]
     Info,
+    /// Warning.
     Warning,
 }
 
-/// A notice that holds: its words, dates and link were checked.
+/// A notice with checked texts, dates and link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// By language.
+    /// Text, by language.
     pub text: BTreeMap<String, String>,
-    pub severity: Severity,
+    /// Severity.
+    pub severity: NoticeSeverity,
+    /// URL of a page with details.
     pub link: Option<String>,
-    pub window: Validity,
+    /// When it is shown.
+    pub validity: Validity,
 }
 
 impl Notice {
+    /// Returns true if the notice is in force.
     #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
-        self.window.at(now) == Standing::Valid
+        self.validity.status_at(now) == ValidityStatus::Valid
     }
 }
 
-pub(super) fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<(Source, Vec<Notice>)> {
-    let source = if file.exists() { Source::read(file) } else { Source::parse(file, ABSENT) };
+/// Loads the file. Returns `None` and reports problems if it is invalid.
+pub(super) fn load_notices(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<(SourceFile, Vec<Notice>)> {
+    let source = if file.exists() { SourceFile::read(file) } else { SourceFile::parse(file, ABSENT_NOTICES_FILE) };
     let source = source.map_err(|problem| problems.push(problem)).ok()?;
-    let notices = read(&source, problems)?;
+    let notices = parse_notices(&source, problems)?;
     Some((source, notices))
 }
 
-/// The notices of a file that was read.
-pub(super) fn read(source: &Source, problems: &mut Vec<Problem>) -> Option<Vec<Notice>> {
-    let NoticesFile { notice: tables } = source.shape(problems)?;
+/// Returns the notices of a parsed file. Returns `None` and reports problems if it is invalid.
+pub(super) fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<Vec<Notice>> {
+    let NoticesFile { notice: tables } = source.deserialize(problems)?;
     let before = problems.len();
-    if tables.len() > MOST {
-        problems.push(source.problem(
+    if tables.len() > MAX_NOTICES {
+        problems.push(source.diagnostic(
             "notice",
-            format!("holds more than {MOST}"),
-            "take out those that are over",
+            format!("has more than {MAX_NOTICES} entries"),
+            "remove expired ones",
         ));
     }
     let mut notices = Vec::new();
     for (index, table) in tables.into_iter().enumerate() {
-        match checked(table) {
+        match check_notice(table) {
             Ok(notice) => notices.push(notice),
-            Err(flaws) => problems.extend(flaws.into_iter().map(|Flaw { key, what, mend }| {
-                source.problem(&format!("notice[{index}].{key}"), what, mend)
+            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(|FieldDiagnostic { key, message, fix }| {
+                source.diagnostic(&format!("notice[{index}].{key}"), message, fix)
             })),
         }
     }
     (problems.len() == before).then_some(notices)
 }
 
-fn checked(table: NoticeTable) -> Result<Notice, Vec<Flaw>> {
+fn check_notice(table: NoticeTable) -> Result<Notice, Vec<FieldDiagnostic>> {
     let NoticeTable { text, from, until, severity, link } = table;
-    let mut flaws = text::flaws("text", &text, LONGEST);
+    let mut diagnostics = localized_text::text_diagnostics("text", &text, MAX_TEXT_CHARS);
     if text.is_empty() {
-        flaws.push(Flaw::new("text", "has no language", "write { fr = \"…\", en = \"…\" }"));
+        diagnostics.push(FieldDiagnostic::new("text", "has no text in any language", "write { fr = \"…\", en = \"…\" }"));
     }
-    // Nobody is to be sent anywhere but to a page, and not without TLS: `javascript:` would run here.
+    // Only https: a `javascript:` URL would run on the hub's pages.
     let is_page = |link: &String| {
-        link.len() <= LONGEST_LINK && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
+        link.len() <= MAX_LINK_BYTES && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
     };
     if link.as_ref().is_some_and(|link| !is_page(link)) {
-        flaws.push(Flaw::new(
+        diagnostics.push(FieldDiagnostic::new(
             "link",
-            "is not the https address of a page",
-            "begin with https:// and a host name",
+            "is not an https URL",
+            "start with https:// and a host name",
         ));
     }
-    match Validity::between(("from", from.as_deref()), ("until", until.as_deref())) {
-        Ok(window) if flaws.is_empty() => Ok(Notice { text, severity, link, window }),
-        Ok(_) => Err(flaws),
-        Err(flaw) => {
-            flaws.push(flaw);
-            Err(flaws)
+    match Validity::parse_range(("from", from.as_deref()), ("until", until.as_deref())) {
+        Ok(validity) if diagnostics.is_empty() => Ok(Notice { text, severity, link, validity }),
+        Ok(_) => Err(diagnostics),
+        Err(diagnostic) => {
+            diagnostics.push(diagnostic);
+            Err(diagnostics)
         }
     }
 }
@@ -138,26 +146,26 @@ fn checked(table: NoticeTable) -> Result<Notice, Vec<Flaw>> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Result<Vec<Notice>, Vec<(String, String)>> {
-        let source = Source::parse(Path::new("notices.toml"), text).unwrap();
+    fn parse_text(text: &str) -> Result<Vec<Notice>, Vec<(String, String)>> {
+        let source = SourceFile::parse(Path::new("notices.toml"), text).unwrap();
         let mut problems = Vec::new();
-        read(&source, &mut problems)
-            .ok_or_else(|| problems.into_iter().map(|one| (one.key, one.what)).collect())
+        parse_notices(&source, &mut problems)
+            .ok_or_else(|| problems.into_iter().map(|one| (one.key, one.message)).collect())
     }
 
     #[test]
     fn notices_by_table() {
         let good = "[[notice]]\ntext = { fr = \"Ce soir\", en = \"Tonight\" }\nfrom = \"2027-03-01T20:00:00+01:00\"\n\
             until = \"2027-03-01T23:00:00+01:00\"\nseverity = \"warning\"\nlink = \"https://status.example.org/\"\n";
-        let notices = told(good).unwrap();
+        let notices = parse_text(good).unwrap();
         let from = Timestamp::from_seconds(1_803_927_600);
-        assert_eq!((notices.len(), notices[0].severity), (1, Severity::Warning));
+        assert_eq!((notices.len(), notices[0].severity), (1, NoticeSeverity::Warning));
         assert!(
             notices[0].is_in_force(from)
                 && !notices[0].is_in_force(Timestamp::from_millis(from.millis() - 1))
         );
         assert!(!notices[0].is_in_force(Timestamp::from_seconds(from.seconds() + 3 * 3600)));
-        assert_eq!(told(ABSENT), Ok(Vec::new()));
+        assert_eq!(parse_text(ABSENT_NOTICES_FILE), Ok(Vec::new()));
         for (bad, key) in [
             ("[[notice]]\ntext = {}\n", "notice[0].text"),
             ("[[notice]]\ntext = { french = \"x\" }\n", "notice[0].text.french"),
@@ -174,16 +182,16 @@ mod tests {
             ("[[notice]]\ntext = { en = \"x\" }\nseverity = \"red\"\n", "notice[0].severity"),
             ("[[notice]]\ntext = { en = \"x\" }\nhtml = \"x\"\n", "notice[0].html"),
         ] {
-            let problems = told(bad).unwrap_err();
+            let problems = parse_text(bad).unwrap_err();
             assert!(problems.iter().any(|(at, _)| at.starts_with(key)), "{bad}: {problems:?}");
         }
-        assert!(told(&"[[notice]]\ntext = { en = \"x\" }\n".repeat(MOST + 1)).is_err());
+        assert!(parse_text(&"[[notice]]\ntext = { en = \"x\" }\n".repeat(MAX_NOTICES + 1)).is_err());
     }
 
     #[test]
     fn the_committed_template_is_good_once_switched_on() {
         let text = include_str!("../../config/notices.toml.template");
-        let notices = told(text).unwrap();
+        let notices = parse_text(text).unwrap();
         assert_eq!(notices.len(), 1);
     }
 }

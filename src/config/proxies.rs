@@ -1,4 +1,5 @@
-//! `[public]` of `passerelle.toml`: where the public listener is, and whose word counts for where a request comes from.
+//! Defines and checks `[public]` of `passerelle.toml`: the public listener, and which proxies are
+//! trusted for the client's address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -6,34 +7,36 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
-use super::settings::within;
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::settings::check_range;
+use super::source_file::SourceFile;
 
+/// The listener for browsers and service providers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublicListener {
-    /// Address and port, `127.0.0.1:8080`; port 0 takes a free one.
+    /// Address and port, for example `127.0.0.1:8080`; port 0 for any free port.
     pub listen: SocketAddr,
-    /// Networks of the load balancers in front, as `10.0.0.0/8` or `fd00::/8`: what they write in
-    /// `client_address_header` is believed, and nobody else.
+    /// Networks of the load balancers, for example `10.0.0.0/8` or `fd00::/8`. Only their
+    /// `client_address_header` is trusted.
     #[serde(default)]
     pub trusted_proxies: Vec<String>,
-    /// The header that they write the client's address in. Only limits look at it (docs/limits.md). When absent, the peer
-    /// of the connection is the client.
+    /// Header with the client's address, used by limits only (docs/limits.md). Default: the peer of
+    /// the connection is the client.
     #[serde(default)]
     pub client_address_header: Option<AddressHeader>,
-    /// Connections at once. When absent, 10,000, or fewer where the process may hold fewer descriptors: a part of them is
-    /// always kept for the private listener, the store and identity providers (docs/limits.md, "Connections").
+    /// Maximum number of concurrent connections. Default: 10,000, or fewer if the limit of file
+    /// descriptors is lower; some descriptors are reserved for the private listener, the store and
+    /// identity providers (docs/limits.md, "Connections").
     #[serde(default)]
     pub max_connections: Option<usize>,
-    /// Connections at once from one IPv4 address or one IPv6 /64; those of `trusted_proxies` are not counted. When absent, a
-    /// quarter of all, for peers with a public address.
+    /// Maximum number of concurrent connections from one IPv4 address or IPv6 /64, except
+    /// `trusted_proxies`. Default: a quarter of all, for peers with a public address.
     #[serde(default)]
     pub max_connections_per_peer: Option<usize>,
 }
 
-/// One of the two ways in which proxies tell whom they speak for.
+/// Header in which proxies pass the client's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressHeader {
@@ -43,7 +46,7 @@ pub enum AddressHeader {
     Forwarded,
 }
 
-/// A network, by an address and the bits that count.
+/// An IP network in CIDR notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network {
     address: IpAddr,
@@ -51,7 +54,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// An IPv4 address is in no IPv6 network; one that is written as IPv6 (`::ffff:192.0.2.1`) is an IPv4 address.
+    /// Returns true if the address is in the network. IPv4-mapped IPv6 addresses
+    /// (`::ffff:192.0.2.1`) count as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -68,27 +72,30 @@ impl Network {
     }
 }
 
-/// Why a text is no network that could be trusted.
+/// Error returned when a text is not a network that can be trusted.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NetworkFault {
-    #[error("is no network")]
+pub enum NetworkError {
+    /// Not an address with a prefix length.
+    #[error("is not a network")]
     Malformed,
-    #[error("has bits set behind its prefix")]
+    /// Bits are set after the prefix.
+    #[error("has bits set after its prefix")]
     HostBits,
-    #[error("is every address there is")]
-    Everybody,
+    /// The prefix length is 0.
+    #[error("contains every address")]
+    AllAddresses,
 }
 
 impl FromStr for Network {
-    type Err = NetworkFault;
+    type Err = NetworkError;
 
-    fn from_str(text: &str) -> Result<Self, NetworkFault> {
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
         let (address, bits) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-        let address: IpAddr = address.parse().map_err(|_| NetworkFault::Malformed)?;
-        // A mapped address would never match: what is compared is canonical.
+        let address: IpAddr = address.parse().map_err(|_| NetworkError::Malformed)?;
+        // A mapped address would never match, since canonical addresses are compared.
         if address != address.to_canonical() {
-            return Err(NetworkFault::Malformed);
+            return Err(NetworkError::Malformed);
         }
         let most = if address.is_ipv4() { 32 } else { 128 };
         let digits = |bits: &str| {
@@ -97,58 +104,59 @@ impl FromStr for Network {
         let bits: u32 = bits
             .map_or(Some(most), digits)
             .filter(|bits| *bits <= most)
-            .ok_or(NetworkFault::Malformed)?;
+            .ok_or(NetworkError::Malformed)?;
         if bits == 0 {
-            return Err(NetworkFault::Everybody);
+            return Err(NetworkError::AllAddresses);
         }
-        let behind = match address {
+        let host_bits = match address {
             IpAddr::V4(v4) => u128::from(v4.to_bits().checked_shl(bits).unwrap_or(0)),
             IpAddr::V6(v6) => v6.to_bits().checked_shl(bits).unwrap_or(0),
         };
-        if behind == 0 { Ok(Self { address, bits }) } else { Err(NetworkFault::HostBits) }
+        if host_bits == 0 { Ok(Self { address, bits }) } else { Err(NetworkError::HostBits) }
     }
 }
 
-pub(super) fn check(source: &Source, public: &PublicListener, problems: &mut Vec<Problem>) {
+/// Checks `[public]`.
+pub(super) fn check_public_listener(source: &SourceFile, public: &PublicListener, problems: &mut Vec<Diagnostic>) {
     for (index, text) in public.trusted_proxies.iter().enumerate() {
         if let Err(fault) = text.parse::<Network>() {
-            let mend = match fault {
-                NetworkFault::Malformed => {
-                    "write an address and its prefix, as 10.0.0.0/8, fd00::/8 or 192.0.2.7"
+            let fix = match fault {
+                NetworkError::Malformed => {
+                    "write an address and a prefix length, for example 10.0.0.0/8, fd00::/8 or 192.0.2.7"
                 }
-                NetworkFault::HostBits => "write the network's first address, or a longer prefix",
-                NetworkFault::Everybody => {
-                    "name the load balancers' own networks: anybody could forge an address"
+                NetworkError::HostBits => "write the network's first address, or a longer prefix",
+                NetworkError::AllAddresses => {
+                    "list only the networks of the load balancers, since anyone else could forge addresses"
                 }
             };
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &format!("public.trusted_proxies[{index}]"),
                 fault.to_string(),
-                mend,
+                fix,
             ));
         }
     }
     let mut connections = |key: &str, value: Option<usize>, least: u64| {
         let value = value.map_or(least, |value| u64::try_from(value).unwrap_or(u64::MAX));
-        within(source, &format!("public.{key}"), value, (least, 1_000_000), problems);
+        check_range(source, &format!("public.{key}"), value, (least, 1_000_000), problems);
     };
     connections("max_connections", public.max_connections, 16);
     connections("max_connections_per_peer", public.max_connections_per_peer, 1);
     match (public.trusted_proxies.is_empty(), public.client_address_header) {
         (true, Some(_)) => {
-            let mend = "add trusted_proxies, the load balancers' networks, or remove it";
-            problems.push(source.problem(
+            let fix = "add trusted_proxies with the networks of the load balancers, or remove it";
+            problems.push(source.diagnostic(
                 "public.client_address_header",
-                "has no effect, for nobody may write it",
-                mend,
+                "has no effect without trusted_proxies",
+                fix,
             ));
         }
         (false, None) => {
-            let mend = "add client_address_header = \"x-forwarded-for\" or \"forwarded\", as they write it, or remove it";
-            problems.push(source.problem(
+            let fix = "add client_address_header = \"x-forwarded-for\" or \"forwarded\", or remove it";
+            problems.push(source.diagnostic(
                 "public.trusted_proxies",
-                "has no effect without a header to look at",
-                mend,
+                "has no effect without client_address_header",
+                fix,
             ));
         }
         _ => {}
@@ -180,17 +188,17 @@ mod tests {
             assert_eq!(contains(network, address), is_in, "{address} in {network}");
         }
         for (text, fault) in [
-            ("10.0.0.1/8", NetworkFault::HostBits),
-            ("fd00::1/64", NetworkFault::HostBits),
-            ("0.0.0.0/0", NetworkFault::Everybody),
-            ("::/0", NetworkFault::Everybody),
-            ("10.0.0.0/33", NetworkFault::Malformed),
-            ("10.0.0.0/+8", NetworkFault::Malformed),
-            ("10.0.0.0/", NetworkFault::Malformed),
-            ("10.0.0/8", NetworkFault::Malformed),
-            ("::ffff:10.0.0.0/104", NetworkFault::Malformed),
-            ("balancer.example", NetworkFault::Malformed),
-            ("", NetworkFault::Malformed),
+            ("10.0.0.1/8", NetworkError::HostBits),
+            ("fd00::1/64", NetworkError::HostBits),
+            ("0.0.0.0/0", NetworkError::AllAddresses),
+            ("::/0", NetworkError::AllAddresses),
+            ("10.0.0.0/33", NetworkError::Malformed),
+            ("10.0.0.0/+8", NetworkError::Malformed),
+            ("10.0.0.0/", NetworkError::Malformed),
+            ("10.0.0/8", NetworkError::Malformed),
+            ("::ffff:10.0.0.0/104", NetworkError::Malformed),
+            ("balancer.example", NetworkError::Malformed),
+            ("", NetworkError::Malformed),
         ] {
             assert_eq!(text.parse::<Network>(), Err(fault), "{text}");
         }

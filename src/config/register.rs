@@ -1,69 +1,70 @@
-//! The rules of `[register.file]` and `[register.http]`, and the credentials that the latter leads to (decisions 7).
+//! Checks `[register.file]` and `[register.http]`, and reads the credentials of the latter.
 
 use std::path::Path;
 
 use crate::ids::Secret;
 
 use super::address::{self, Http};
-use super::model::{HttpRegister, RegisterConfig};
-use super::problem::Problem;
-use super::secret_rules::Context;
+use super::model::{HttpRegisterConfig, RegisterConfig};
+use super::diagnostic::Diagnostic;
+use super::secret_rules::SecretContext;
 use super::secrets;
-use super::settings::within;
-use super::source::Source;
+use super::settings::check_range;
+use super::source_file::SourceFile;
 
-/// How the hub and an `http` register prove themselves to each other. Texts are PEM.
+/// Credentials for mutual authentication with an `http` register. Certificates and keys are PEM.
 #[derive(Clone, Default, Debug)]
 pub struct RegisterCredentials {
-    /// The hub's certificate with its chain, then its key.
+    /// The hub's certificate with its chain, followed by its key.
     pub identity: Option<Secret<String>>,
-    /// The only authorities that the register's certificate may come from.
+    /// The only certificate authorities trusted for the register; `None` for the system's.
     pub ca: Option<String>,
-    /// `b64token` (RFC 6750, 2.1).
+    /// Bearer token, a `b64token` (RFC 6750 §2.1).
     pub bearer: Option<Secret<String>>,
 }
 
-pub fn check(
-    source: &Source,
+/// Checks the table and reads its credentials.
+pub fn check_register(
+    source: &SourceFile,
     configured: &RegisterConfig,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> RegisterCredentials {
-    if source.keys_of("register") > 1 {
-        problems.push(source.problem(
+    if source.key_count("register") > 1 {
+        problems.push(source.diagnostic(
             "register",
-            "names two registers",
+            "contains two registers",
             "keep one: [register.file] or [register.http]",
         ));
     }
     match configured {
         RegisterConfig::File(register) => {
             if !context.folder.join(&register.path).is_file() {
-                let mend = "put the CSV file there; the path counts from the configuration folder";
-                problems.push(source.problem(
+                let fix = "create the CSV file; the path is relative to the configuration folder";
+                problems.push(source.diagnostic(
                     "register.file.path",
                     "names a file that is missing",
-                    mend,
+                    fix,
                 ));
             }
             RegisterCredentials::default()
         }
-        RegisterConfig::Http(register) => http(source, register, context, problems),
+        RegisterConfig::Http(register) => check_http_register(source, register, context, problems),
     }
 }
 
-fn http(
-    source: &Source,
-    register: &HttpRegister,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+fn check_http_register(
+    source: &SourceFile,
+    register: &HttpRegisterConfig,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> RegisterCredentials {
     let http = if register.insecure_http { Http::Anywhere } else { Http::Nowhere };
-    if let Err((what, mend)) = address::without_query(&register.url, http) {
-        problems.push(source.problem("register.http.url", what, mend));
+    if let Err((message, fix)) = address::parse_url_without_query(&register.url, http) {
+        problems.push(source.diagnostic("register.http.url", message, fix));
     }
-    problems.extend(source.not_hosts("register.http.internal_hosts", &register.internal_hosts));
-    within(
+    problems.extend(source.check_hosts("register.http.internal_hosts", &register.internal_hosts));
+    check_range(
         source,
         "register.http.calls",
         u64::try_from(register.calls).unwrap_or(u64::MAX),
@@ -71,7 +72,7 @@ fn http(
         problems,
     );
     let mut keep =
-        |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
+        |read: Result<String, Diagnostic>| read.map_err(|problem| problems.push(problem)).ok();
     let pem = |key: &str, file: &Path| read_pem(source, key, file, context.folder);
     let ca = register.ca.as_deref().and_then(|file| keep(pem("register.http.ca", file)));
     let certificate = register
@@ -80,7 +81,7 @@ fn http(
         .and_then(|file| keep(pem("register.http.client_certificate", file)));
     let mut secret = |key: &str, reference: &Option<_>| {
         let reference = reference.as_ref()?;
-        keep(secrets::resolve(source, key, reference, context).map(Secret::into_inner))
+        keep(secrets::resolve_secret(source, key, reference, context).map(Secret::into_inner))
     };
     let key = secret("register.http.client_key", &register.client_key);
     let bearer = secret("register.http.bearer", &register.bearer);
@@ -92,49 +93,53 @@ fn http(
         (register.client_key.is_some(), "client_key", "client_certificate"),
     ];
     if let [(true, given, missing), (false, ..)] | [(false, ..), (true, given, missing)] = halves {
-        let mend = format!("add {missing}, or remove both");
-        problems.push(source.problem(
+        let fix = format!("add {missing}, or remove both");
+        problems.push(source.diagnostic(
             &format!("register.http.{given}"),
-            format!("is given without {missing}"),
-            mend,
+            format!("is set without {missing}"),
+            fix,
         ));
     }
     if bearer.as_ref().is_some_and(|bearer| !is_b64token(bearer)) {
-        let mend =
-            "put the bare token there: letters, digits and -._~+/ only, without the word Bearer";
-        problems.push(source.problem(
+        let fix =
+            "write only the token there: letters, digits and -._~+/, without the word Bearer";
+        problems.push(source.diagnostic(
             "register.http.bearer",
-            "leads to text that is no bearer token",
-            mend,
+            "references a text that is not a bearer token",
+            fix,
         ));
     }
     RegisterCredentials { identity, ca, bearer: bearer.map(Secret::new) }
 }
 
+/// Reads a PEM file of certificates.
+///
+/// # Errors
+/// Returns a diagnostic if the file can't be read or contains no certificate.
 pub(super) fn read_pem(
-    source: &Source,
+    source: &SourceFile,
     key: &str,
     file: &Path,
     folder: &Path,
-) -> Result<String, Problem> {
-    let mend =
-        "put a PEM file of certificates there; the path counts from the configuration folder";
+) -> Result<String, Diagnostic> {
+    let fix =
+        "create a PEM file of certificates; the path is relative to the configuration folder";
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) if text.contains("-----BEGIN CERTIFICATE-----") => Ok(text),
-        Ok(_) => Err(source.problem(key, "names a file without a certificate in PEM form", mend)),
-        Err(error) => Err(source.problem(
+        Ok(_) => Err(source.diagnostic(key, "names a file without a PEM certificate", fix)),
+        Err(error) => Err(source.diagnostic(
             key,
             match error.kind() {
                 std::io::ErrorKind::NotFound => "names a file that is missing",
                 std::io::ErrorKind::InvalidData => "names a file that is not text",
                 _ => "names a file that can't be read",
             },
-            mend,
+            fix,
         )),
     }
 }
 
-/// RFC 6750, 2.1; anything else could not be a header's value, or would end it early.
+/// Returns true for a `b64token` (RFC 6750 §2.1), which prevents header injection.
 fn is_b64token(text: &str) -> bool {
     let token = text.trim_end_matches('=');
     !token.is_empty() && token.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._~+/".contains(&c))

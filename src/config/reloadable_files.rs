@@ -1,103 +1,114 @@
-//! The files that a running hub reads again: connectors, service providers, data providers, scopes, notices (architecture, rule 4).
+//! Reloads the files that may change while the hub runs: connectors, service providers, data
+//! providers, scopes, notices.
 //!
-//! Owns: which version of each file counts. A bad file keeps its last good version; one that was never good isn't there. A
-//! fault between files falls on the one that changed last. A file that is gone is gone at once; a folder that can't be read
-//! changes nothing. Must not know: when files are read, and what becomes of what they say.
+//! Responsible for the active version of each file. An invalid file keeps its last valid version;
+//! one that was never valid is ignored. A conflict between files is attributed to the file that
+//! changed last. A removed file takes effect immediately; an unreadable folder changes nothing.
+//! Does not decide when to rescan.
 
-mod settle;
-mod shelf;
+mod conflict_resolution;
+mod file_set;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use shelf::Found;
-use shelf::{Reading, Shelf, Version};
+pub use file_set::ScanOutcome;
+use file_set::{ScanContext, FileSet, FileVersion};
 
-use super::connector_findings;
-use super::connector_rules::Order;
+use super::connector_diagnostics;
+use super::connector_rules::ConnectorOrder;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
-use super::model::{Choice, SubjectSource};
+use super::model::{ChoiceConfig, SubjectSource};
 use super::notices::{self, Notice};
-use super::outline::{ConnectorOutline, DataProviderOutline, Fields, Outline, ServiceOutline};
-use super::problem::Problem;
-use super::regular;
-use super::scopes::{self, Tables};
-use super::secret_rules::{Context, Owner, SecretRules};
+use super::config_digest::{ConnectorDigest, DataProviderDigest, FieldDigests, ConfigDigest, ServiceProviderDigest};
+use super::diagnostic::Diagnostic;
+use super::safe_read;
+use super::scopes::{self, ScopeTables};
+use super::secret_rules::{SecretContext, SecretOwner, SecretRules};
 use super::service_providers::{self, RegisteredClient};
-use super::settings::SubjectKeys;
-use super::source::{self, Source};
+use super::settings::SubjectKeysByVersion;
+use super::source_file::{self, SourceFile};
 use super::{
-    ConnectorFacts, DataProvider, Environment, Federation, Sandbox, Service, Unavailable,
-    toml_files,
+    ConnectorMetadata, DataProvider, Environment, Federation, SandboxMode, Service, UnavailableDisplay,
+    list_toml_files,
 };
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Platform;
 
-/// What the files are read against, and no reading changes.
+/// Settings that the files are checked against, fixed while the hub runs.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct LoadContext {
     /// The configuration folder.
-    pub folder: PathBuf,
-    pub connectors: PathBuf,
-    pub environment: Environment,
-    pub secrets: SecretRules,
-    pub sandbox: Sandbox,
-    pub platform: Platform,
-    pub subject_keys: SubjectKeys,
-    pub subject: SubjectSource,
-    pub choice: Choice,
-    /// The choice's order.
-    pub order: Arc<Order>,
+pub folder: PathBuf,
+    /// The folder of connector files.
+pub connectors: PathBuf,
+    /// The environment variables.
+pub environment: Environment,
+    /// Which secrets each file may reference.
+pub secrets: SecretRules,
+    /// Whether `persona` connectors are allowed.
+pub sandbox: SandboxMode,
+    /// The platform.
+pub platform: Platform,
+    /// The subject keys.
+pub subject_keys: SubjectKeysByVersion,
+    /// What `sub` is derived from.
+pub subject: SubjectSource,
+    /// The `[choice]` table.
+pub choice: ChoiceConfig,
+    /// The order of the choice page.
+    pub order: Arc<ConnectorOrder>,
 }
 
-/// A service provider, as its file has it and as everything else reads it.
+/// A service provider: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
-struct Registered {
+struct ServiceProviderEntry {
     client: RegisteredClient,
     service: Arc<Service>,
 }
 
 #[derive(Debug)]
-struct RegisteredData {
+struct DataProviderEntry {
     registered: RegisteredDataProvider,
     provider: Arc<DataProvider>,
 }
 
 #[derive(Debug)]
-struct Described {
+struct ConnectorEntry {
     configured: Arc<ConfiguredConnector>,
-    facts: Arc<ConnectorFacts>,
+    metadata: Arc<ConnectorMetadata>,
 }
 
 #[derive(Debug)]
-struct Opened {
-    tables: Tables,
+struct ScopesEntry {
+    tables: ScopeTables,
     scopes: ScopeTable,
     openid: ScopeTable,
 }
 
-/// Every file as it was last read.
+/// Every reloadable file with its active version.
 #[derive(Clone, Debug)]
-pub struct Files {
-    ground: Arc<Ground>,
-    services: Shelf<Registered>,
-    data_providers: Shelf<RegisteredData>,
-    connectors: Shelf<Described>,
-    scopes: Shelf<Opened>,
-    notices: Shelf<Arc<[Notice]>>,
-    /// Faults that came of a file's going, which nothing holds up.
-    left_behind: Vec<Problem>,
-    readings: u64,
+pub struct ReloadableFiles {
+    context: Arc<LoadContext>,
+    services: FileSet<ServiceProviderEntry>,
+    data_providers: FileSet<DataProviderEntry>,
+    connectors: FileSet<ConnectorEntry>,
+    scopes: FileSet<ScopesEntry>,
+    notices: FileSet<Arc<[Notice]>>,
+    /// Conflicts that no pending change has caused, for example dangling references to a removed
+    /// file.
+    unattributed: Vec<Diagnostic>,
+    scan_count: u64,
 }
 
-/// One sort of file, as metrics and a plan name it.
+/// Kind of file, as a metric label and in reload plans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sort {
+pub enum FileKind {
     Connector,
     ServiceProvider,
     DataProvider,
@@ -105,12 +116,14 @@ pub enum Sort {
     Notices,
 }
 
-impl Sort {
+impl FileKind {
+    /// Every kind.
     pub const ALL: [Self; 5] =
         [Self::Connector, Self::ServiceProvider, Self::DataProvider, Self::Scopes, Self::Notices];
 
+    /// Returns the label.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connector => "connector",
             Self::ServiceProvider => "service_provider",
@@ -121,342 +134,349 @@ impl Sort {
     }
 }
 
-/// Whether a connector that is well described could work; a fault as its key and its mend.
-pub type Buildable<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), (String, String)>;
+/// Checks that a connector with a valid file can be built. An error consists of a key and a fix.
+pub type BuildCheck<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), (String, String)>;
 
-/// What the start has read and judged.
-pub(super) struct Judged {
-    pub services: Vec<(Source, RegisteredClient)>,
-    pub data_providers: Vec<(Source, RegisteredDataProvider)>,
-    pub connectors: Vec<(Source, ConfiguredConnector)>,
-    pub scopes: (Source, Tables),
-    pub notices: (Source, Vec<Notice>),
+/// The files that were read and checked at start.
+pub(super) struct CheckedFiles {
+    /// The service providers.
+    pub services: Vec<(SourceFile, RegisteredClient)>,
+    /// The data providers.
+    pub data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    /// The connectors.
+    pub connectors: Vec<(SourceFile, ConfiguredConnector)>,
+    /// The scope tables.
+    pub scopes: (SourceFile, ScopeTables),
+    /// The notices.
+    pub notices: (SourceFile, Vec<Notice>),
 }
 
-impl Files {
+impl ReloadableFiles {
+    /// Creates the files from those checked at start.
+    ///
     /// # Errors
-    /// A scope table that can't be used.
-    pub(super) fn of(ground: Ground, judged: Judged) -> Result<Self, Problem> {
-        let folder = ground.folder.clone();
-        let (mut services, mut data_providers) = (Shelf::default(), Shelf::default());
+    /// Fails if a scope table is unusable.
+    pub(super) fn new(context: LoadContext, checked: CheckedFiles) -> Result<Self, Diagnostic> {
+        let folder = context.folder.clone();
+        let (mut services, mut data_providers) = (FileSet::default(), FileSet::default());
         let (mut connectors, mut scopes, mut notices) =
-            (Shelf::default(), Shelf::default(), Shelf::default());
-        for (source, client) in judged.services {
-            services.put(Version::new(source, Registered::of(client, &ground), &folder), &folder);
+            (FileSet::default(), FileSet::default(), FileSet::default());
+        for (source, client) in checked.services {
+            services.insert_checked(FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder), &folder);
         }
-        for (source, registered) in judged.data_providers {
+        for (source, registered) in checked.data_providers {
             data_providers
-                .put(Version::new(source, RegisteredData::of(registered), &folder), &folder);
+                .insert_checked(FileVersion::new(source, DataProviderEntry::new(registered), &folder), &folder);
         }
-        for (source, configured) in judged.connectors {
-            connectors.put(Version::new(source, Described::of(configured), &folder), &folder);
+        for (source, configured) in checked.connectors {
+            connectors.insert_checked(FileVersion::new(source, ConnectorEntry::new(configured), &folder), &folder);
         }
-        let (source, tables) = judged.scopes;
-        let opened = Opened::of(&source, tables)?;
-        scopes.put(Version::new(source, opened, &folder), &folder);
-        let (source, said) = judged.notices;
-        notices.put(Version::new(source, Arc::from(said), &folder), &folder);
-        let ground = Arc::new(ground);
+        let (source, tables) = checked.scopes;
+        let entry = ScopesEntry::new(&source, tables)?;
+        scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
+        let (source, parsed) = checked.notices;
+        notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
+        let context = Arc::new(context);
         Ok(Self {
-            ground,
+            context,
             services,
             data_providers,
             connectors,
             scopes,
             notices,
-            left_behind: Vec::new(),
-            readings: 0,
+            unattributed: Vec::new(),
+            scan_count: 0,
         })
     }
 
-    /// Reads what has changed, and decides what counts from now on.
-    pub fn read(&mut self, buildable: Buildable<'_>) -> Found {
-        self.readings += 1;
-        let ground = Arc::clone(&self.ground);
-        let Ground { folder, environment, secrets, .. } = &*ground;
-        let context = Context { folder, environment, secrets, owner: Owner::Settings };
-        let reading = Reading { number: self.readings, folder: &ground.folder };
-        let newest = ground.subject_keys.keys().next_back().copied().unwrap_or(1);
+    /// Reads changed files and updates the active versions.
+    pub fn rescan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
+        self.scan_count += 1;
+        let load_context = Arc::clone(&self.context);
+        let LoadContext { folder, environment, secrets, .. } = &*load_context;
+        let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
+        let scan = ScanContext { number: self.scan_count, folder: &load_context.folder };
+        let newest = load_context.subject_keys.keys().next_back().copied().unwrap_or(1);
 
-        let folder = service_folder(&ground.folder);
-        let service = |source: &Source| {
-            let (mut problems, file) = shape(source)?;
-            let client = service_providers::check(
+        let folder = service_provider_folder(&load_context.folder);
+        let service = |source: &SourceFile| {
+            let (mut problems, file) = parse_file(source)?;
+            let client = service_providers::check_file(
                 source,
                 file,
                 newest,
-                Some(ground.platform),
+                Some(load_context.platform),
                 &context,
                 &mut problems,
             );
-            whole(problems, Registered::of(client, &ground))
+            unless_problems(problems, ServiceProviderEntry::new(client, &load_context))
         };
-        let read = |path: &Path| source::bytes_in(&folder, path);
-        let of_services =
-            self.services.look(toml_files(&folder, FOLDER_MEND), &reading, read, service);
+        let read = |path: &Path| source_file::read_bytes_in(&folder, path);
+        let services =
+            self.services.scan(list_toml_files(&folder, FOLDER_FIX), &scan, read, service);
 
-        let folder = data_folder(&ground.folder);
-        let listed = match toml_files(&folder, FOLDER_MEND) {
-            // None are needed, so that a folder that never was holds none.
+        let folder = data_provider_folder(&load_context.folder);
+        let paths = match list_toml_files(&folder, FOLDER_FIX) {
+            // The folder is optional.
             Err(_) if self.data_providers.is_empty() && !folder.exists() => Ok(Vec::new()),
-            listed => listed,
+            paths => paths,
         };
-        let data_provider = |source: &Source| {
-            let (mut problems, file) = shape(source)?;
-            let registered = data_providers::check(source, file, newest, &context, &mut problems);
-            whole(problems, RegisteredData::of(registered))
+        let data_provider = |source: &SourceFile| {
+            let (mut problems, file) = parse_file(source)?;
+            let registered = data_providers::check_file(source, file, newest, &context, &mut problems);
+            unless_problems(problems, DataProviderEntry::new(registered))
         };
-        let of_data = self.data_providers.look(
-            listed,
-            &reading,
-            |path| source::bytes_in(&folder, path),
+        let data_providers = self.data_providers.scan(
+            paths,
+            &scan,
+            |path| source_file::read_bytes_in(&folder, path),
             data_provider,
         );
 
-        let folder = &ground.connectors;
-        let connector = |source: &Source| {
-            let configured = connectors::configured(source, ground.sandbox, &context)?;
+        let folder = &load_context.connectors;
+        let connector = |source: &SourceFile| {
+            let configured = connectors::check_source(source, load_context.sandbox, &context)?;
             buildable(&configured)
-                .map_err(|(key, mend)| vec![source.problem(&key, "can't work", mend)])?;
-            Ok(Described::of(configured))
+                .map_err(|(key, fix)| vec![source.diagnostic(&key, "makes the connector unusable", fix)])?;
+            Ok(ConnectorEntry::new(configured))
         };
-        let of_connectors = self.connectors.look(
-            connectors::files(folder),
-            &reading,
-            |path| source::bytes_in(folder, path),
+        let connectors = self.connectors.scan(
+            connectors::list_files(folder),
+            &scan,
+            |path| source_file::read_bytes_in(folder, path),
             connector,
         );
 
-        let alone = |name: &str| match ground.folder.is_dir() {
-            true => Ok(vec![ground.folder.join(name)]),
-            false => toml_files(&ground.folder, FOLDER_MEND),
+        let single_file = |name: &str| match load_context.folder.is_dir() {
+            true => Ok(vec![load_context.folder.join(name)]),
+            false => list_toml_files(&load_context.folder, FOLDER_FIX),
         };
-        let read = |path: &Path| bytes_or(path, ABSENT);
-        let of_scopes = self.scopes.look(alone("scopes.toml"), &reading, read, |source| {
+        let read = |path: &Path| read_bytes_or(path, ABSENT_SCOPES_FILE);
+        let scopes = self.scopes.scan(single_file("scopes.toml"), &scan, read, |source| {
             let mut problems = Vec::new();
-            let tables = if is_absent(source) {
-                Some(Tables::default())
+            let tables = if is_absent_scopes_file(source) {
+                Some(ScopeTables::default())
             } else {
-                scopes::read(source, &mut problems)
+                scopes::parse_scopes(source, &mut problems)
             };
-            Opened::of(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
+            ScopesEntry::new(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
         });
 
-        let read = |path: &Path| bytes_or(path, notices::ABSENT);
-        let of_notices = self.notices.look(alone("notices.toml"), &reading, read, |source| {
+        let read = |path: &Path| read_bytes_or(path, notices::ABSENT_NOTICES_FILE);
+        let notices = self.notices.scan(single_file("notices.toml"), &scan, read, |source| {
             let mut problems = Vec::new();
-            notices::read(source, &mut problems).map(Arc::from).ok_or(problems)
+            notices::parse_notices(source, &mut problems).map(Arc::from).ok_or(problems)
         });
 
-        self.settle();
-        if [of_services, of_data, of_connectors, of_scopes, of_notices]
-            .contains(&Found::BeingWritten)
+        self.resolve_conflicts();
+        if [services, data_providers, connectors, scopes, notices]
+            .contains(&ScanOutcome::BeingWritten)
         {
-            Found::BeingWritten
+            ScanOutcome::BeingWritten
         } else {
-            Found::Settled
+            ScanOutcome::Complete
         }
     }
 
-    /// What the files that count say together.
+    /// Builds the federation from the active versions.
     #[must_use]
-    pub fn federation(&self) -> Federation {
-        let (scopes, openid) = self.scopes.counting().next().map_or_else(
+    pub fn build_federation(&self) -> Federation {
+        let (scopes, openid) = self.scopes.active_versions().next().map_or_else(
             || (ScopeTable::default(), ScopeTable::openid()),
-            |version| (version.says.scopes.clone(), version.says.openid.clone()),
+            |version| (version.content.scopes.clone(), version.content.openid.clone()),
         );
-        let connectors = self.connectors.counting().map(|version| {
-            let Described { configured, facts } = &version.says;
-            (configured.id.clone(), Arc::clone(facts))
+        let connectors = self.connectors.active_versions().map(|version| {
+            let ConnectorEntry { configured, metadata } = &version.content;
+            (configured.id.clone(), Arc::clone(metadata))
         });
-        let choice = &self.ground.choice;
+        let choice = &self.context.choice;
         let unavailable =
-            if choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
+            if choice.hide_unavailable { UnavailableDisplay::Hidden } else { UnavailableDisplay::Greyed };
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
         federation.notices = self
             .notices
-            .counting()
+            .active_versions()
             .next()
-            .map(|version| Arc::clone(&version.says))
+            .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
         federation.categories.clone_from(&choice.categories);
         federation.remember_last =
             choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);
-        Federation::of_shared(
-            self.services.counting().map(|version| Arc::clone(&version.says.service)),
-            self.data_providers.counting().map(|version| Arc::clone(&version.says.provider)),
+        Federation::with_clients(
+            self.services.active_versions().map(|version| Arc::clone(&version.content.service)),
+            self.data_providers.active_versions().map(|version| Arc::clone(&version.content.provider)),
             federation,
         )
     }
 
-    /// The connectors that count, each with the fields that tell whether it is still the same.
+    /// Returns the active connectors, each with the fingerprints that reveal a change.
     #[must_use]
-    pub fn connectors(&self) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<Fields>)> {
-        let of = |version: &Arc<Version<Described>>| {
-            let configured = &version.says.configured;
+    pub fn connectors(&self) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
+        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            let configured = &version.content.configured;
             (configured.id.clone(), (Arc::clone(configured), Arc::clone(&version.fields)))
         };
-        self.connectors.counting().map(of).collect()
+        self.connectors.active_versions().map(connector).collect()
     }
 
-    /// Connectors in use that `connector_findings::check_identity` refuses.
+    /// Returns the active connectors that `connector_diagnostics::check_identity` rejects.
     #[must_use]
-    pub fn refused(&self) -> Vec<Problem> {
-        let check = |version: &Arc<Version<Described>>| {
-            connector_findings::check_identity(
+    pub fn unverified_connectors(&self) -> Vec<Diagnostic> {
+        let check = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            connector_diagnostics::check_identity(
                 &version.source,
-                &version.says.configured.file,
-                self.ground.subject,
+                &version.content.configured.file,
+                self.context.subject,
             )
         };
-        self.connectors.counting().filter_map(check).collect()
+        self.connectors.active_versions().filter_map(check).collect()
     }
 
-    /// Everything that is wrong now, each with its file and its mend.
+    /// Returns every current problem.
     #[must_use]
-    pub fn complaints(&self) -> Vec<Problem> {
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let all = self
             .connectors
-            .complaints()
-            .chain(self.services.complaints())
-            .chain(self.data_providers.complaints());
-        all.chain(self.scopes.complaints())
-            .chain(self.notices.complaints())
-            .chain(&self.left_behind)
+            .diagnostics()
+            .chain(self.services.diagnostics())
+            .chain(self.data_providers.diagnostics());
+        all.chain(self.scopes.diagnostics())
+            .chain(self.notices.diagnostics())
+            .chain(&self.unattributed)
             .cloned()
             .collect()
     }
 
-    /// How many files of this sort are bad.
+    /// Returns the number of invalid files of this kind.
     #[must_use]
-    pub fn bad(&self, sort: Sort) -> usize {
-        match sort {
-            Sort::Connector => self.connectors.bad(),
-            Sort::ServiceProvider => self.services.bad(),
-            Sort::DataProvider => self.data_providers.bad(),
-            Sort::Scopes => self.scopes.bad(),
-            Sort::Notices => self.notices.bad(),
+    pub fn bad_file_count(&self, kind: FileKind) -> usize {
+        match kind {
+            FileKind::Connector => self.connectors.bad_file_count(),
+            FileKind::ServiceProvider => self.services.bad_file_count(),
+            FileKind::DataProvider => self.data_providers.bad_file_count(),
+            FileKind::Scopes => self.scopes.bad_file_count(),
+            FileKind::Notices => self.notices.bad_file_count(),
         }
     }
 
-    /// What counts, in short: for a comparison with what would.
+    /// Returns a digest of the active versions, for comparison with another federation.
     #[must_use]
-    pub fn outline(&self) -> Outline {
-        let connector = |version: &Arc<Version<Described>>| {
-            let Described { configured, facts } = &version.says;
-            (configured.id.clone(), ConnectorOutline::of(facts, &version.fields))
+    pub fn digest(&self) -> ConfigDigest {
+        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            let ConnectorEntry { configured, metadata } = &version.content;
+            (configured.id.clone(), ConnectorDigest::new(metadata, &version.fields))
         };
-        let service = |version: &Arc<Version<Registered>>| {
-            let client = &version.says.client;
-            (client.file.client_id.clone(), ServiceOutline::of(&client.file, &version.fields))
+        let service = |version: &Arc<FileVersion<ServiceProviderEntry>>| {
+            let client = &version.content.client;
+            (client.file.client_id.clone(), ServiceProviderDigest::new(&client.file, &version.fields))
         };
-        let provider = |version: &Arc<Version<RegisteredData>>| {
+        let provider = |version: &Arc<FileVersion<DataProviderEntry>>| {
             let fields = Arc::clone(&version.fields);
-            (version.says.registered.file.client_id.clone(), DataProviderOutline { fields })
+            (version.content.registered.file.client_id.clone(), DataProviderDigest { fields })
         };
-        Outline {
-            connectors: self.connectors.counting().map(connector).collect(),
-            service_providers: self.services.counting().map(service).collect(),
-            data_providers: self.data_providers.counting().map(provider).collect(),
+        ConfigDigest {
+            connectors: self.connectors.active_versions().map(connector).collect(),
+            service_providers: self.services.active_versions().map(service).collect(),
+            data_providers: self.data_providers.active_versions().map(provider).collect(),
             scopes: self
                 .scopes
-                .counting()
+                .active_versions()
                 .next()
                 .map(|version| Arc::clone(&version.fields))
                 .unwrap_or_default(),
             notices: self
                 .notices
-                .counting()
+                .active_versions()
                 .next()
                 .map(|version| Arc::clone(&version.fields))
                 .unwrap_or_default(),
         }
     }
 
-    /// Folders whose changes are worth a reading.
+    /// Returns the folders to watch.
     #[must_use]
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let root = &self.ground.folder;
-        vec![root.clone(), service_folder(root), data_folder(root), self.ground.connectors.clone()]
+    pub fn watched_folders(&self) -> Vec<PathBuf> {
+        let root = &self.context.folder;
+        vec![root.clone(), service_provider_folder(root), data_provider_folder(root), self.context.connectors.clone()]
     }
 
-    /// What the settings' file, which only a restart reads again, is told apart by now.
+    /// Returns the SHA-256 of `passerelle.toml`, which only a restart reads again.
     #[must_use]
-    pub fn settings(&self) -> Option<[u8; 32]> {
-        regular::read(&self.ground.folder.join("passerelle.toml"))
+    pub fn settings_hash(&self) -> Option<[u8; 32]> {
+        safe_read::read_regular_file(&self.context.folder.join("passerelle.toml"))
             .ok()
             .map(|bytes| digest::sha256(&bytes))
     }
 }
 
-const FOLDER_MEND: &str =
-    "put the folder back, and make it readable; until then what it held counts on";
+const FOLDER_FIX: &str =
+    "restore the folder and make it readable; until then its last content stays active";
 
-fn service_folder(root: &Path) -> PathBuf {
+fn service_provider_folder(root: &Path) -> PathBuf {
     root.join("service-providers")
 }
 
-fn data_folder(root: &Path) -> PathBuf {
+fn data_provider_folder(root: &Path) -> PathBuf {
     root.join(data_providers::FOLDER)
 }
 
-fn shape<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
-    source: &Source,
-) -> Result<(Vec<Problem>, T), Vec<Problem>> {
+fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
+    source: &SourceFile,
+) -> Result<(Vec<Diagnostic>, T), Vec<Diagnostic>> {
     let mut problems = Vec::new();
-    match source.shape(&mut problems) {
+    match source.deserialize(&mut problems) {
         Some(file) => Ok((problems, file)),
         None => Err(problems),
     }
 }
 
-fn whole<T>(problems: Vec<Problem>, made: T) -> Result<T, Vec<Problem>> {
-    if problems.is_empty() { Ok(made) } else { Err(problems) }
+fn unless_problems<T>(problems: Vec<Diagnostic>, value: T) -> Result<T, Vec<Diagnostic>> {
+    if problems.is_empty() { Ok(value) } else { Err(problems) }
 }
 
-/// In place of a file that is not there: the built-in tables count.
-pub(super) const ABSENT: &str = "# absent: the built-in tables\n";
+/// Content in place of a missing scopes.toml: the built-in tables apply.
+pub(super) const ABSENT_SCOPES_FILE: &str = "# absent: the built-in tables\n";
 
-/// A file that need not be there.
-fn bytes_or(path: &Path, absent: &str) -> Result<Vec<u8>, Problem> {
+/// Reads an optional file; returns `absent` if it is missing.
+fn read_bytes_or(path: &Path, absent: &str) -> Result<Vec<u8>, Diagnostic> {
     let folder = path.parent().unwrap_or(path);
     let is_absent = std::fs::symlink_metadata(path)
         .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-    if is_absent { Ok(absent.into()) } else { source::bytes_in(folder, path) }
+    if is_absent { Ok(absent.into()) } else { source_file::read_bytes_in(folder, path) }
 }
 
-fn is_absent(source: &Source) -> bool {
-    *source.hash() == digest::sha256(ABSENT.as_bytes())
+fn is_absent_scopes_file(source: &SourceFile) -> bool {
+    *source.hash() == digest::sha256(ABSENT_SCOPES_FILE.as_bytes())
 }
 
-impl Registered {
-    fn of(client: RegisteredClient, ground: &Ground) -> Self {
+impl ServiceProviderEntry {
+    fn new(client: RegisteredClient, context: &LoadContext) -> Self {
         Self {
-            service: Arc::new(Service::of(&client, &ground.order, &ground.choice.order)),
+            service: Arc::new(Service::new(&client, &context.order, &context.choice.order)),
             client,
         }
     }
 }
 
-impl RegisteredData {
-    fn of(registered: RegisteredDataProvider) -> Self {
-        Self { provider: Arc::new(DataProvider::of(&registered)), registered }
+impl DataProviderEntry {
+    fn new(registered: RegisteredDataProvider) -> Self {
+        Self { provider: Arc::new(DataProvider::new(&registered)), registered }
     }
 }
 
-impl Described {
-    fn of(configured: ConfiguredConnector) -> Self {
-        Self { facts: Arc::new(ConnectorFacts::of(&configured)), configured: Arc::new(configured) }
+impl ConnectorEntry {
+    fn new(configured: ConfiguredConnector) -> Self {
+        Self { metadata: Arc::new(ConnectorMetadata::from_connector(&configured)), configured: Arc::new(configured) }
     }
 }
 
-impl Opened {
-    fn of(source: &Source, tables: Tables) -> Result<Self, Problem> {
+impl ScopesEntry {
+    fn new(source: &SourceFile, tables: ScopeTables) -> Result<Self, Diagnostic> {
         let table = |key: &str, names| {
             ScopeTable::from_names(names)
-                .map_err(|fault| source.problem(key, "is unusable", fault.to_string()))
+                .map_err(|fault| source.diagnostic(key, "is unusable", fault.to_string()))
         };
         let (scopes, openid) = (table("scopes", &tables.scopes)?, table("openid", &tables.openid)?);
         Ok(Self { tables, scopes, openid })

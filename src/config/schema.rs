@@ -1,91 +1,94 @@
-//! JSON Schemas of every kind of file, generated from the shapes: for editors, for the reference, and for the text of
-//! error messages.
+//! Generates JSON Schemas of every kind of file from their types, for editors, the reference page
+//! and diagnostics.
 
 use std::path::Path;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-use super::data_providers::DataProvider;
-use super::model::{ConnectorFile, ServiceProvider, Settings};
+use super::data_providers::DataProviderFile;
+use super::model::{ConnectorFile, ServiceProviderFile, Settings};
 use super::notices::NoticesFile;
 use super::scopes::ScopesFile;
 use super::theme::ThemeFile;
 
-/// Every schema with the name of its file, as kept in `config/schemas`.
+/// Returns every schema with its file name in `config/schemas`.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
-        ("passerelle.schema.json", of::<Settings>()),
-        ("service-provider.schema.json", of::<ServiceProvider>()),
-        ("data-provider.schema.json", of::<DataProvider>()),
-        ("connector.schema.json", of::<ConnectorFile>()),
-        ("scopes.schema.json", of::<ScopesFile>()),
-        ("notices.schema.json", of::<NoticesFile>()),
-        ("theme.schema.json", of::<ThemeFile>()),
+        ("passerelle.schema.json", schema_for::<Settings>()),
+        ("service-provider.schema.json", schema_for::<ServiceProviderFile>()),
+        ("data-provider.schema.json", schema_for::<DataProviderFile>()),
+        ("connector.schema.json", schema_for::<ConnectorFile>()),
+        ("scopes.schema.json", schema_for::<ScopesFile>()),
+        ("notices.schema.json", schema_for::<NoticesFile>()),
+        ("theme.schema.json", schema_for::<ThemeFile>()),
     ]
 }
 
-/// Writes every schema into `folder`, which is created if need be.
+/// Writes every schema into `folder`, creating it if necessary.
 ///
 /// # Errors
-/// The folder or a file can't be written.
+/// Fails if the folder or a file can't be written.
 pub fn write_schemas(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (name, schema) in schemas() {
-        std::fs::write(folder.join(name), rendered(&schema))?;
+        std::fs::write(folder.join(name), render_schema(&schema))?;
     }
     Ok(())
 }
 
-pub(super) fn of<T: JsonSchema>() -> Value {
+/// Returns the JSON Schema of `T`.
+pub(super) fn schema_for<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// As written to a file: indented, with a line end.
-pub(super) fn rendered(schema: &Value) -> String {
+/// Formats a schema as a file: indented, with a final newline.
+pub(super) fn render_schema(schema: &Value) -> String {
     format!("{schema:#}\n")
 }
 
-/// What a key holds, in an operator's words.
+/// Kind of value that a key takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     Text,
     Integer,
     Boolean,
-    /// One of a few words.
+    /// One of several fixed words.
     Choice,
     List,
     Table,
 }
 
-impl Kind {
-    pub const fn in_words(self) -> &'static str {
+impl ValueKind {
+    /// Returns the kind as text for operators.
+pub const fn in_words(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Integer => "a whole number",
             Self::Boolean => "true or false",
-            Self::Choice => "one of a few words",
+            Self::Choice => "one of several words",
             Self::List => "a list",
             Self::Table => "a table",
         }
     }
 }
 
-/// A place in a schema; references are followed on the way.
+/// A node of a schema. Navigation follows `$ref`.
 #[derive(Clone, Copy)]
-pub struct Node<'a> {
+pub struct SchemaNode<'a> {
     root: &'a Value,
-    /// As the field has it, with its own description and default.
+    /// The field's own schema, with its description and default.
     field: &'a Value,
 }
 
-impl<'a> Node<'a> {
-    pub const fn root(schema: &'a Value) -> Self {
+impl<'a> SchemaNode<'a> {
+    /// Returns the root node.
+pub const fn root(schema: &'a Value) -> Self {
         Self { root: schema, field: schema }
     }
 
-    /// The node of a key of this table, or of an item where this is a list.
+    /// Returns the node of a key of this table, or of an item of this list.
     pub fn child(self, key: &str) -> Option<Self> {
         let shape = self.shape();
         let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
@@ -97,11 +100,12 @@ impl<'a> Node<'a> {
         Some(Self { root: self.root, field: field? })
     }
 
-    pub fn at<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
+    /// Returns the node at a path of keys.
+pub fn descend<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
         path.into_iter().try_fold(self, Self::child)
     }
 
-    /// The named keys of a table; none for a map with free keys.
+    /// Returns the keys of a table, sorted; none for a map with free keys.
     pub fn keys(self) -> Vec<&'a str> {
         let shape = self.shape();
         let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
@@ -114,26 +118,27 @@ impl<'a> Node<'a> {
         keys
     }
 
-    pub fn kind(self) -> Kind {
+    /// Returns the kind of value.
+pub fn kind(self) -> ValueKind {
         let shape = self.shape();
         if !self.choices().is_empty() {
-            return Kind::Choice;
+            return ValueKind::Choice;
         }
         if shape.get("oneOf").is_some() {
-            return Kind::Table;
+            return ValueKind::Table;
         }
         let named =
             shape.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
         match named {
-            Some("integer") => Kind::Integer,
-            Some("boolean") => Kind::Boolean,
-            Some("array") => Kind::List,
-            Some("object") => Kind::Table,
-            _ => Kind::Text,
+            Some("integer") => ValueKind::Integer,
+            Some("boolean") => ValueKind::Boolean,
+            Some("array") => ValueKind::List,
+            Some("object") => ValueKind::Table,
+            _ => ValueKind::Text,
         }
     }
 
-    /// The allowed words, where only a few are.
+    /// Returns the allowed words of a [`ValueKind::Choice`].
     pub fn choices(self) -> Vec<&'a str> {
         let shape = self.shape();
         let one_of = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
@@ -151,40 +156,43 @@ impl<'a> Node<'a> {
         words
     }
 
-    pub fn description(self) -> Option<&'a str> {
-        let of = |value: &'a Value| value.get("description").and_then(Value::as_str);
-        of(self.field).or_else(|| of(self.shape()))
+    /// Returns the description.
+pub fn description(self) -> Option<&'a str> {
+        let text = |value: &'a Value| value.get("description").and_then(Value::as_str);
+text(self.field).or_else(|| text(self.shape()))
     }
 
-    pub fn default(self) -> Option<&'a Value> {
+    /// Returns the default value.
+pub fn default(self) -> Option<&'a Value> {
         self.field.get("default").filter(|value| !value.is_null())
     }
 
-    pub fn requires(self, key: &str) -> bool {
+    /// Returns true if this table requires `key`.
+pub fn requires(self, key: &str) -> bool {
         let required = self.shape().get("required").and_then(Value::as_array);
         required.is_some_and(|keys| keys.iter().any(|name| name == key))
     }
 
-    /// What to write there, in one line: the allowed words, or the key's description.
+    /// Returns what to write there, in one line: the allowed words, or the description of the key.
     pub fn hint(self) -> String {
         let choices = self.choices();
         if !choices.is_empty() {
             return format!("write one of: {}", choices.join(", "));
         }
-        let of = |value: &Value| {
+        let text = |value: &Value| {
             value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "))
         };
-        match (of(self.field), of(self.shape())) {
+        match (text(self.field), text(self.shape())) {
             (Some(field), Some(shape)) if field != shape => format!("{field} {shape}"),
             (Some(text), _) | (None, Some(text)) => text,
             (None, None) => format!("write {}", self.kind().in_words()),
         }
     }
 
-    /// The field's schema behind `$ref` and behind "or null".
+    /// Resolves `$ref` and skips "or null".
     fn shape(self) -> &'a Value {
         let mut value = self.field;
-        // Depth is bounded by the shapes; the limit only guards against a schema that refers to itself.
+        // The limit protects against a schema that refers to itself.
         for _ in 0..8 {
             if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
                 let Some(target) = self.root.pointer(reference.trim_start_matches('#')) else {

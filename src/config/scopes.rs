@@ -1,4 +1,5 @@
-//! `config/scopes.toml`: which claims a scope opens (decisions 7). The tables are data; without the file, the built-in ones.
+//! Loads `config/scopes.toml`: the claims of each scope. Without the file, the built-in tables
+//! apply.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,99 +10,104 @@ use serde::Deserialize;
 use crate::identity::Claim;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::Scope;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 
-use super::files::ABSENT;
-use super::problem::Problem;
-use super::source::Source;
+use super::reloadable_files::ABSENT_SCOPES_FILE;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 
-/// Scope → the claims that it opens.
+/// Claims by scope.
 pub type Scopes = BTreeMap<Scope, Vec<String>>;
 
-/// `config/scopes.toml`.
+/// The scopes file: `config/scopes.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScopesFile {
-    /// Scope → the claims that it opens. `openid` must be there, and opens `sub`.
+    /// Claims by scope. `openid` is required and must contain `sub`.
     pub scopes: Scopes,
-    /// The same for service providers under `rules = "openid"`. Default: the table of OpenID Connect Core 1.0, 5.4.
+    /// Claims by scope for service providers under `rules = "openid"`. Default: the table of OpenID
+    /// Connect Core 1.0 §5.4.
     #[serde(default)]
     pub openid: Option<Scopes>,
 }
 
-/// Both tables, as they count.
+/// The tables for both rules.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct ScopeTables {
+    /// Table under federation rules.
     pub scopes: Scopes,
+    /// Table under `rules = "openid"`.
     pub openid: Scopes,
 }
 
-impl Default for Tables {
+impl Default for ScopeTables {
     fn default() -> Self {
         Self { scopes: ScopeTable::default().names(), openid: ScopeTable::openid().names() }
     }
 }
 
-impl Tables {
+impl ScopeTables {
+    /// Returns the table for `rules`.
     #[must_use]
-    pub const fn of(&self, rules: Rules) -> &Scopes {
+    pub const fn for_rules(&self, rules: ProtocolRules) -> &Scopes {
         match rules {
-            Rules::Federation => &self.scopes,
-            Rules::Openid => &self.openid,
+            ProtocolRules::Federation => &self.scopes,
+            ProtocolRules::Openid => &self.openid,
         }
     }
 }
 
-pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<(Source, Tables)> {
+/// Loads the file. Returns `None` and reports problems if it is invalid.
+pub fn load_scopes(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<(SourceFile, ScopeTables)> {
     if !file.exists() {
-        let source = Source::parse(file, ABSENT).map_err(|problem| problems.push(problem)).ok()?;
-        return Some((source, Tables::default()));
+        let source = SourceFile::parse(file, ABSENT_SCOPES_FILE).map_err(|problem| problems.push(problem)).ok()?;
+        return Some((source, ScopeTables::default()));
     }
-    let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    let tables = read(&source, problems)?;
+    let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
+    let tables = parse_scopes(&source, problems)?;
     Some((source, tables))
 }
 
-/// The tables of a file that was read.
-pub fn read(source: &Source, problems: &mut Vec<Problem>) -> Option<Tables> {
-    let written = source.shape::<ScopesFile>(problems)?;
+/// Returns the tables of a parsed file. Returns `None` and reports problems if it is invalid.
+pub fn parse_scopes(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<ScopeTables> {
+    let written = source.deserialize::<ScopesFile>(problems)?;
     let built_in = || ScopeTable::openid().names();
-    let tables = Tables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
+    let tables = ScopeTables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
     let before = problems.len();
-    check(source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
-    check(source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
+    check_table(source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
+    check_table(source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
     (problems.len() == before).then_some(tables)
 }
 
-fn check(
-    source: &Source,
+fn check_table(
+    source: &SourceFile,
     table: &str,
     scopes: &Scopes,
     claims: &[Claim],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
     if !scopes.get("openid").is_some_and(|claims| claims.iter().any(|claim| claim == "sub")) {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             &format!("{table}.openid"),
-            "does not open sub",
+            "does not contain sub",
             "write openid = [\"sub\"]",
         ));
     }
     for (scope, names) in scopes {
         let key = format!("{table}.{scope}");
-        // RFC 6749, 3.3: scope-token.
+        // RFC 6749 §3.3: scope-token.
         if scope.as_str().is_empty()
             || !scope.as_str().bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\')
         {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
-                "is no scope name",
-                "use printable ASCII without blanks, \" and \\",
+                "is not a valid scope name",
+                "use printable ASCII without spaces, \" and \\",
             ));
         }
         if names.iter().any(|name| !claims.iter().any(|claim| claim.as_str() == name)) {
             let known = claims.iter().map(Claim::to_string).collect::<Vec<_>>().join(", ");
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &key,
                 "names an unknown claim",
                 format!("use only: {known}"),
@@ -115,9 +121,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_for_operators_is_the_built_in_tables() {
+    fn the_committed_file_contains_the_built_in_tables() {
         let mut problems = Vec::new();
-        let (_, read) = load(
+        let (_, read) = load_scopes(
             Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")),
             &mut problems,
         )

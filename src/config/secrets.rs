@@ -1,4 +1,4 @@
-//! Secrets, read from where a file says they are. Only the reference is ever named, never what it leads to.
+//! Reads referenced secrets. Messages name the reference, never the secret.
 
 use std::path::Path;
 
@@ -7,42 +7,47 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 
 use super::model::{ClientSecret, SecretRef};
-use super::problem::Problem;
-use super::regular;
-use super::secret_rules::{Context, Owner, Refused};
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::safe_read;
+use super::secret_rules::{SecretContext, SecretOwner, SecretAccessError};
+use super::source_file::SourceFile;
 use super::validity::Validity;
 
-/// Client secrets are at least this long (decisions 6).
-const CLIENT_SECRET_CHARACTERS: usize = 32;
+/// Minimum length of a client secret in characters.
+const MIN_CLIENT_SECRET_CHARS: usize = 32;
 
-/// The secret behind a reference; a trailing line end of a file is cut.
-pub fn resolve(
-    source: &Source,
+/// Reads the secret behind a reference. Removes one trailing line end of a file.
+///
+/// # Errors
+/// Returns a diagnostic if the reference is invalid, not allowed, or leads to no secret.
+pub fn resolve_secret(
+    source: &SourceFile,
     key: &str,
     reference: &SecretRef,
-    context: &Context<'_>,
-) -> Result<Secret<String>, Problem> {
-    let one = "give exactly one: { file = \"…\" } or { env = \"…\" }";
+    context: &SecretContext<'_>,
+) -> Result<Secret<String>, Diagnostic> {
+    let fix = "write exactly one: { file = \"…\" } or { env = \"…\" }";
     match (&reference.file, &reference.env) {
-        (Some(file), None) => from_file(source, &format!("{key}.file"), file, context),
-        (None, Some(name)) => from_variable(source, &format!("{key}.env"), name, context),
-        (None, None) => Err(source.problem(key, "leads to no secret", one)),
-        (Some(_), Some(_)) => Err(source.problem(key, "leads to two secrets", one)),
+        (Some(file), None) => read_from_file(source, &format!("{key}.file"), file, context),
+        (None, Some(name)) => read_from_variable(source, &format!("{key}.env"), name, context),
+        (None, None) => Err(source.diagnostic(key, "references no secret", fix)),
+        (Some(_), Some(_)) => Err(source.diagnostic(key, "references two secrets", fix)),
     }
 }
 
-/// A client secret as the hub keeps it.
+/// Hash of a client secret with its validity.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatedSecret {
+    /// SHA-256 of the secret.
     pub sha256: [u8; 32],
+    /// When it is valid.
     pub validity: Validity,
 }
 
 impl DatedSecret {
-    /// When the last of them is over; `None` if one has no end, or there is none.
+    /// Returns when the last secret expires; `None` if one never expires, or there is none.
     #[must_use]
-    pub fn last_end(secrets: &[Self]) -> Option<Timestamp> {
+    pub fn last_expiry(secrets: &[Self]) -> Option<Timestamp> {
         secrets
             .iter()
             .map(|secret| secret.validity.not_after)
@@ -52,126 +57,131 @@ impl DatedSecret {
     }
 }
 
-/// The hash of a secret is as good as nothing to a thief, and still nobody's to read.
+/// Omits the hash.
 impl std::fmt::Debug for DatedSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DatedSecret").field("validity", &self.validity).finish_non_exhaustive()
     }
 }
 
-/// A client secret with its dates, given by reference or as its hash.
-pub fn dated(
-    source: &Source,
+/// Reads a client secret, given by reference or as a hash, and its validity.
+///
+/// # Errors
+/// Returns a diagnostic if the secret is missing or too short, or a date is invalid.
+pub fn read_dated_secret(
+    source: &SourceFile,
     key: &str,
     secret: &ClientSecret,
-    context: &Context<'_>,
-) -> Result<DatedSecret, Problem> {
-    let sha256 = digest(source, key, secret, context)?;
+    context: &SecretContext<'_>,
+) -> Result<DatedSecret, Diagnostic> {
+    let sha256 = secret_digest(source, key, secret, context)?;
     let validity =
-        Validity::read(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
+        Validity::parse_dates(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
     Ok(DatedSecret { sha256, validity })
 }
 
-fn digest(
-    source: &Source,
+fn secret_digest(
+    source: &SourceFile,
     key: &str,
     secret: &ClientSecret,
-    context: &Context<'_>,
-) -> Result<[u8; 32], Problem> {
+    context: &SecretContext<'_>,
+) -> Result<[u8; 32], Diagnostic> {
     let Some(hex) = &secret.sha256 else {
         let reference = SecretRef { file: secret.file.clone(), env: secret.env.clone() };
-        let plain = resolve(source, key, &reference, context)?;
-        if plain.reveal().chars().count() < CLIENT_SECRET_CHARACTERS {
-            let mend =
-                "use at least 32 random characters, for instance from `openssl rand -hex 32`";
-            return Err(source.problem(key, "leads to a secret that is too short", mend));
+        let plain = resolve_secret(source, key, &reference, context)?;
+        if plain.reveal().chars().count() < MIN_CLIENT_SECRET_CHARS {
+            let fix =
+                "use at least 32 random characters, for example from `openssl rand -hex 32`";
+            return Err(source.diagnostic(key, "references a secret that is too short", fix));
         }
         return Ok(digest::sha256(plain.reveal().as_bytes()));
     };
     if secret.file.is_some() || secret.env.is_some() {
-        return Err(source.problem(
+        return Err(source.diagnostic(
             key,
-            "gives a hash and a reference",
-            "give exactly one of file, env and sha256",
+            "contains both a hash and a reference",
+            "write exactly one of file, env and sha256",
         ));
     }
-    from_hex(hex).ok_or_else(|| {
-        source.problem(
+    parse_sha256(hex).ok_or_else(|| {
+        source.diagnostic(
             &format!("{key}.sha256"),
             "is not 64 hex digits",
-            "write `printf %s \"$SECRET\" | sha256sum`'s first word",
+            "write the first word of the output of `printf %s \"$SECRET\" | sha256sum`",
         )
     })
 }
 
-fn from_file(
-    source: &Source,
+fn read_from_file(
+    source: &SourceFile,
     key: &str,
     file: &Path,
-    context: &Context<'_>,
-) -> Result<Secret<String>, Problem> {
-    let refuse = |what: &str| source.problem(key, what, context.secrets.file_advice(context.owner));
-    let opened = context.secrets.open(context, file).map_err(|refused| {
-        refuse(match refused {
-            Refused::Outside => "names a file outside those that this file may refer to",
-            Refused::OfSettings => {
-                "names a file that passerelle.toml refers to, which no other file may"
+    context: &SecretContext<'_>,
+) -> Result<Secret<String>, Diagnostic> {
+    let problem = |message: &str| source.diagnostic(key, message, context.secrets.file_advice(context.owner));
+    let opened = context.secrets.open_secret(context, file).map_err(|refused| {
+        problem(match refused {
+            SecretAccessError::Outside => "references a file that this file may not reference",
+            SecretAccessError::OwnedBySettings => {
+                "references a file that only passerelle.toml may reference"
             }
-            Refused::Unreadable { exists: true } => "names a file that can't be read",
-            Refused::Unreadable { exists: false } => "names a file that is missing",
+            SecretAccessError::Unreadable { exists: true } => "references a file that can't be read",
+            SecretAccessError::Unreadable { exists: false } => "references a file that is missing",
         })
     })?;
     let bytes =
-        regular::read_open(opened).map_err(|_| refuse("names a file that can't be read"))?;
+        safe_read::read_open_file(opened).map_err(|_| problem("references a file that can't be read"))?;
     let text =
-        String::from_utf8(bytes).map_err(|_| refuse("names a file that is not UTF-8 text"))?;
+        String::from_utf8(bytes).map_err(|_| problem("references a file that is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    not_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
+    require_non_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }
 
-fn from_variable(
-    source: &Source,
+fn read_from_variable(
+    source: &SourceFile,
     key: &str,
     name: &str,
-    context: &Context<'_>,
-) -> Result<Secret<String>, Problem> {
-    let refuse =
-        |what: String| source.problem(key, what, context.secrets.variable_advice(context.owner));
+    context: &SecretContext<'_>,
+) -> Result<Secret<String>, Diagnostic> {
+    let problem =
+    |message: String| source.diagnostic(key, message, context.secrets.variable_advice(context.owner));
     if !context.secrets.allows_variable(context.owner, name) {
-        return Err(refuse("names an environment variable that this file may not refer to".into()));
+        return Err(problem("references an environment variable that this file may not reference".into()));
     }
     match context.environment.var(name) {
-        Some(value) => not_empty(source, key, value),
+        Some(value) => require_non_empty(source, key, value),
         None => {
             let name =
-                if is_speakable(name, context.owner) { format!(" {name}") } else { String::new() };
-            Err(source.problem(
+                if may_be_logged(name, context.owner) { format!(" {name}") } else { String::new() };
+            Err(source.diagnostic(
                 key,
-                format!("names an environment variable{name} that is not set"),
+                format!("references an environment variable{name} that is not set"),
                 "set the variable, or correct the name",
             ))
         }
     }
 }
 
-/// Whether a reference is a variable's name beyond doubt: the secret itself, written there by mistake, must not reach a log.
-fn is_speakable(name: &str, owner: Owner<'_>) -> bool {
+/// Returns true if a reference is certainly a variable name. The secret itself may have been
+/// written there by mistake, and must not be logged.
+fn may_be_logged(name: &str, owner: SecretOwner<'_>) -> bool {
     let charset = |c: u8| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_';
     let is_name = name.len() <= 128
         && name.bytes().all(charset)
         && name.starts_with(|c: char| c.is_ascii_uppercase());
-    // Any other than a file's own is refused before; in passerelle.toml a word of capitals alone could be a password.
-    is_name && (matches!(owner, Owner::File { .. }) || name.contains('_'))
+    // Other files may only reference their own prefix, checked before. In passerelle.toml, a word
+    // of capitals alone may be a password.
+    is_name && (matches!(owner, SecretOwner::File { .. }) || name.contains('_'))
 }
 
-fn not_empty(source: &Source, key: &str, value: &str) -> Result<Secret<String>, Problem> {
+fn require_non_empty(source: &SourceFile, key: &str, value: &str) -> Result<Secret<String>, Diagnostic> {
     if value.is_empty() {
-        return Err(source.problem(key, "leads to an empty secret", "put the secret there"));
+        return Err(source.diagnostic(key, "references an empty secret", "write the secret there"));
     }
     Ok(Secret::new(value.to_owned()))
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
+fn parse_sha256(text: &str) -> Option<[u8; 32]> {
     if text.len() != 64 {
         return None;
     }
@@ -197,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_locked_out_when_its_last_secret_ends() {
+    fn last_expiry_is_that_of_the_last_secret() {
         assert_eq!(
-            DatedSecret::last_end(&[secret(Some(5)), secret(Some(9))]),
+            DatedSecret::last_expiry(&[secret(Some(5)), secret(Some(9))]),
             Some(Timestamp::from_seconds(9))
         );
-        assert_eq!(DatedSecret::last_end(&[secret(Some(5)), secret(None)]), None);
-        assert_eq!(DatedSecret::last_end(&[]), None);
+        assert_eq!(DatedSecret::last_expiry(&[secret(Some(5)), secret(None)]), None);
+        assert_eq!(DatedSecret::last_expiry(&[]), None);
     }
 }

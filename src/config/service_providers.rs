@@ -1,5 +1,5 @@
-//! The files of service providers, each on its own, and what they can reach (decisions 6, 15). What concerns those of
-//! data providers as well is in `together`.
+//! Checks the files of service providers, each by itself, and that each can reach a connector.
+//! Checks that also concern data providers are in `consistency`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,106 +7,110 @@ use std::path::Path;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::registration::{Consent, Rules};
+use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
 
 use super::address::{self, Http};
 use super::client_auth;
-use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
-use super::connector_rules::Admitted;
+use super::client_keys::{self, ResponseEncryptionAlgs, KeyDeclaration, KeySource};
+use super::connector_rules::AllowedConnectors;
 use super::connectors;
 use super::logo::Logo;
-use super::model::ServiceProvider;
-use super::problem::Problem;
-use super::quotas::rate;
-use super::scopes::Tables;
-use super::secret_rules::{Context, OwnerKind};
+use super::model::ServiceProviderFile;
+use super::diagnostic::Diagnostic;
+use super::quotas::check_rate;
+use super::scopes::ScopeTables;
+use super::secret_rules::{SecretContext, SecretOwnerKind};
 use super::secrets::DatedSecret;
-use super::source::Source;
-use super::together::{self, Conflict, Party};
-use super::{shapes, text};
+use super::source_file::SourceFile;
+use super::consistency::{self, Conflict, ClientDeclaration};
+use super::{parse_folder, localized_text};
 
-/// Where the files are, in the configuration folder.
+/// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
 
-/// A service provider whose file holds.
+/// A service provider with a valid file.
 #[derive(Clone, Debug)]
 pub struct RegisteredClient {
-    pub file: ServiceProvider,
-    /// Past, present and future; at most two are valid at any moment.
+    /// The file.
+    pub file: ServiceProviderFile,
+    /// Expired, current and future secrets; at most two are valid at any time.
     pub secrets: Vec<DatedSecret>,
-    /// What to say while none of them is valid.
-    without_secret: Option<Problem>,
-    /// What its subjects are derived for: the declared sector, else the client_id.
+    /// Warning for the time in which none of them is valid.
+    no_valid_secret: Option<Diagnostic>,
+    /// Sector that its `sub` are derived for: the declared one, else the client_id.
     pub sector: String,
-    /// Its public keys, or where they are to be had.
+    /// Source of its public keys.
     pub keys: KeySource,
-    /// Version of the key that they are derived with.
+    /// Version of the subject key for its `sub`.
     pub subject_key_version: u32,
-    /// On the high platform: how its answers are encrypted.
-    pub encryption: Option<AnswerEncryption>,
+    /// On the high platform: how its ID tokens and userinfo responses are encrypted.
+    pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Its logo.
     pub logo: Option<Logo>,
 }
 
 impl RegisteredClient {
-    /// A service provider whose every secret is over, or not valid yet. It is told about and not refused: a hub must
-    /// come up again although one service provider forgot a date.
+    /// Returns a warning if no secret is valid at `now`. It is not an error, so that an expired
+    /// secret does not prevent a restart of the hub.
     #[must_use]
-    pub fn locked_out(&self, now: Timestamp) -> Option<&Problem> {
-        self.without_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
+    pub fn no_valid_secret_warning(&self, now: Timestamp) -> Option<&Diagnostic> {
+        self.no_valid_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
     }
 }
 
-/// A file that could be read, for the checks that need all of them.
-pub struct Draft {
-    pub source: Source,
-    pub file: ServiceProvider,
-}
+/// A parsed file, for the checks that need all files.
+pub struct ServiceProviderDraft {
+    /// The parsed TOML.
+    pub source: SourceFile,
+    /// The deserialized file.
+    pub file: ServiceProviderFile,
+    }
 
-impl Draft {
-    /// For the checks over all files.
-    pub fn party(&self) -> Party<'_> {
-        Party::of_service(&self.source, &self.file)
+    impl ServiceProviderDraft {
+    /// Returns the fields that must be consistent with other files.
+    pub fn declaration(&self) -> ClientDeclaration<'_> {
+        ClientDeclaration::from_service_provider(&self.source, &self.file)
     }
 }
 
-/// Reads every file of the folder.
-pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
-    let mend = "create it; each service provider is one .toml file there";
-    shapes(folder, mend, problems)
+/// Reads every file of the folder and reports those that can't be parsed.
+pub fn read_drafts(folder: &Path, problems: &mut Vec<Diagnostic>) -> Vec<ServiceProviderDraft> {
+    let fix = "create it, with one .toml file for each service provider";
+    parse_folder(folder, fix, problems)
         .into_iter()
-        .map(|(source, file)| Draft { source, file })
+        .map(|(source, file)| ServiceProviderDraft { source, file })
         .collect()
 }
 
-/// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow. No
-/// `platform`: the settings can't be read, and what depends on it is left unsaid.
-pub fn check(
-    source: &Source,
-    file: ServiceProvider,
+/// Checks a file by itself. The result is valid only if `problems` did not grow. Without a
+/// `platform`, because the settings are unreadable, rules that depend on it are not checked.
+pub fn check_file(
+    source: &SourceFile,
+    file: ServiceProviderFile,
     newest_subject_key: u32,
     platform: Option<Platform>,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> RegisteredClient {
-    let context = &context.for_file(OwnerKind::ServiceProvider, source.path());
-    one(source, &file, problems);
-    rules(source, &file, platform, problems);
-    let secrets = client_auth::secrets(source, &file.secrets, context, problems);
+    let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
+    check_own_rules(source, &file, problems);
+    check_rules(source, &file, platform, problems);
+    let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-    let keys = client_keys::source(source, &GivenKeys::from(&file), context, problems);
-    client_auth::check(source, &file, &keys, problems);
+    let keys = client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
+    client_auth::check_auth_method(source, &file, &keys, problems);
     let encryption = platform
-        .and_then(|platform| client_keys::encryption(source, &file, &keys, platform, problems));
+        .and_then(|platform| client_keys::response_encryption(source, &file, &keys, platform, problems));
     let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-    let without_secret = (!secrets.is_empty()).then(|| {
-        let what = "holds no secret that is valid now: every token request of this service provider is refused";
-        source.problem("secrets", what, "add a secret, or correct the dates")
+    let no_valid_secret = (!secrets.is_empty()).then(|| {
+        let message = "contains no currently valid secret: every token request of this service provider is rejected";
+        source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
-    let logo = logo(source, &file, context, problems);
+    let logo = read_logo(source, &file, context, problems);
     RegisteredClient {
         file,
         secrets,
-        without_secret,
+        no_valid_secret,
         sector,
         keys,
         encryption,
@@ -115,142 +119,145 @@ pub fn check(
     }
 }
 
-/// What a file is granted must be in the table that counts for it.
-pub fn against_scopes(
-    source: &Source,
-    file: &ServiceProvider,
-    tables: &Tables,
-    problems: &mut Vec<Problem>,
+/// Reports granted scopes that are missing in the scope table of the file's rules.
+pub fn check_scopes(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    tables: &ScopeTables,
+    problems: &mut Vec<Diagnostic>,
 ) {
     let table = match file.rules {
-        Rules::Federation => "scopes",
-        Rules::Openid => "openid",
+        ProtocolRules::Federation => "scopes",
+        ProtocolRules::Openid => "openid",
     };
-    together::known_scopes(source, &file.scopes, (table, tables.of(file.rules)), problems);
+    consistency::check_scopes_are_known(source, &file.scopes, (table, tables.for_rules(file.rules)), problems);
 }
 
-/// The connectors that there are, as far as service providers depend on them.
-pub struct Reach<'a> {
-    /// Each with its highest level and its file.
+/// The existing connectors, for reachability checks.
+pub struct ExistingConnectors<'a> {
+    /// Highest level and file of each connector.
     pub connectors: BTreeMap<&'a ConnectorId, (Level, &'a Path)>,
 }
 
-/// An SP that could never log in is refused (decisions 15). Needs every connector's file to have been read.
-pub fn reachable<'a>(
-    services: impl IntoIterator<Item = (&'a Source, &'a ServiceProvider)>,
-    Reach { connectors }: &Reach<'_>,
+/// Returns a conflict for each service provider whose users could never log in. Every connector
+/// file must have been read.
+pub fn unreachable_conflicts<'a>(
+    services: impl IntoIterator<Item = (&'a SourceFile, &'a ServiceProviderFile)>,
+    ExistingConnectors { connectors }: &ExistingConnectors<'_>,
     platform: Platform,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
-    // With no connector at all the hub may start: a file can be dropped in later.
+    // The hub may start without connectors, since files can be added later.
     if connectors.is_empty() {
         return found;
     }
-    // A list that allows nobody has been told about already.
-    let allows_some = |file: &ServiceProvider| {
+    // An empty allow list is reported elsewhere.
+    let allows_some = |file: &ServiceProviderFile| {
         file.connectors.allow.as_ref().is_none_or(|allowed| !allowed.is_empty())
     };
     for (source, file) in services.into_iter().filter(|(_, file)| allows_some(file)) {
-        let with_connectors = |problem: Problem| {
+        let with_connectors = |problem: Diagnostic| {
             let files = connectors.values().map(|(_, file)| *file).chain([source.path()]);
             Conflict::new(problem, files)
         };
-        // One that is switched off counts, for it can be switched on again; one that the rules leave out doesn't.
-        let admitted = file.connectors.admitted();
-        let mut left = connectors.iter().filter(|(id, _)| admitted.includes(id)).peekable();
+        // Disabled connectors count, since they can be enabled; connectors that the rules exclude
+        // don't.
+        let admitted = file.connectors.allowed_connectors();
+        let mut left = connectors.iter().filter(|(id, _)| admitted.allows(id)).peekable();
         let lowest = platform.levels().first();
         if left.peek().is_none() {
-            let what = "leaves no connector that is there, so that nobody could ever log in";
-            let mend = match admitted {
-                Admitted::Only(_) => "allow at least one whose file is in the connectors folder",
-                Admitted::AllBut(_) | Admitted::All => "deny one less",
+            let message = "excludes every existing connector, so no user can ever log in";
+            let fix = match admitted {
+                AllowedConnectors::Only(_) => "allow at least one connector that has a file in the connectors folder",
+                AllowedConnectors::AllBut(_) | AllowedConnectors::All => "deny fewer connectors",
             };
-            found.push(with_connectors(source.problem("connectors", what, mend)));
+            found.push(with_connectors(source.diagnostic("connectors", message, fix)));
         } else if !left.any(|(_, (highest, _))| lowest.is_some_and(|lowest| highest >= lowest)) {
-            let what = "leaves no connector that reaches the platform's lowest level";
-            let mend = "allow or add a connector with a higher levels.highest";
-            found.push(with_connectors(source.problem("connectors", what, mend)));
+            let message = "excludes every connector that reaches the platform's lowest level";
+            let fix = "allow or add a connector with a higher levels.highest";
+            found.push(with_connectors(source.diagnostic("connectors", message, fix)));
         }
     }
     found
 }
 
-/// Connectors that the files name and that aren't there (yet).
+/// Returns a warning for each connector that a file names and that doesn't exist.
 pub fn unknown_connectors(
-    drafts: &[Draft],
+    drafts: &[ServiceProviderDraft],
     is_known: impl Fn(&ConnectorId) -> bool,
-) -> Vec<Problem> {
+) -> Vec<Diagnostic> {
     drafts
         .iter()
-        .flat_map(|draft| draft.file.connectors.unknown(&draft.source, &is_known))
+        .flat_map(|draft| draft.file.connectors.unknown_connectors(&draft.source, &is_known))
         .collect()
 }
 
-fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
-    together::usable_id(source, &file.client_id, problems);
-    text::check(source, "name", &file.name, problems);
-    addresses(source, file, problems);
+fn check_own_rules(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+    consistency::check_client_id(source, &file.client_id, problems);
+    localized_text::check_texts(source, "name", &file.name, problems);
+    check_addresses(source, file, problems);
     file.connectors.check(source, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "scopes",
-            "lacks openid, without which no request is valid",
+            "lacks openid, which every request needs",
             "add \"openid\"",
         ));
     }
-    if file.class.as_deref().is_some_and(|class| !connectors::is_category(class)) {
-        problems.push(source.problem(
+    if file.class.as_deref().is_some_and(|class| !connectors::is_category_id(class)) {
+        problems.push(source.diagnostic(
             "class",
-            "is no name of a class",
+            "is not a valid class name",
             "use 1 to 32 characters of a-z, 0-9 and -",
         ));
     }
-    together::named_sector(source, file.sector.as_deref(), problems);
-    rate(source, "logins_per_minute", file.logins_per_minute, problems);
+    consistency::check_sector(source, file.sector.as_deref(), problems);
+    check_rate(source, "logins_per_minute", file.logins_per_minute, problems);
 }
 
-fn logo(
-    source: &Source,
-    file: &ServiceProvider,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+fn read_logo(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Option<Logo> {
     let folder = context.folder.join(FOLDER);
-    let read = file.logo.as_ref().map(|path| Logo::of_entry(&folder, path)).transpose();
-    read.unwrap_or_else(|(what, mend)| {
-        problems.push(source.problem("logo", what, mend));
+    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(&folder, path)).transpose();
+    read.unwrap_or_else(|(message, fix)| {
+        problems.push(source.diagnostic("logo", message, fix));
         None
     })
 }
 
-/// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).
-fn rules(
-    source: &Source,
-    file: &ServiceProvider,
+/// Checks the settings that depend on `rules`.
+fn check_rules(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
     platform: Option<Platform>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
-    if file.rules == Rules::Openid && platform == Some(Platform::High) {
-        let what = "is \"openid\", which the high platform doesn't serve";
-        let mend =
-            "remove it and follow the specification, or register at a hub of the standard platform";
-        problems.push(source.problem("rules", what, mend));
+    if file.rules == ProtocolRules::Openid && platform == Some(Platform::High) {
+        let message = "is \"openid\", which the high platform doesn't support";
+        let fix =
+            "remove it and follow the specification, or register with a hub on the standard platform";
+        problems.push(source.diagnostic("rules", message, fix));
     }
-    if file.consent == Consent::None && file.rules == Rules::Federation {
-        let what = "is \"none\", and the specification has the person told what is sent";
-        let mend = "write consent = \"information\"; or rules = \"openid\", if this is a service of plain OpenID Connect";
-        problems.push(source.problem("consent", what, mend));
+    if file.consent == ConsentRequirement::None && file.rules == ProtocolRules::Federation {
+        let message = "is \"none\", but the specification requires that users are informed about the data sent";
+        let fix = "write consent = \"information\"; or rules = \"openid\", if the service uses plain OpenID Connect";
+        problems.push(source.diagnostic("consent", message, fix));
     }
-    if file.id_token_claims && file.rules == Rules::Federation {
-        let what = "puts identity claims into the ID token, and the specification has them at userinfo alone";
-        let mend =
-            "remove it; or write rules = \"openid\", if this is a service of plain OpenID Connect";
-        problems.push(source.problem("id_token_claims", what, mend));
+    if file.id_token_claims && file.rules == ProtocolRules::Federation {
+        let message = "adds identity claims to the ID token, but the specification returns them from userinfo only";
+        let fix =
+            "remove it; or write rules = \"openid\", if the service uses plain OpenID Connect";
+        problems.push(source.diagnostic("id_token_claims", message, fix));
     }
 }
 
-/// Absolute https (http for loopback, or with `insecure_http`), no fragment, no user info (decisions 15).
-fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
+/// Requires absolute https URLs (http for loopback, or with `insecure_http`) without fragment and
+/// user info.
+fn check_addresses(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
     let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
     let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
         uris.iter()
@@ -262,23 +269,23 @@ fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem
     all.extend(list("redirect_uris", &file.redirect_uris));
     all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
     for (key, uri) in all {
-        match address::absolute(&uri, http) {
-            // URIs are compared as strings: a star would match nothing but itself.
+        match address::parse_absolute_url(&uri, http) {
+            // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
             Ok(_) if uri.contains('*') => {
-                problems.push(source.problem(
+                problems.push(source.diagnostic(
                     &key,
-                    "holds a *, and patterns are not matched",
-                    "write out each address",
+                    "contains a *, but patterns are not supported",
+                    "list each address",
                 ));
             }
             Ok(_) => {}
-            Err((what, mend)) => problems.push(source.problem(&key, what, mend)),
+            Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
         }
     }
     if file.redirect_uris.is_empty() {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "redirect_uris",
-            "is empty, so that nobody could ever log in",
+            "is empty, so no user can ever log in",
             "register at least one address",
         ));
     }

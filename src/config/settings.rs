@@ -1,4 +1,4 @@
-//! The rules of `passerelle.toml` beyond its shape (decisions 1, 2, 6, 7, 9).
+//! Checks `passerelle.toml` beyond its types.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,79 +13,93 @@ use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
-use super::access;
+use super::admin_access;
 use super::address::{self, Http};
 use super::audit;
-use super::model::defaults::REMEMBER_DAYS;
+use super::model::defaults::MAX_REMEMBER_DAYS;
 use super::model::{
-    Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig,
+    ChoiceConfig, IdentitySource, Lifetimes, LimitsConfig, RegisterConfig, SecretRef, Settings, StoreConfig,
     SubjectKeyRef, SubjectSource,
 };
-use super::problem::Problem;
+use super::diagnostic::Diagnostic;
 use super::proxies;
 use super::quotas;
 use super::register::{self, RegisterCredentials};
-use super::secret_rules::{self, Context};
+use super::secret_rules::{self, SecretContext};
 use super::secrets;
-use super::source::Source;
+use super::source_file::SourceFile;
 use super::store::{self, StoreCredentials};
 use super::traces::{self, TraceHeaders};
-use super::{connectors, text};
+use super::{connectors, localized_text};
 
-/// What the settings lead to, once they hold.
-pub struct Checked {
-    /// With every path joined to the configuration folder, and `base_url` in its one canonical form.
+/// Checked settings with their resolved secrets.
+pub struct CheckedSettings {
+    /// The settings with absolute paths and `base_url` in canonical form.
     pub settings: Settings,
+    /// The parsed base URL.
     pub base_url: Url,
-    pub subject_keys: SubjectKeys,
+    /// The subject keys.
+    pub subject_keys: SubjectKeysByVersion,
+    /// The administration token.
     pub admin_token: Option<Secret<String>>,
+    /// Headers for the trace collector.
     pub trace_headers: TraceHeaders,
+    /// Credentials of the register.
     pub register: RegisterCredentials,
+    /// Credentials of the store.
     pub store: StoreCredentials,
 }
 
-/// The subjects' keys by version: at least one, each of at least 32 bytes.
-pub type SubjectKeys = BTreeMap<u32, SubjectKey>;
+/// The subject keys by version: at least one, each of at least 32 bytes.
+pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;
 
-/// The HMAC key of the subjects has at least this many bytes.
-const SUBJECT_KEY_BYTES: usize = 32;
+/// Minimum length of a subject key, which is an HMAC key, in bytes.
+const MIN_SUBJECT_KEY_BYTES: usize = 32;
 
 impl Lifetimes {
+    /// Returns the lifetime of an authorization code.
     #[must_use]
     pub const fn code(&self) -> Duration {
         Duration::from_secs(self.code_seconds)
     }
 
+    /// Returns the lifetime of an access token.
     #[must_use]
     pub const fn access_token(&self) -> Duration {
         Duration::from_secs(self.access_token_seconds)
     }
 
+    /// Returns the lifetime of an ID token under federation rules.
     #[must_use]
     pub const fn id_token(&self) -> Duration {
         Duration::from_secs(self.id_token_seconds)
     }
 
+    /// Returns the lifetime of an ID token under `rules = "openid"`.
     #[must_use]
     pub const fn openid_id_token(&self) -> Duration {
         Duration::from_secs(self.openid_id_token_seconds)
     }
 
+    /// Returns the time from a signing key's publication to its first use.
     #[must_use]
     pub const fn signing_key_lead(&self) -> Duration {
         Duration::from_secs(self.signing_key_lead_seconds)
     }
 
+    /// Returns the time limit of a login.
     #[must_use]
     pub fn login(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.login_seconds.unwrap_or(by_platform(platform, 1800, 600)))
     }
 
+    /// Returns the idle timeout of a session.
     #[must_use]
     pub fn session_idle(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.session_idle_seconds.unwrap_or(by_platform(platform, 1800, 600)))
     }
 
+    /// Returns the maximum lifetime of a session.
     #[must_use]
     pub fn session(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.session_seconds.unwrap_or(by_platform(platform, 28_800, 600)))
@@ -99,59 +113,61 @@ const fn by_platform(platform: Platform, standard: u64, high: u64) -> u64 {
     }
 }
 
-pub fn check(
-    source: &Source,
+/// Checks the settings and resolves their secrets. Returns `None` and reports problems if they are
+/// invalid.
+pub fn check_settings(
+    source: &SourceFile,
     mut settings: Settings,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
-) -> Option<Checked> {
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<CheckedSettings> {
     let before = problems.len();
-    let base_url = base_url(source, &settings.base_url, problems);
-    names(source, &settings, problems);
-    identity(source, &settings, problems);
+    let base_url = check_base_url(source, &settings.base_url, problems);
+    check_names(source, &settings, problems);
+    check_identity_source(source, &settings, problems);
     let register = settings
         .register
         .as_ref()
-        .map(|configured| register::check(source, configured, context, problems));
+        .map(|configured| register::check_register(source, configured, context, problems));
     let store = settings
         .store
         .as_ref()
-        .map(|configured| store::check(source, configured, context, problems));
-    lifetimes(source, &settings, problems);
-    limits(source, &settings.limits, problems);
-    secret_rules::check(source, &settings.secrets, problems);
-    quotas::check(source, &settings.quotas, problems);
-    proxies::check(source, &settings.public, problems);
-    private_hosts(source, &settings.private.hosts, problems);
-    choice(source, &settings.choice, problems);
-    audit::check(source, &settings.audit, problems);
-    let trace_headers = traces::check(source, &settings.traces, context, problems);
+        .map(|configured| store::check_store(source, configured, context, problems));
+    check_lifetimes(source, &settings, problems);
+    check_limits(source, &settings.limits, problems);
+    secret_rules::check_locations(source, &settings.secrets, problems);
+    quotas::check_quotas(source, &settings.quotas, problems);
+    proxies::check_public_listener(source, &settings.public, problems);
+    check_private_hosts(source, &settings.private.hosts, problems);
+    check_choice(source, &settings.choice, problems);
+    audit::check_audit(source, &settings.audit, problems);
+    let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
     if settings.sandbox
         && !settings.sandbox_public
         && base_url.as_ref().is_some_and(|url| !address::is_loopback(url))
     {
-        let what = "lets anyone sign in as anyone, at an address beyond this machine";
-        problems.push(source.problem(
+        let message = "allows anyone to sign in as anyone, and base_url is not on this machine";
+        problems.push(source.diagnostic(
             "sandbox",
-            what,
-            "set sandbox = false, or sandbox_public = true if that is what you want",
+            message,
+            "set sandbox = false, or sandbox_public = true if this is intended",
         ));
     }
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "private.listen",
-            "is the public listener's address",
+            "is the address of the public listener",
             "choose another port",
         ));
     }
-    let admin_token = access::admin_token(source, &settings.private, context)
+    let admin_token = admin_access::read_admin_token(source, &settings.private, context)
         .map_err(|problem| problems.push(problem));
-    let subject_keys = subject_keys(source, &settings, context, problems)?;
+    let subject_keys = read_subject_keys(source, &settings, context, problems)?;
     let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
     let (register, store) = (register.unwrap_or_default(), store.unwrap_or_default());
-    (problems.len() == before).then_some(Checked {
+    (problems.len() == before).then_some(CheckedSettings {
         settings,
         base_url,
         subject_keys,
@@ -162,13 +178,13 @@ pub fn check(
     })
 }
 
-/// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
-fn subject_keys(
-    source: &Source,
+/// Reads the subject keys: `subject_key` is version 1, or `subject_keys` lists all versions.
+fn read_subject_keys(
+    source: &SourceFile,
     settings: &Settings,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
-) -> Option<SubjectKeys> {
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<SubjectKeysByVersion> {
     let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
         let reference = SubjectKeyRef {
             file: key.file.clone(),
@@ -186,17 +202,17 @@ fn subject_keys(
     };
     let before = problems.len();
     if named.is_empty() {
-        let mend = "add it: { env = \"NAME\" } or { file = \"path\" } of at least 32 random bytes, to be kept for ever";
-        problems.push(source.problem("subject_key", "is missing", mend));
+        let fix = "add it: { env = \"NAME\" } or { file = \"path\" } of at least 32 random bytes, which must never change";
+        problems.push(source.diagnostic("subject_key", "is missing", fix));
     }
     if settings.subject_key.is_some() && !settings.subject_keys.is_empty() {
-        let mend = "move it there, as { version = 1, … }, and remove subject_key";
-        problems.push(source.problem("subject_key", "is there beside subject_keys", mend));
+        let fix = "move it to subject_keys, as { version = 1, … }, and remove subject_key";
+        problems.push(source.diagnostic("subject_key", "can't be combined with subject_keys", fix));
         return None;
     }
-    let mut keys = SubjectKeys::new();
+    let mut keys = SubjectKeysByVersion::new();
     for (at, version, reference) in named {
-        let key = match subject_key(source, &at, &reference, context) {
+        let key = match read_subject_key(source, &at, &reference, context) {
             Ok(key) => key,
             Err(problem) => {
                 problems.push(problem);
@@ -204,185 +220,185 @@ fn subject_keys(
             }
         };
         if version == 0 {
-            problems.push(source.problem(&format!("{at}.version"), "is 0", "count from 1"));
+            problems.push(source.diagnostic(&format!("{at}.version"), "is 0", "start versions at 1"));
         }
         let is_other =
-            |other: &SubjectKey| digest::equal(other.secret.reveal(), key.secret.reveal());
+            |other: &SubjectKey| digest::constant_time_eq(other.secret.reveal(), key.secret.reveal());
         if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
-            let mend = "make a key of its own, or give the newer version derivation = 2 if the other one has 1";
-            problems.push(source.problem(&at, "leads to the same key as another version", mend));
+            let fix = "create a new key, or set derivation = 2 for the newer version if the other one has 1";
+            problems.push(source.diagnostic(&at, "references the same key as another version", fix));
         }
         if keys.insert(version, key).is_some() {
-            let mend = "give each key a version of its own, and never a new key an old version";
-            problems.push(source.problem(
+            let fix = "give each key its own version, and never reuse a version";
+            problems.push(source.diagnostic(
                 &format!("{at}.version"),
-                "is another key's version too",
-                mend,
+                "is also the version of another key",
+                fix,
             ));
         }
     }
     (problems.len() == before).then_some(keys)
 }
 
-fn subject_key(
-    source: &Source,
+fn read_subject_key(
+    source: &SourceFile,
     at: &str,
     reference: &SubjectKeyRef,
-    context: &Context<'_>,
-) -> Result<SubjectKey, Problem> {
+    context: &SecretContext<'_>,
+) -> Result<SubjectKey, Diagnostic> {
     let secret = SecretRef { file: reference.file.clone(), env: reference.env.clone() };
-    let text = secrets::resolve(source, at, &secret, context)?.into_inner();
-    if text.len() < SUBJECT_KEY_BYTES {
-        let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
-        return Err(source.problem(at, "leads to a key that is too short", mend));
+    let text = secrets::resolve_secret(source, at, &secret, context)?.into_inner();
+    if text.len() < MIN_SUBJECT_KEY_BYTES {
+        let fix = "use at least 32 random bytes, for example from `openssl rand -hex 32`, and never change them";
+        return Err(source.diagnostic(at, "references a key that is too short", fix));
     }
     let derivation = match reference.derivation {
         Some(number) => Derivation::from_number(number).ok_or_else(|| {
-            let mend = "write 2; or 1 for a hub whose users know their sub by it";
-            source.problem(&format!("{at}.derivation"), "is no version of the derivation", mend)
+            let fix = "write 2; or 1 for a hub whose users already have a sub derived with it";
+            source.diagnostic(&format!("{at}.derivation"), "is not a version of the derivation", fix)
         })?,
-        None => Derivation::of_key(&text),
+        None => Derivation::from_key(&text),
     };
     Ok(SubjectKey { secret: Secret::new(text.into_bytes()), derivation })
 }
 
-/// What holds, but departs from the specification or from good practice.
-pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys) -> Vec<Problem> {
+/// Returns warnings about settings that deviate from the specification or from good practice.
+pub fn settings_warnings(source: &SourceFile, settings: &Settings, subject_keys: &SubjectKeysByVersion) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let newest = subject_keys.values().next_back();
     if settings.subject == SubjectSource::Pivot
         && newest.is_some_and(|key| key.derivation < Derivation::LATEST)
     {
         let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
-        let what = "has derivation 1, by which two people with equal birth data share one sub if their names differ in vowel \
-            signs, tones or voicing marks alone";
-        let mend = "write derivation = 2 if no user has a sub yet, or add a version that has it (docs/subject.md)";
-        warnings.push(source.problem(key, what, mend));
+        let message = "has derivation 1, which gives two people with equal birth data the same sub if their names differ only in vowel \
+    signs, tones or voicing marks";
+        let fix = "write derivation = 2 if no user has a sub yet, or add a version with derivation = 2 (docs/subject.md)";
+        warnings.push(source.diagnostic(key, message, fix));
     }
     if settings.sandbox {
-        let what = "is on: whoever reaches this hub can sign in as anyone";
-        warnings.push(source.problem("sandbox", what, "never use it in production"));
+        let message = "is on: anyone who reaches this hub can sign in as anyone";
+        warnings.push(source.diagnostic("sandbox", message, "never use it in production"));
     }
     if settings.identity_source == IdentitySource::Provider
         && settings.platform == Platform::Standard
     {
-        let what = "takes identities from identity providers, unconfirmed: this departs from the specification";
-        warnings.push(source.problem(
+        let message = "accepts unconfirmed identities from identity providers, which deviates from the specification";
+        warnings.push(source.diagnostic(
             "identity_source",
-            what,
+            message,
             "set identity_source = \"register\" and a [register.…] table",
         ));
     }
     if settings.register.is_some() && settings.platform == Platform::High {
-        let what =
-            "is never asked on the high platform, where identities come from identity providers";
-        warnings.push(source.problem("register", what, "remove the table"));
+        let message =
+            "is not used on the high platform, where identities come from identity providers";
+        warnings.push(source.diagnostic("register", message, "remove the table"));
     }
     warnings
 }
 
-/// Public origin: https, or http on loopback; nothing after the port (decisions 2).
-fn base_url(source: &Source, text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
-    let checked = address::without_query(text, Http::Loopback).and_then(|url| match url.path() {
+/// Requires an https origin, or http on loopback, without a path.
+fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic>) -> Option<Url> {
+    let checked = address::parse_url_without_query(text, Http::Loopback).and_then(|url| match url.path() {
         "/" => Ok(url),
         _ => {
-            Err(("has a path", "end it after the host and port; the hub's paths begin at the root"))
+            Err(("has a path", "end it after the host and port; the hub's paths start at the root"))
         }
     });
-    let mend_http = |(what, mend): address::Fault| match what {
-        "is plain http" => (what, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)"),
-        _ => (what, mend),
+    let adapt_http_fix = |(message, fix): address::AddressError| match message {
+        "is plain http" => (message, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)"),
+        _ => (message, fix),
     };
     checked
-        .map_err(mend_http)
-        .map_err(|(what, mend)| problems.push(source.problem("base_url", what, mend)))
+        .map_err(adapt_http_fix)
+        .map_err(|(message, fix)| problems.push(source.diagnostic("base_url", message, fix)))
         .ok()
 }
 
-fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
+fn check_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
     let word = |text: &str| {
         (1..=32).contains(&text.len())
             && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
     };
-    // A prefix of `__Host-` or `__Secure-` would promise what plain http can't keep (RFC 6265bis, 4.1.3).
+    // The prefixes `__Host-` and `__Secure-` require https (RFC 6265bis §4.1.3).
     if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
-        let mend = "use 1 to 32 letters, digits, _ or -, not beginning with __";
-        problems.push(source.problem("cookie_prefix", "is no prefix for a cookie name", mend));
+        let fix = "use 1 to 32 letters, digits, _ or -, not starting with __";
+        problems.push(source.diagnostic("cookie_prefix", "is not a valid cookie name prefix", fix));
     }
     if !word(&settings.amr_marker) {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "amr_marker",
-            "is not one plain word",
+            "is not a single word",
             "use 1 to 32 letters, digits, _ or -",
         ));
-    } else if amr::registered(&settings.amr_marker) {
-        let what = "is the registered name of an authentication method, which it would counterfeit";
-        problems.push(source.problem(
+    } else if amr::is_known_method(&settings.amr_marker) {
+        let message = "is the registered name of an authentication method";
+        problems.push(source.diagnostic(
             "amr_marker",
-            what,
-            "choose a word that RFC 8176 does not use, as hub",
+            message,
+            "choose a word that RFC 8176 doesn't use, for example hub",
         ));
     }
     if settings.home_country.len() != 5
         || !settings.home_country.bytes().all(|c| c.is_ascii_digit())
     {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "home_country",
-            "is not a country's code",
-            "write five digits, as 99100",
+            "is not a country code",
+            "write five digits, for example 99100",
         ));
     }
 }
 
-fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>) {
+fn check_private_hosts(source: &SourceFile, hosts: &[String], problems: &mut Vec<Diagnostic>) {
     for (index, host) in hosts.iter().enumerate() {
         let is_name =
             host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
         if host.is_empty() || !is_name {
-            let what = "is not a host name";
-            problems.push(source.problem(
+            let message = "is not a host name";
+            problems.push(source.diagnostic(
                 &format!("private.hosts[{index}]"),
-                what,
-                "write it without a scheme and a port, as hub-1.internal",
+                message,
+                "write it without a scheme and a port, for example hub-1.internal",
             ));
         }
     }
 }
 
-fn identity(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
-    let asks_register = settings.platform == Platform::Standard
+fn check_identity_source(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+    let uses_register = settings.platform == Platform::Standard
         && settings.identity_source == IdentitySource::Register;
-    if asks_register && settings.register.is_none() {
-        let what = "is missing, and identities come from the register";
-        let mend = "add [register.file] or [register.http], or set identity_source = \"provider\" (departs from the specification)";
-        problems.push(source.problem("register", what, mend));
+    if uses_register && settings.register.is_none() {
+        let message = "is missing, but identities come from the register";
+        let fix = "add [register.file] or [register.http], or set identity_source = \"provider\" (deviates from the specification)";
+        problems.push(source.diagnostic("register", message, fix));
     }
-    if asks_register && settings.subject == SubjectSource::Provider {
-        let what = "takes no pivot identity, without which the register can't be asked";
-        problems.push(source.problem(
+    if uses_register && settings.subject == SubjectSource::Provider {
+        let message = "is \"provider\", but the register needs the pivot identity";
+        problems.push(source.diagnostic(
             "subject",
-            what,
+            message,
             "set subject = \"pivot\", or identity_source = \"provider\"",
         ));
     }
 }
 
-fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
+fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
     let (life, platform) = (&settings.lifetimes, settings.platform);
     let whole_session = by_platform(platform, 28_800, 600);
     let bounds = [
-        ("code_seconds", life.code(), 600), // RFC 6749, 4.1.2: at most ten minutes
+        ("code_seconds", life.code(), 600), // RFC 6749 §4.1.2: at most ten minutes
         ("access_token_seconds", life.access_token(), 3600),
         ("id_token_seconds", life.id_token(), 3600),
         ("openid_id_token_seconds", life.openid_id_token(), 3600),
         ("login_seconds", life.login(platform), 3600),
         ("session_idle_seconds", life.session_idle(platform), whole_session),
-        ("session_seconds", life.session(platform), whole_session), // decisions 5: 8 h, on high 10 min
+        ("session_seconds", life.session(platform), whole_session), // eight hours, on the high platform ten minutes
     ];
     for (key, value, longest) in bounds {
-        within(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
+        check_range(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
     }
-    within(
+    check_range(
         source,
         "lifetimes.signing_key_lead_seconds",
         life.signing_key_lead_seconds,
@@ -390,16 +406,16 @@ fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) 
         problems,
     );
     if life.session_idle(platform) > life.session(platform) {
-        let mend = "make it at most lifetimes.session_seconds";
-        problems.push(source.problem(
+        let fix = "make it at most lifetimes.session_seconds";
+        problems.push(source.diagnostic(
             "lifetimes.session_idle_seconds",
-            "is longer than the session itself",
-            mend,
+            "is longer than the session",
+            fix,
         ));
     }
 }
 
-fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
+fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<Diagnostic>) {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let bounds = [
         ("logins", count(limits.logins), (1, 10_000_000)),
@@ -421,41 +437,42 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("remembered_logins", count(limits.remembered_logins), (0, 1_000_000)),
     ];
     for (key, value, range) in bounds {
-        within(source, &format!("limits.{key}"), value, range, problems);
+        check_range(source, &format!("limits.{key}"), value, range, problems);
     }
     if let Some(bytes) = limits.login_bytes {
-        within(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
+        check_range(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
     }
 }
 
-fn choice(source: &Source, choice: &Choice, problems: &mut Vec<Problem>) {
+fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<Diagnostic>) {
     for (index, category) in choice.categories.iter().enumerate() {
         let key = format!("choice.categories[{index}]");
-        if !connectors::is_category(&category.id) {
-            let mend = "use 1 to 32 characters of a-z, 0-9 and -";
-            problems.push(source.problem(&format!("{key}.id"), "is not a category's id", mend));
+        if !connectors::is_category_id(&category.id) {
+            let fix = "use 1 to 32 characters of a-z, 0-9 and -";
+            problems.push(source.diagnostic(&format!("{key}.id"), "is not a valid category id", fix));
         }
         if choice.categories.iter().take(index).any(|other| other.id == category.id) {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &format!("{key}.id"),
-                "is another category's id too",
+                "is also the id of another category",
                 "keep one of the two",
             ));
         }
-        text::check(source, &format!("{key}.name"), &category.name, problems);
+        localized_text::check_texts(source, &format!("{key}.name"), &category.name, problems);
     }
-    within(source, "choice.remember_days", choice.remember_days, (1, REMEMBER_DAYS), problems);
+    check_range(source, "choice.remember_days", choice.remember_days, (1, MAX_REMEMBER_DAYS), problems);
 }
 
-pub(super) fn within(
-    source: &Source,
+/// Reports a number that is not from `least` to `most`.
+pub(super) fn check_range(
+    source: &SourceFile,
     key: &str,
     value: u64,
     (least, most): (u64, u64),
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) {
     if !(least..=most).contains(&value) {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             key,
             "is out of range",
             format!("write a number from {least} to {most}"),
@@ -464,13 +481,13 @@ pub(super) fn within(
 }
 
 fn join_paths(settings: &mut Settings, folder: &Path) {
-    let ours = [
+    let required = [
         &mut settings.keys,
         &mut settings.connectors,
         &mut settings.state,
         &mut settings.audit.path,
     ];
-    let paths = ours.into_iter().map(Some).chain([settings.theme.as_mut()]);
+    let paths = required.into_iter().map(Some).chain([settings.theme.as_mut()]);
     for path in paths.flatten() {
         *path = folder.join(&*path);
     }

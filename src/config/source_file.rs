@@ -1,7 +1,7 @@
-//! One file as read: its values, the line of each key, and its faults of shape in our own words.
+//! One parsed TOML file: its values, the line of each key, and diagnostics for values that don't
+//! fit.
 //!
-//! figment merges and extracts; its messages and toml's print values, so none of them is passed on (only what kind of
-//! fault, and where).
+//! Messages of figment and toml contain values, so only the kind of error and its place are used.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -15,18 +15,19 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::Overlay;
-use super::problem::Problem;
-use super::regular;
-use super::schema::{self, Kind, Node};
+use super::diagnostic::Diagnostic;
+use super::safe_read;
+use super::schema::{self, ValueKind, SchemaNode};
 use crate::digest;
 
-/// From this similarity on (Jaro-Winkler, 0 to 1), a word is taken for a misspelt one.
-const ALIKE: f64 = 0.88;
+/// Minimum similarity (Jaro-Winkler, 0 to 1) for a word to count as a misspelling.
+const MIN_SIMILARITY: f64 = 0.88;
 
-/// Keys that have another name now.
-const RENAMED: [(&str, &str); 1] = [("blocked_connectors", "deny in a table [connectors]")];
+/// Former keys with their replacement.
+const RENAMED_KEYS: [(&str, &str); 1] = [("blocked_connectors", "deny in a table [connectors]")];
 
-pub struct Source {
+/// A parsed TOML file with the environment variables that override it.
+pub struct SourceFile {
     file: PathBuf,
     values: Dict,
     /// `public.listen` → line, counted from 1.
@@ -36,41 +37,55 @@ pub struct Source {
     hash: [u8; 32],
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for SourceFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Source").field(&self.file).finish()
     }
 }
 
-impl Source {
+impl SourceFile {
     /// Reads and parses a TOML file.
-    pub fn read(file: &Path) -> Result<Self, Problem> {
-        Self::of_bytes(
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read or is not valid TOML.
+    pub fn read(file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(
             file,
-            regular::read(file).map_err(|(what, mend)| problem_of_file(file, what, mend))?,
+            safe_read::read_regular_file(file).map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
         )
     }
 
-    /// Reads and parses a file of a folder, which no link may lead out of.
-    pub fn read_in(folder: &Path, file: &Path) -> Result<Self, Problem> {
-        Self::of_bytes(file, bytes_in(folder, file)?)
+    /// Reads and parses a file of `folder`. Rejects a link out of the folder.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read, is a link out of the folder, or is not valid
+    /// TOML.
+    pub fn read_in(folder: &Path, file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(file, read_bytes_in(folder, file)?)
     }
 
-    /// Parses what was read of a file.
-    pub fn of_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Problem> {
-        let not_text = |_| problem_of_file(file, "the file is not UTF-8 text", "save it as UTF-8");
+    /// Parses the bytes of a file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if they are not UTF-8 or not valid TOML.
+    pub fn from_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+        let not_text = |_| file_diagnostic(file, "the file is not UTF-8 text", "save it as UTF-8");
         Self::parse(file, &String::from_utf8(bytes).map_err(not_text)?)
     }
 
-    /// Parses TOML text; `file` is only a name for messages.
-    pub fn parse(file: &Path, text: &str) -> Result<Self, Problem> {
-        let broken = |error: &toml::de::Error, mend: &str| Problem {
-            line: error.span().map(|span| line_of(text, span.start)),
-            ..problem_of_file(file, "is not valid TOML at this line", mend)
+    /// Parses TOML text. `file` is only used in messages.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the text is not valid TOML.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostic> {
+        let broken = |error: &toml::de::Error, fix: &str| Diagnostic {
+            line: error.span().map(|span| line_number(text, span.start)),
+            ..file_diagnostic(file, "is not valid TOML at this line", fix)
         };
         let spanned = DeTable::parse(text)
-            // The parser's own words are fixed texts; they name what is expected, never what is there.
-            .map_err(|error| broken(&error, &format!("mend the line: {}", error.message())))?;
+            // The parser's messages are fixed texts: they name what is expected, not what was
+            // found.
+            .map_err(|error| broken(&error, &format!("correct the line: {}", error.message())))?;
         let table: toml::Table = toml::from_str(text)
             .map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
         let mut lines = BTreeMap::new();
@@ -80,62 +95,65 @@ impl Source {
         Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash })
     }
 
-    /// The file as the operator reached it.
+    /// Returns the path as the operator gave it, for messages.
     pub fn file(&self) -> impl std::fmt::Display + '_ {
         self.file.display()
     }
 
-    pub fn path(&self) -> &Path {
+    /// Returns the path of the file.
+pub fn path(&self) -> &Path {
         &self.file
     }
 
-    /// SHA-256 of the text.
-    pub const fn hash(&self) -> &[u8; 32] {
+    /// Returns the SHA-256 of the text.
+pub const fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 
-    /// What stands in the file, by its keys of the first level.
+    /// Returns the values of the file by top-level key, without the overriding variables.
     pub const fn values(&self) -> &Dict {
         &self.values
     }
 
-    /// Files that `{ file = … }` tables and the like refer to, as they are written.
-    pub fn files_referred_to(&self) -> Vec<PathBuf> {
+    /// Returns the paths that `{ file = … }` tables and similar keys reference, as written.
+    pub fn referenced_files(&self) -> Vec<PathBuf> {
         let mut names = Vec::new();
-        collect(&self.values, &["file", "persons", "ca"], &mut names);
+        collect_texts(&self.values, &["file", "persons", "ca"], &mut names);
         names.into_iter().map(PathBuf::from).collect()
     }
 
-    /// Lays environment variables over the file.
+    /// Overrides values with environment variables.
     #[must_use]
-    pub fn under(self, overlay: Overlay) -> Self {
+    pub fn with_overlay(self, overlay: Overlay) -> Self {
         Self { overlay, ..self }
     }
 
-    /// Names of environment variables that `{ env = … }` tables refer to, here or through the overlay.
-    pub fn variables_referred_to(&self) -> Vec<String> {
+    /// Returns the names of environment variables that `{ env = … }` tables reference, in the file
+    /// or in the overlay.
+    pub fn referenced_variables(&self) -> Vec<String> {
         let mut names = Vec::new();
-        collect(&self.values, &["env"], &mut names);
-        collect(&self.overlay.values, &["env"], &mut names);
+        collect_texts(&self.values, &["env"], &mut names);
+        collect_texts(&self.overlay.values, &["env"], &mut names);
         names
     }
 
-    /// Every text of the file and of the variables over it: any of them could be the path of a file.
-    pub fn texts(&self) -> Vec<String> {
+    /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
+    pub fn all_texts(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (_, value) in self.values.iter().chain(&self.overlay.values) {
-            visit("", value, &mut |_, text| found.push(text.to_owned()));
+            visit_texts("", value, &mut |_, text| found.push(text.to_owned()));
         }
         found
     }
 
-    /// Files of secrets: what `{ file = … }` tables refer to as it is written, each by its key. A `jwks` holds public keys.
+    /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
+    /// key. Skips `jwks`, which contains public keys.
     pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
         let mut found = Vec::new();
         for (name, value) in
             self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks")
         {
-            visit(name, value, &mut |key, text| {
+            visit_texts(name, value, &mut |key, text| {
                 if key.ends_with(".file") {
                     found.push((key.to_owned(), PathBuf::from(text)));
                 }
@@ -144,108 +162,110 @@ impl Source {
         found
     }
 
-    /// The text at a key of the file's first level, before anything is checked.
-    pub fn text(&self, key: &str) -> Option<&str> {
+    /// Returns the text at a top-level key, unchecked.
+    pub fn text_at(&self, key: &str) -> Option<&str> {
         self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
     }
 
-    /// How many keys a table of the first level holds: an enum written as a table must have exactly one, and figment
-    /// takes any of several.
-    pub fn keys_of(&self, table: &str) -> usize {
-        let of =
+    /// Returns the number of keys in a top-level table. An enum written as a table must have
+    /// exactly one, but figment accepts several.
+    pub fn key_count(&self, table: &str) -> usize {
+        let table_of =
             |values: &Dict| values.get(table).and_then(Value::as_dict).cloned().unwrap_or_default();
-        let (mut keys, over) = (of(&self.values), of(&self.overlay.values));
+        let (mut keys, over) = (table_of(&self.values), table_of(&self.overlay.values));
         keys.extend(over);
         keys.len()
     }
 
-    /// A problem for each of these that is not a host.
-    pub fn not_hosts(&self, key: &str, hosts: &[String]) -> Vec<Problem> {
-        let mend = "write a host name or an address alone, without scheme, port or path";
+    /// Returns a diagnostic for each entry that is not a host.
+    pub fn check_hosts(&self, key: &str, hosts: &[String]) -> Vec<Diagnostic> {
+        let fix = "write a host name or an IP address, without scheme, port or path";
         let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
         wrong
-            .map(|(index, _)| self.problem(&format!("{key}[{index}]"), "is not a host", mend))
+            .map(|(index, _)| self.diagnostic(&format!("{key}[{index}]"), "is not a host", fix))
             .collect()
     }
 
-    /// A problem at `key` if the file that it names is missing. The path counts from the configuration folder.
-    pub fn missing_file(&self, key: &str, folder: &Path, path: Option<&Path>) -> Option<Problem> {
+    /// Returns a diagnostic at `key` if the file at `path`, relative to `folder`, is missing.
+    pub fn check_file_exists(&self, key: &str, folder: &Path, path: Option<&Path>) -> Option<Diagnostic> {
         path.filter(|path| !folder.join(path).is_file()).map(|_| {
-            let mend = "put the file there; the path counts from the configuration folder";
-            self.problem(key, "names a file that is missing", mend)
+            let fix = "create the file; the path is relative to the configuration folder";
+            self.diagnostic(key, "names a file that is missing", fix)
         })
     }
 
-    /// A problem at `key` (`redirect_uris[1]`), with its line, or with the variable that set the key.
-    pub fn problem(&self, key: &str, what: impl Into<String>, mend: impl Into<String>) -> Problem {
-        let (what, mend) = (what.into(), mend.into());
+    /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
+    /// sets the key.
+    pub fn diagnostic(&self, key: &str, message: impl Into<String>, fix: impl Into<String>) -> Diagnostic {
+        let (message, fix) = (message.into(), fix.into());
         let mut place = key;
         loop {
             if let Some(variable) = self.overlay.variables.get(place) {
-                return Problem {
+                return Diagnostic {
                     file: "environment".into(),
                     line: None,
                     key: variable.clone(),
-                    what,
-                    mend,
+                    message,
+                    fix,
                 };
             }
             if let Some(line) = self.lines.get(place) {
                 let file = self.file.display().to_string();
-                return Problem { file, line: Some(*line), key: key.into(), what, mend };
+                return Diagnostic { file, line: Some(*line), key: key.into(), message, fix };
             }
             match place.rfind(['.', '[']) {
                 Some(end) => place = place.get(..end).unwrap_or_default(),
                 None => {
-                    return Problem { key: key.into(), ..problem_of_file(&self.file, &what, &mend) };
+                    return Diagnostic { key: key.into(), ..file_diagnostic(&self.file, &message, &fix) };
                 }
             }
         }
     }
 
-    /// Extracts the file's shape. All faults that leave the rest readable are told, not only the first.
-    pub fn shape<T: DeserializeOwned + JsonSchema>(
+    /// Deserializes the file. Reports every error that leaves the rest readable, not only the
+    /// first.
+    pub fn deserialize<T: DeserializeOwned + JsonSchema>(
         &self,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<Diagnostic>,
     ) -> Option<T> {
-        // Only a fault needs it, and it takes longer to make than a file takes to read.
-        let schema = LazyCell::new(schema::of::<T>);
+        // Generating the schema takes longer than reading a file, and only errors need it.
+        let schema = LazyCell::new(schema::schema_for::<T>);
         let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
-        let mut told: Vec<Vec<String>> = Vec::new();
+        let mut reported: Vec<Vec<String>> = Vec::new();
         loop {
-            let merged = Figment::new().merge(Values(&file)).merge(Values(&overlay));
+            let merged = Figment::new().merge(DictProvider(&file)).merge(DictProvider(&overlay));
             let error = match merged.extract::<T>() {
-                Ok(shape) => return told.is_empty().then_some(shape),
+                Ok(shape) => return reported.is_empty().then_some(shape),
                 Err(error) => error,
             };
             let mut path = error.path.clone();
             if let Fault::MissingField(name) = &error.kind {
                 path.push(name.to_string());
             }
-            // What is now missed where a key was cut out below (the key itself, its table) has been told already.
-            if told.iter().any(|cut| cut.starts_with(&path)) {
+            // Skips errors that removing a reported key below has caused.
+            if reported.iter().any(|removed| removed.starts_with(&path)) {
                 return None;
             }
-            problems.push(self.fault(Node::root(&schema), &path, &error.kind));
+            problems.push(self.describe_error(SchemaNode::root(&schema), &path, &error.kind));
             let missing = matches!(error.kind, Fault::MissingField(_));
-            told.push(path.clone());
-            let cut_out = remove(&mut overlay, &path) || remove(&mut file, &path);
-            if missing || !cut_out || told.len() > 50 {
+            reported.push(path.clone());
+            let is_removed = remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
+            if missing || !is_removed || reported.len() > 50 {
                 return None;
             }
         }
     }
 
-    fn fault(&self, schema: Node<'_>, path: &[String], fault: &Fault) -> Problem {
+    fn describe_error(&self, schema: SchemaNode<'_>, path: &[String], fault: &Fault) -> Diagnostic {
         let key = key_path(path);
-        let node = schema.at(path.iter().map(String::as_str));
-        let hint = node.map_or_else(|| "see docs/configuration.md".into(), Node::hint);
+        let node = schema.descend(path.iter().map(String::as_str));
+        let hint = node.map_or_else(|| "see docs/configuration.md".into(), SchemaNode::hint);
         let kind = node.map_or("another kind of value", |node| node.kind().in_words());
         match fault {
             Fault::UnknownField(written, known) => {
-                let mend = match (
-                    RENAMED.iter().find(|(former, _)| *former == key),
-                    near_miss(written, known),
+                let fix = match (
+                    RENAMED_KEYS.iter().find(|(former, _)| *former == key),
+                    closest_word(written, known),
                 ) {
                     (Some((_, now)), _) => format!("write it as {now}"),
                     (None, Some(meant)) => {
@@ -256,62 +276,68 @@ impl Source {
                     }
                     (None, None) => format!("remove it, or use one of: {}", known.join(", ")),
                 };
-                self.problem(&key, "is not a key that this file knows", mend)
+                self.diagnostic(&key, "is not a known key of this file", fix)
             }
-            Fault::UnknownVariant(_, known) => self.problem(
+            Fault::UnknownVariant(_, known) => self.diagnostic(
                 &key,
                 "is not one of the allowed words",
                 format!("write one of: {}", known.join(", ")),
             ),
-            Fault::MissingField(_) => self.problem(&key, "is missing", format!("add it: {hint}")),
-            Fault::InvalidType(..) => self.problem(&key, format!("must be {kind}"), hint),
-            Fault::InvalidValue(..) if node.is_some_and(|node| node.kind() == Kind::Integer) => {
-                self.problem(&key, "must be a whole number, 0 or more", hint)
+            Fault::MissingField(_) => self.diagnostic(&key, "is missing", format!("add it: {hint}")),
+            Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint),
+            Fault::InvalidValue(..) if node.is_some_and(|node| node.kind() == ValueKind::Integer) => {
+                self.diagnostic(&key, "must be a whole number, 0 or more", hint)
             }
             Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
-                self.problem(&key, "is out of range", hint)
+                self.diagnostic(&key, "is out of range", hint)
             }
-            // Everything else may carry the value in its text (`Message` most of all).
+            // The text of every other error may contain the value, above all `Message`.
             Fault::Message(_)
             | Fault::InvalidValue(..)
             | Fault::InvalidLength(..)
             | Fault::DuplicateField(_)
             | Fault::Unsupported(_)
             | Fault::UnsupportedKey(..) => {
-                self.problem(&key, "has not the form that is needed here", hint)
+                self.diagnostic(&key, "does not have the required form", hint)
             }
         }
     }
 }
 
-/// The known word that was probably meant; only it is repeated, never what was written.
-pub fn near_miss<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
+/// Returns the known word that is closest to `written`, if any is similar. Messages repeat this
+/// word, never what was written.
+pub fn closest_word<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let likeness = |word: &&str| strsim::jaro_winkler(&written, word);
     let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&nearest) >= ALIKE).then_some(nearest)
+    (likeness(&nearest) >= MIN_SIMILARITY).then_some(nearest)
 }
 
-/// What is in a file of a folder, which no link may lead out of.
-pub fn bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Problem> {
-    let read = regular::stays_inside(file, folder).and_then(|()| regular::read(file));
-    read.map_err(|(what, mend)| problem_of_file(file, what, mend))
+/// Reads a file of `folder`. Rejects a link out of the folder.
+///
+/// # Errors
+/// Returns a diagnostic if the file can't be read or is a link out of the folder.
+pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let read = safe_read::check_link_stays_inside(file, folder).and_then(|()| safe_read::read_regular_file(file));
+    read.map_err(|(message, fix)| file_diagnostic(file, message, fix))
 }
 
-pub fn problem_of_file(file: &Path, what: &str, mend: &str) -> Problem {
-    Problem {
+/// Creates a diagnostic about a whole file.
+pub fn file_diagnostic(file: &Path, message: &str, fix: &str) -> Diagnostic {
+    Diagnostic {
         file: file.display().to_string(),
         line: None,
         key: String::new(),
-        what: what.into(),
-        mend: mend.into(),
+        message: message.into(),
+        fix: fix.into(),
     }
 }
 
-/// figment's own TOML provider would bring a second toml crate, and is silent when a file is missing.
-struct Values<'a>(&'a Dict);
+/// Passes parsed values to figment, whose own TOML provider needs a second toml crate and ignores
+/// missing files.
+struct DictProvider<'a>(&'a Dict);
 
-impl Provider for Values<'_> {
+impl Provider for DictProvider<'_> {
     fn metadata(&self) -> Metadata {
         Metadata::named("configuration")
     }
@@ -341,7 +367,7 @@ fn index_table(text: &str, prefix: &str, table: &DeTable<'_>, lines: &mut BTreeM
     for (key, value) in table {
         let name = key.get_ref();
         let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
-        lines.insert(path.clone(), line_of(text, key.span().start));
+        lines.insert(path.clone(), line_number(text, key.span().start));
         index_value(text, &path, value.get_ref(), lines);
     }
 }
@@ -352,12 +378,12 @@ fn index_value(text: &str, path: &str, value: &DeValue<'_>, lines: &mut BTreeMap
     }
     for (index, item) in value.as_array().into_iter().flat_map(|items| items.iter()).enumerate() {
         let path = format!("{path}[{index}]");
-        lines.insert(path.clone(), line_of(text, item.span().start));
+        lines.insert(path.clone(), line_number(text, item.span().start));
         index_value(text, &path, item.get_ref(), lines);
     }
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
+fn line_number(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
@@ -377,56 +403,56 @@ fn key_path(path: &[String]) -> String {
     key
 }
 
-fn remove(values: &mut Dict, path: &[String]) -> bool {
+fn remove_at_path(values: &mut Dict, path: &[String]) -> bool {
     match path {
         [] => false,
         [last] => values.remove(last).is_some(),
-        [first, rest @ ..] => values.get_mut(first).is_some_and(|value| remove_inside(value, rest)),
+        [first, rest @ ..] => values.get_mut(first).is_some_and(|value| remove_in_value(value, rest)),
     }
 }
 
-fn remove_inside(value: &mut Value, path: &[String]) -> bool {
+fn remove_in_value(value: &mut Value, path: &[String]) -> bool {
     match (value, path) {
-        (Value::Dict(_, table), _) => remove(table, path),
-        // An item is emptied with its list's rest left in place, so that indices in later messages stay true.
+        (Value::Dict(_, table), _) => remove_at_path(table, path),
+        // Keeps the other items of a list in place, so that indices in later messages stay correct.
         (Value::Array(_, items), [index, rest @ ..]) if !rest.is_empty() => {
             let item = index.parse::<usize>().ok().and_then(|index| items.get_mut(index));
-            item.is_some_and(|item| remove_inside(item, rest))
+            item.is_some_and(|item| remove_in_value(item, rest))
         }
         _ => false,
     }
 }
 
-/// The texts at these keys, at any depth.
-fn collect(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
+/// Collects the texts at these keys, at any depth.
+fn collect_texts(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
     for (key, value) in values {
-        collect_inside(key, value, keys, names);
+        collect_texts_in_value(key, value, keys, names);
     }
 }
 
-/// Hands over each text below a value, with its key.
-fn visit(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
+/// Calls `each` with the key and text of every string below a value.
+fn visit_texts(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(_, text) => each(key, text),
         Value::Dict(_, table) => {
-            table.iter().for_each(|(name, value)| visit(&format!("{key}.{name}"), value, each))
+            table.iter().for_each(|(name, value)| visit_texts(&format!("{key}.{name}"), value, each))
         }
         Value::Array(_, items) => {
             items
                 .iter()
                 .enumerate()
-                .for_each(|(index, item)| visit(&format!("{key}[{index}]"), item, each));
+                .for_each(|(index, item)| visit_texts(&format!("{key}[{index}]"), item, each));
         }
         _ => {}
     }
 }
 
-fn collect_inside(key: &str, value: &Value, keys: &[&str], names: &mut Vec<String>) {
+fn collect_texts_in_value(key: &str, value: &Value, keys: &[&str], names: &mut Vec<String>) {
     match value {
         Value::String(_, name) if keys.contains(&key) => names.push(name.clone()),
-        Value::Dict(_, table) => collect(table, keys, names),
+        Value::Dict(_, table) => collect_texts(table, keys, names),
         Value::Array(_, items) => {
-            items.iter().for_each(|item| collect_inside("", item, keys, names))
+            items.iter().for_each(|item| collect_texts_in_value("", item, keys, names))
         }
         _ => {}
     }

@@ -1,6 +1,5 @@
-//! `[store.…]` of `passerelle.toml`: where logins, sessions, codes and tokens live (docs/redis.md, docs/deploying.md).
-//!
-//! Owns: the shape and rules of the table, and the secrets that it leads to. Must not know: how a store works.
+//! Defines and checks `[store.…]` of `passerelle.toml`: where logins, sessions, codes and tokens
+//! are stored (docs/redis.md, docs/deploying.md).
 
 use std::path::{Path, PathBuf};
 
@@ -8,94 +7,98 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::SecretRef;
-use super::problem::Problem;
+use super::diagnostic::Diagnostic;
 use super::register::read_pem;
-use super::secret_rules::Context;
+use super::secret_rules::SecretContext;
 use super::secrets;
-use super::settings::within;
-use super::source::Source;
+use super::settings::check_range;
+use super::source_file::SourceFile;
 use crate::digest;
 use crate::ids::Secret;
 
-/// A key that seals records is derived from a secret of at least this many characters.
-const SEAL_CHARACTERS: usize = 32;
+/// Minimum length of an encryption key in characters.
+const MIN_ENCRYPTION_KEY_CHARS: usize = 32;
 
-/// Without such a table, this process's memory, and nothing outlives it: for one hub alone.
+/// Store for logins, sessions, codes and tokens. Default: the memory of this process, lost at a
+/// restart, for a single hub.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum StoreConfig {
-    /// This process's memory, which a planned restart keeps.
+    /// The memory of this process, saved across planned restarts.
     Memory(MemoryConfig),
-    /// A Redis or Valkey that several hubs share.
+    /// A Redis or Valkey shared by several hubs.
     Redis(Box<RedisConfig>),
 }
 
-/// The memory of this process, for one hub alone: a planned restart takes what is there to the next process.
+/// The memory of this process, for a single hub. A planned restart passes its content to the next
+/// process.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryConfig {
-    /// File that a hub which goes down in order writes what it knows to, sealed, and that the next one takes up: logins on
-    /// their way, sessions, codes, tokens and revocations. In a folder that the hub may write to, for itself alone.
+    /// File to which the hub writes its logins, sessions, codes, tokens and revocations, encrypted,
+    /// at an orderly shutdown, and from which the next process restores them. Its folder must be
+    /// writable for the hub, and accessible to no one else.
     pub snapshot: PathBuf,
-    /// What the file is sealed with: each leads to at least 32 random characters. The first seals, all open.
-    pub seal_keys: Vec<SecretRef>,
+    /// Keys that encrypt the file, each of at least 32 random characters. The first encrypts, all
+    /// decrypt.
+    pub encryption_keys: Vec<SecretRef>,
 }
 
-/// A Redis, version 7.0 or later, or Valkey, that any number of hubs share.
+/// A Redis, version 7.0 or later, or Valkey, shared by any number of hubs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisConfig {
-    /// `host:port` of the server, of the Sentinels, or of some nodes of the Cluster; one server alone may also be
-    /// `unix:/path/of/its.sock`.
+    /// `host:port` of the server, of the Sentinels, or of some nodes of the Cluster; a single
+    /// server may also be `unix:/path/of/its.sock`.
     pub nodes: Vec<String>,
-    /// What answers there.
+    /// Kind of deployment.
     #[serde(default)]
     pub mode: RedisMode,
-    /// What the Sentinels call the primary; needed with them alone.
+    /// The Sentinels' name of the primary; only with Sentinels.
     #[serde(default)]
     pub primary: Option<String>,
-    /// Number of the database; a Cluster has 0 alone.
+    /// Number of the database; a Cluster has only 0.
     #[serde(default)]
     pub database: u16,
-    /// ACL user; the default one when absent.
+    /// ACL user. Default: the server's default user.
     #[serde(default)]
     pub user: Option<String>,
     /// Password of the user.
     #[serde(default)]
     pub password: Option<SecretRef>,
-    /// ACL user at the Sentinels, which don't share those of the servers.
+    /// ACL user at the Sentinels, which have their own users.
     #[serde(default)]
     pub sentinel_user: Option<String>,
     /// Password at the Sentinels.
     #[serde(default)]
     pub sentinel_password: Option<SecretRef>,
-    /// TLS to every node, Sentinels included. Names are always verified.
+    /// TLS to every node, including Sentinels. Host names are always verified.
     #[serde(default)]
     pub tls: bool,
-    /// PEM file of the only authorities that the servers' certificates may come from; those of the machine when absent.
+    /// PEM file of the only certificate authorities trusted for the servers. Default: the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// PEM file of the hub's certificate, its chain behind it, for servers that ask for one.
+    /// PEM file of the hub's certificate, followed by its chain, for servers that require one.
     #[serde(default)]
     pub client_certificate: Option<PathBuf>,
     /// PEM key of the certificate, without a passphrase.
     #[serde(default)]
     pub client_key: Option<SecretRef>,
-    /// First part of every key: a word of its own for each hub address that shares the server.
-    #[serde(default = "prefix")]
+    /// Prefix of every Redis key; a different one for each `base_url` that shares the server.
+    #[serde(default = "default_prefix")]
     pub prefix: String,
-    /// What records are sealed with: each leads to at least 32 random characters. The first seals, all open. All hubs
-    /// have the same.
-    pub seal_keys: Vec<SecretRef>,
-    /// A call without an answer for this long is given up, and tried once more.
-    #[serde(default = "call_milliseconds")]
+    /// Keys that encrypt records, each of at least 32 random characters. The first encrypts, all
+    /// decrypt. The same for all hubs.
+    pub encryption_keys: Vec<SecretRef>,
+    /// Timeout of a call in milliseconds. The hub retries a call once.
+    #[serde(default = "default_call_milliseconds")]
     pub call_milliseconds: u64,
 }
 
 impl RedisConfig {
-    /// As a file has it that says no more than this.
+    /// Returns the configuration with these nodes and defaults.
     #[must_use]
-    pub fn at(nodes: Vec<String>) -> Self {
+    pub fn with_nodes(nodes: Vec<String>) -> Self {
         Self {
             nodes,
             mode: RedisMode::default(),
@@ -109,86 +112,92 @@ impl RedisConfig {
             ca: None,
             client_certificate: None,
             client_key: None,
-            prefix: prefix(),
-            seal_keys: Vec::new(),
-            call_milliseconds: call_milliseconds(),
+            prefix: default_prefix(),
+            encryption_keys: Vec::new(),
+            call_milliseconds: default_call_milliseconds(),
         }
     }
 }
 
-fn prefix() -> String {
+fn default_prefix() -> String {
     "passerelle".into()
 }
 
-const fn call_milliseconds() -> u64 {
+const fn default_call_milliseconds() -> u64 {
     500
 }
 
+/// Kind of Redis deployment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisMode {
-    /// One server.
+    /// A single server.
     #[default]
     Single,
-    /// Sentinels, which say what the primary is now.
+    /// Sentinels, which name the current primary.
     Sentinel,
+    /// A Redis Cluster.
     Cluster,
 }
 
-/// What a store is called with, and what seals its records: of a snapshot the last alone. Texts are PEM.
+/// Credentials and encryption keys of the store; a snapshot has only encryption keys. Certificates
+/// and keys are PEM.
 #[derive(Clone, Default, Debug)]
 pub struct StoreCredentials {
+    /// Password of the user.
     pub password: Option<Secret<String>>,
+    /// Password at the Sentinels.
     pub sentinel_password: Option<Secret<String>>,
-    /// The only authorities that the servers' certificates may come from.
+    /// The only certificate authorities trusted for the servers; `None` for the system's.
     pub ca: Option<String>,
     /// The hub's certificate with its chain, and its key.
     pub identity: Option<(String, Secret<String>)>,
-    /// At least one; the first seals.
-    pub seal_keys: Vec<Secret<String>>,
+    /// The encryption keys, at least one. The first encrypts, all decrypt.
+    pub encryption_keys: Vec<Secret<String>>,
 }
 
-pub(super) fn check(
-    source: &Source,
+/// Checks the table and reads its secrets.
+pub(super) fn check_store(
+    source: &SourceFile,
     configured: &StoreConfig,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> StoreCredentials {
-    if source.keys_of("store") > 1 {
-        let mend = "keep [store.memory] for one hub alone, or [store.redis] for hubs that share it";
-        problems.push(source.problem("store", "names two stores", mend));
+    if source.key_count("store") > 1 {
+        let fix = "keep [store.memory] for a single hub, or [store.redis] for several hubs";
+        problems.push(source.diagnostic("store", "contains two stores", fix));
     }
     match configured {
-        StoreConfig::Memory(memory) => of_memory(source, memory, context, problems),
-        StoreConfig::Redis(redis) => of_redis(source, redis, context, problems),
+        StoreConfig::Memory(memory) => check_memory(source, memory, context, problems),
+        StoreConfig::Redis(redis) => check_redis(source, redis, context, problems),
     }
 }
 
-fn of_memory(
-    source: &Source,
+fn check_memory(
+    source: &SourceFile,
     memory: &MemoryConfig,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> StoreCredentials {
     let path = memory.snapshot.as_os_str().as_encoded_bytes();
     if memory.snapshot.file_name().is_none() || path.ends_with(b"/") {
-        let mend = "write a file's path, as \"state/store.snapshot\"";
-        problems.push(source.problem("store.memory.snapshot", "names no file", mend));
+        let fix = "write the path of a file, for example \"state/store.snapshot\"";
+        problems.push(source.diagnostic("store.memory.snapshot", "is not the path of a file", fix));
     }
-    let seal_keys =
-        seal_keys(source, "store.memory.seal_keys", &memory.seal_keys, context, problems);
-    StoreCredentials { seal_keys, ..StoreCredentials::default() }
+    let encryption_keys =
+        read_encryption_keys(source, "store.memory.encryption_keys", &memory.encryption_keys, context, problems);
+    StoreCredentials { encryption_keys, ..StoreCredentials::default() }
 }
 
-fn of_redis(
-    source: &Source,
+fn check_redis(
+    source: &SourceFile,
     redis: &RedisConfig,
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> StoreCredentials {
-    nodes(source, redis, problems);
-    shape(source, redis, problems);
-    within(
+    check_nodes(source, redis, problems);
+    check_combinations(source, redis, problems);
+    check_range(
         source,
         "store.redis.call_milliseconds",
         redis.call_milliseconds,
@@ -196,7 +205,7 @@ fn of_redis(
         problems,
     );
     let mut keep =
-        |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
+        |read: Result<String, Diagnostic>| read.map_err(|problem| problems.push(problem)).ok();
     let pem = |key: &str, file: &Path| read_pem(source, key, file, context.folder);
     let ca = redis.ca.as_deref().and_then(|file| keep(pem("store.redis.ca", file)));
     let certificate = redis
@@ -205,66 +214,66 @@ fn of_redis(
         .and_then(|file| keep(pem("store.redis.client_certificate", file)));
     let mut secret = |key: &str, reference: &Option<SecretRef>| {
         let reference = reference.as_ref()?;
-        keep(secrets::resolve(source, key, reference, context).map(Secret::into_inner))
+        keep(secrets::resolve_secret(source, key, reference, context).map(Secret::into_inner))
             .map(Secret::new)
     };
     let password = secret("store.redis.password", &redis.password);
     let sentinel_password = secret("store.redis.sentinel_password", &redis.sentinel_password);
     let identity = certificate.zip(secret("store.redis.client_key", &redis.client_key));
-    let seal_keys = seal_keys(source, "store.redis.seal_keys", &redis.seal_keys, context, problems);
-    StoreCredentials { password, sentinel_password, ca, identity, seal_keys }
+    let encryption_keys = read_encryption_keys(source, "store.redis.encryption_keys", &redis.encryption_keys, context, problems);
+    StoreCredentials { password, sentinel_password, ca, identity, encryption_keys }
 }
 
-fn nodes(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
+fn check_nodes(source: &SourceFile, redis: &RedisConfig, problems: &mut Vec<Diagnostic>) {
     if redis.nodes.is_empty() {
-        problems.push(source.problem(
+        problems.push(source.diagnostic(
             "store.redis.nodes",
             "is empty",
-            "write at least one, as [\"127.0.0.1:6379\"]",
+            "write at least one, for example [\"127.0.0.1:6379\"]",
         ));
     }
     if redis.mode == RedisMode::Single && redis.nodes.len() > 1 {
-        let mend = "keep one, or set mode = \"sentinel\" or \"cluster\"";
-        problems.push(source.problem(
+        let fix = "keep one, or set mode = \"sentinel\" or \"cluster\"";
+        problems.push(source.diagnostic(
             "store.redis.nodes",
-            "names several servers, and mode is \"single\"",
-            mend,
+            "contains several servers, but mode is \"single\"",
+            fix,
         ));
     }
     for (index, node) in redis.nodes.iter().enumerate() {
-        let is_good = match Node::parse(node) {
-            Some(Node::Socket(_)) => redis.mode == RedisMode::Single && !redis.tls,
-            Some(Node::Host(..)) => true,
+        let is_good = match NodeAddress::parse(node) {
+            Some(NodeAddress::Socket(_)) => redis.mode == RedisMode::Single && !redis.tls,
+            Some(NodeAddress::Host(..)) => true,
             None => false,
         };
         if !is_good {
-            let mend =
-                "write host:port; one server alone without TLS may also be unix:/path/of/its.sock";
-            problems.push(source.problem(
+            let fix =
+                "write host:port; a single server without TLS may also be unix:/path/of/its.sock";
+            problems.push(source.diagnostic(
                 &format!("store.redis.nodes[{index}]"),
-                "is no address of a server",
-                mend,
+                "is not the address of a server",
+                fix,
             ));
         }
     }
 }
 
-fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
-    let mut refuse = |key: &str, what: &str, mend: &str| {
-        problems.push(source.problem(&format!("store.redis.{key}"), what, mend));
+fn check_combinations(source: &SourceFile, redis: &RedisConfig, problems: &mut Vec<Diagnostic>) {
+    let mut report = |key: &str, message: &str, fix: &str| {
+        problems.push(source.diagnostic(&format!("store.redis.{key}"), message, fix));
     };
     match (redis.mode, redis.primary.as_deref()) {
         (RedisMode::Sentinel, None | Some("")) => {
-            refuse(
+            report(
                 "primary",
                 "is missing",
                 "write the name after `sentinel monitor` in the Sentinels' configuration",
             );
         }
         (RedisMode::Single | RedisMode::Cluster, Some(_)) => {
-            refuse(
+            report(
                 "primary",
-                "is known to Sentinels alone",
+                "is for Sentinels only",
                 "remove it, or set mode = \"sentinel\"",
             );
         }
@@ -273,14 +282,14 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     if redis.mode != RedisMode::Sentinel
         && (redis.sentinel_user.is_some() || redis.sentinel_password.is_some())
     {
-        refuse(
+        report(
             "sentinel_password",
-            "is for Sentinels alone",
+            "is for Sentinels only",
             "remove it, or set mode = \"sentinel\"",
         );
     }
     if redis.mode == RedisMode::Cluster && redis.database != 0 {
-        refuse("database", "is not 0, and a Cluster has no other", "remove it");
+        report("database", "is not 0, the only database of a Cluster", "remove it");
     }
     let halves = [
         ("user", "password", redis.user.is_some() && redis.password.is_none()),
@@ -292,62 +301,62 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     ];
     for (given, missing, is_half) in halves {
         if is_half {
-            refuse(
+            report(
                 given,
-                &format!("is given without {missing}"),
+                &format!("is set without {missing}"),
                 &format!("add {missing}, or remove {given}"),
             );
         }
     }
     if redis.client_certificate.is_some() != redis.client_key.is_some() {
-        refuse(
+        report(
             "client_certificate",
-            "and client_key go together",
-            "add what is missing, or remove both",
+            "and client_key must be set together",
+            "add the missing one, or remove both",
         );
     }
     if !redis.tls && (redis.ca.is_some() || redis.client_certificate.is_some()) {
-        refuse("tls", "is off, and certificates are given", "set tls = true, or remove them");
+        report("tls", "is off, but certificates are set", "set tls = true, or remove them");
     }
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
     if !(1..=32).contains(&redis.prefix.len()) || !redis.prefix.bytes().all(is_plain) {
-        refuse(
+        report(
             "prefix",
-            "is no word that a key can begin with",
+            "is not a valid key prefix",
             "use 1 to 32 characters of letters, digits, - _ and .",
         );
     }
 }
 
-fn seal_keys(
-    source: &Source,
+fn read_encryption_keys(
+    source: &SourceFile,
     key: &str,
     references: &[SecretRef],
-    context: &Context<'_>,
-    problems: &mut Vec<Problem>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Vec<Secret<String>> {
     if references.is_empty() {
-        let mend = "write seal_keys = [{ file = \"seal.key\" }], with a file of 32 random characters or more";
-        problems.push(source.problem(key, "is empty, and nothing is stored unsealed", mend));
+        let fix = "write encryption_keys = [{ file = \"store.key\" }], with a file of 32 random characters or more";
+        problems.push(source.diagnostic(key, "is empty, but records must be encrypted", fix));
     }
     let mut keys: Vec<Secret<String>> = Vec::new();
     for (index, reference) in references.iter().enumerate() {
         let at = format!("{key}[{index}]");
-        match secrets::resolve(source, &at, reference, context) {
+        match secrets::resolve_secret(source, &at, reference, context) {
             Err(problem) => problems.push(problem),
-            Ok(key) if key.reveal().chars().count() < SEAL_CHARACTERS => {
-                let mend =
-                    "use at least 32 random characters, for instance from `openssl rand -hex 32`";
-                problems.push(source.problem(&at, "leads to a secret that is too short", mend));
+            Ok(key) if key.reveal().chars().count() < MIN_ENCRYPTION_KEY_CHARS => {
+                let fix =
+                    "use at least 32 random characters, for example from `openssl rand -hex 32`";
+                problems.push(source.diagnostic(&at, "references a secret that is too short", fix));
             }
             Ok(key)
                 if keys.iter().any(|other| {
-                    digest::equal(other.reveal().as_bytes(), key.reveal().as_bytes())
+                    digest::constant_time_eq(other.reveal().as_bytes(), key.reveal().as_bytes())
                 }) =>
             {
-                problems.push(source.problem(
+                problems.push(source.diagnostic(
                     &at,
-                    "leads to the same key as another",
+                    "references the same key as another entry",
                     "remove one of the two",
                 ));
             }
@@ -357,15 +366,17 @@ fn seal_keys(
     keys
 }
 
-/// Where one server listens.
+/// Address of a Redis server.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Node {
+pub enum NodeAddress {
+    /// Host and port.
     Host(String, u16),
+    /// Path of a Unix socket.
     Socket(PathBuf),
 }
 
-impl Node {
-    /// `host:port`, `[::1]:port` or `unix:/path`.
+impl NodeAddress {
+    /// Parses `host:port`, `[::1]:port` or `unix:/path`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {

@@ -1,4 +1,4 @@
-//! The configuration as an operator meets it: good folders, bad files, variables.
+//! Tests whole configuration folders: valid ones, invalid files, environment variables.
 
 mod blocks;
 mod kinds;
@@ -46,7 +46,7 @@ client_id = "hub"
 client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
-/// A configuration folder that loads, to be spoiled.
+/// A valid configuration folder that tests modify.
 pub(super) struct Folder {
     root: TempDir,
     environment: Vec<(String, String)>,
@@ -62,10 +62,10 @@ impl Folder {
         let connectors =
             ["IDP", "KIND", "LOW", "ZZ", "OTHER", "SECOND", "LATE", "NEW", "NEVER", "ASIDE"]
                 .map(|id| (format!("CONNECTOR_{id}__SECRET"), "idp-secret"));
-        let of_services = services
+        let service_variables = services
             .iter()
             .flat_map(|prefix| own.map(|(name, value)| (format!("{prefix}{name}"), value)));
-        let own = of_services
+        let own = service_variables
             .chain(connectors)
             .chain([("DATA_PROVIDER_ARCHIVE__SECRET".to_owned(), CLIENT_SECRET)]);
         let all = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(own);
@@ -109,23 +109,23 @@ impl Folder {
         self.environment.iter().cloned().collect()
     }
 
-    fn load(&self) -> Result<Loaded, Vec<Problem>> {
-        load(self.root.path(), &self.environment())
+    fn load(&self) -> Result<LoadedConfig, Vec<Diagnostic>> {
+        load_config(self.root.path(), &self.environment())
     }
 
-    /// The problem with this key, among others: file, key and both texts.
+    /// Returns the problem with this key: file, key, and message with fix.
     #[track_caller]
     pub(super) fn problem_of(&self, key: &str) -> (String, String, String) {
-        let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
+        let problems = self.load().map(|_| ()).expect_err("the folder must be rejected");
         let problem = problems.iter().find(|problem| problem.key == key);
-        let Problem { file, key, what, mend, .. } =
+        let Diagnostic { file, key, message, fix, .. } =
             problem.cloned().unwrap_or_else(|| panic!("no {key} in {problems:#?}"));
         let file = file.replace(&format!("{}/", self.root.path().display()), "");
-        (file, key, format!("{what}. {mend}"))
+        (file, key, format!("{message}. {fix}"))
     }
 
     #[track_caller]
-    pub(super) fn loaded(&self) -> Loaded {
+    pub(super) fn loaded(&self) -> LoadedConfig {
         let loaded = self.load();
         if loaded.is_err() {
             panic!("{}", report(&loaded, crate::env::Timestamp::default()));
@@ -133,19 +133,19 @@ impl Folder {
         loaded.unwrap()
     }
 
-    /// The only problem: file (relative to the folder), key and both texts.
+    /// Returns the only problem: file (relative to the folder), key, and message with fix.
     #[track_caller]
     pub(super) fn problem(&self) -> (String, String, String) {
-        let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
+        let problems = self.load().map(|_| ()).expect_err("the folder must be rejected");
         let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
         let file = Path::new(&problem.file)
             .strip_prefix(self.root.path())
             .map_or(problem.file.clone(), |p| p.display().to_string());
-        (file, problem.key.clone(), format!("{}. {}", problem.what, problem.mend))
+        (file, problem.key.clone(), format!("{}. {}", problem.message, problem.fix))
     }
 }
 
-/// A file that is made of another one's text refers to its own variables.
+/// Adapts the variable names in a copied file to its new id.
 pub(super) fn with_own_variables(file: &str, content: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(content) else { return content.to_owned() };
     let id = Path::new(file).file_stem().unwrap().to_str().unwrap().to_ascii_uppercase();
@@ -171,13 +171,13 @@ fn a_good_folder_loads_whole() {
     let connector = loaded.connectors.get("idp").unwrap();
     assert_eq!(connector.client_secret.as_ref().unwrap().reveal(), "idp-secret");
     assert!(loaded.scopes.scopes.contains_key("identite_pivot"));
-    assert_eq!(in_language(&loaded.theme.name, "de"), "Passerelle");
+    assert_eq!(text_in_language(&loaded.theme.name, "de"), "Passerelle");
     assert_eq!(loaded.settings.lifetimes.session(loaded.settings.platform).as_secs(), 28_800);
     assert!(loaded.warnings.iter().any(|warning| warning.key == "identity_source"));
 }
 
-/// File to spoil · what is replaced · by what · key that must be named · words that must be in fault or mend.
-/// A list of one value of 129 characters.
+/// File to modify · text to replace · replacement · expected key · expected words in the message or
+/// fix. A list of one value of 129 characters.
 const ENDLESS: &str = concat!(
     "[\"",
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -188,7 +188,7 @@ const ENDLESS: &str = concat!(
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 #[test]
-fn each_bad_setting_is_named_with_its_mend() {
+fn each_bad_setting_is_named_with_its_fix() {
     let file = "passerelle.toml";
     let rows: &[Row] = &[
         (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
@@ -212,14 +212,14 @@ fn each_bad_setting_is_named_with_its_mend() {
             "\"127.0.0.1:8080\"",
             "8080",
             "public.listen",
-            "must be text. Address and port, `127.0.0.1:8080`",
+            "must be text. Address and port, for example `127.0.0.1:8080`",
         ),
         (
             file,
             "\"127.0.0.1:8080\"",
             "\"here\"",
             "public.listen",
-            "Address and port, `127.0.0.1:8080`",
+            "Address and port, for example `127.0.0.1:8080`",
         ),
         (file, "127.0.0.1:9090", "127.0.0.1:8080", "private.listen", "choose another port"),
         (file, "https://", "http://", "base_url", "use https://"),
@@ -234,7 +234,7 @@ fn each_bad_setting_is_named_with_its_mend() {
             "{ env = \"SUBJECT_KEY\" }",
             "{ env = \"A\", file = \"b\" }",
             "subject_key",
-            "leads to two secrets",
+            "references two secrets",
         ),
         (file, "SUBJECT_KEY", "UNSET_KEY", "subject_key.env", "not set"),
         (file, "SUBJECT_KEY", "SHORT", "subject_key", "at least 32 random bytes"),
@@ -270,7 +270,7 @@ fn each_bad_setting_is_named_with_its_mend() {
         http_row(
             "url = \"https://r.example\"\nca = \"passerelle.toml\"",
             "register.http.ca",
-            "without a certificate",
+            "without a PEM certificate",
         ),
         http_row(
             "url = \"https://r.example\"\nclient_key = { env = \"SECOND_KEY\" }",
@@ -299,7 +299,7 @@ fn each_bad_setting_is_named_with_its_mend() {
             "identity_source",
             "cookie_prefix = \"__Host-x\"\nidentity_source",
             "cookie_prefix",
-            "not beginning with __",
+            "not starting with __",
         ),
         (
             file,
@@ -371,7 +371,7 @@ fn each_bad_setting_is_named_with_its_mend() {
 const TWO_ALIKE: &str = "choice.categories = [{ id = \"a\", name = { en = \"A\" } }, { id = \"a\", name = { en = \"B\" } }]";
 
 #[test]
-fn each_bad_choice_is_named_with_its_mend() {
+fn each_bad_choice_is_named_with_its_fix() {
     let row = |text: &'static str, key, word| -> Row {
         ("passerelle.toml", "identity_source", format!("{text}\nidentity_source").leak(), key, word)
     };
@@ -384,16 +384,16 @@ fn each_bad_choice_is_named_with_its_mend() {
         row(
             "choice.categories = [{ id = \"a\", name = {} }]",
             "choice.categories[0].name",
-            "has no language",
+            "has no text in any language",
         ),
-        row(TWO_ALIKE, "choice.categories[1].id", "another category's id"),
+        row(TWO_ALIKE, "choice.categories[1].id", "the id of another category"),
         row("choice.remember_days = 181", "choice.remember_days", "from 1 to 180"),
         row("choice.remember_days = 0", "choice.remember_days", "from 1 to 180"),
     ]);
 }
 
 #[test]
-fn what_may_still_come_is_warned_of() {
+fn references_to_missing_files_are_warnings() {
     let rules = "connectors = { deny = [\"later\"], order = [\"idp\", \"soon\"], idp_hint = [\"one-day\"] }\nclient_id";
     let loaded = Folder::good()
         .edit("service-providers/sp.toml", "client_id", rules)
@@ -506,7 +506,7 @@ internal_hosts = ["register.example.org"]
 }
 
 #[test]
-fn each_bad_service_provider_is_named_with_its_mend() {
+fn each_bad_service_provider_is_named_with_its_fix() {
     let file = "service-providers/sp.toml";
     let rows: &[Row] = &[
         (
@@ -539,22 +539,22 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "absolute",
         ),
         (file, "/callback", "/call back", "redirect_uris[0]", "blank"),
-        (file, "/callback", "/*", "redirect_uris[0]", "patterns are not matched"),
+        (file, "/callback", "/*", "redirect_uris[0]", "patterns are not supported"),
         (file, "[\"https://sp.example.org/callback\"]", "[]", "redirect_uris", "at least one"),
         (file, "home_page = \"https", "home_page = \"ftp", "home_page", "https"),
-        (file, "{ fr = \"Service\", en = \"Service\" }", "{}", "name", "has no language"),
+        (file, "{ fr = \"Service\", en = \"Service\" }", "{}", "name", "has no text in any language"),
         (file, "fr = \"Service\"", "fr = \" \"", "name.fr", "1 to 100"),
-        (file, "fr = \"Service\"", "French = \"Service\"", "name.French", "two letters"),
+        (file, "fr = \"Service\"", "French = \"Service\"", "name.French", "two-letter"),
         (file, "\"openid\", ", "", "scopes", "add \"openid\""),
         (file, "\"email\"", "\"emial\"", "scopes[1]", "birthcountry"),
         (file, "client_id = \"sp\"", "client_id = \"s p\"", "client_id", "printable"),
-        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "", "secrets", "give one or two"),
+        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "", "secrets", "add one or two"),
         (
             file,
             "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
             "",
             "secrets",
-            "give one or two",
+            "add one or two",
         ),
         (
             file,
@@ -589,7 +589,7 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "[{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
             THREE_AT_ONCE,
             "secrets",
-            "more than two secrets that are valid at one moment",
+            "more than two secrets that are valid at the same time",
         ),
         (
             file,
@@ -610,7 +610,7 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             ITS_SECRETS,
             NO_AUDIENCE,
             "client_assertion_audiences",
-            "no assertion would ever count",
+            "no assertion can ever be accepted",
         ),
         (file, ITS_SECRETS, UNKNOWN_AUDIENCE, "client_assertion_audiences[1]", "token_endpoint"),
         (
@@ -620,7 +620,7 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "token_endpoint_auth_method",
             "add jwks or jwks_uri",
         ),
-        (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt never uses"),
+        (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt doesn't use"),
         (
             file,
             "client_id",
@@ -668,14 +668,14 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "client_id",
             "connectors.deny = [\"idp\"]\nclient_id",
             "connectors",
-            "nobody could ever log in",
+            "no user can ever log in",
         ),
         (
             file,
             "client_id",
             "connectors.allow = [\"later\"]\nclient_id",
             "connectors",
-            "allow at least one whose file",
+            "allow at least one connector",
         ),
         (
             file,
@@ -713,7 +713,7 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "allow, deny, order, idp_hint",
         ),
         (file, "client_id", "logo = \"none.png\"\nclient_id", "logo", "put the logo there"),
-        (file, "client_id", "logo = \"../passerelle.toml\"\nclient_id", "logo", "beside this file"),
+        (file, "client_id", "logo = \"../passerelle.toml\"\nclient_id", "logo", "folder of this file"),
         (
             file,
             "client_id",
@@ -748,17 +748,17 @@ fn each_bad_service_provider_is_named_with_its_mend() {
 }
 
 #[test]
-fn each_bad_connector_is_named_with_its_mend() {
+fn each_bad_connector_is_named_with_its_fix() {
     let file = "connectors/idp.toml";
     let rows: &[Row] = &[
         (file, "https://idp", "http://idp", "kind.oidc.issuer", "use https://"),
         (file, "[acr]", "category = \"Health\"\n[acr]", "category", "a-z, 0-9"),
         (file, "[acr]", "logo = \"none.svg\"\n[acr]", "logo", "put the logo there"),
         (file, "[acr]", "logo = \"idp.toml\"\n[acr]", "logo", ".svg or .png"),
-        (file, "[acr]", "logo = \"/etc/passwd\"\n[acr]", "logo", "beside this file"),
+        (file, "[acr]", "logo = \"/etc/passwd\"\n[acr]", "logo", "folder of this file"),
         (file, "example.org\"", "example.org?tenant=1\"", "kind.oidc.issuer", "remove the ?"),
         (file, "example.org\"", "example.org#a\"", "kind.oidc.issuer", "remove the #"),
-        (file, "lowest = \"eidas1\"", "lowest = \"eidas3\"", "levels", "above its highest"),
+        (file, "lowest = \"eidas1\"", "lowest = \"eidas3\"", "levels", "above the highest"),
         (file, "highest = \"eidas2\"", "highest = \"eidas3\"", "acr", "add eidas3"),
         (file, "highest = \"eidas2\"", "highest = \"eidas1\"", "acr.eidas2", "outside"),
         (file, "\"substantial\"", "\"low\"", "acr.eidas2", "another level"),
@@ -797,7 +797,7 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[acr]", "limits = { queue_ms = 5001 }\n[acr]", "limits.queue_ms", "from 0 to 5000"),
         (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "use one of: calls"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
-        (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub concludes mfa"),
+        (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub derives mfa"),
         (
             file,
             "lowest = \"eidas1\"",
@@ -964,7 +964,7 @@ fn two_files_with_one_client_id_are_both_named() {
 }
 
 #[test]
-fn nobody_joins_the_sector_of_a_service_provider_that_does_not_say_so() {
+fn a_sector_of_a_service_provider_that_does_not_declare_it_is_rejected() {
     let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsector = \"sp\"");
     let folder = Folder::good().with("service-providers/other.toml", other);
     let (file, key, _) = folder.problem();
@@ -998,10 +998,10 @@ fn a_service_provider_keeps_the_key_version_that_it_knows() {
 }
 
 #[test]
-fn each_bad_key_version_is_named_with_its_mend() {
+fn each_bad_key_version_is_named_with_its_fix() {
     for (from, to, key, words) in [
-        ("version = 2", "version = 1", "subject_keys[1].version", "a version of its own"),
-        ("version = 1", "version = 0", "subject_keys[0].version", "count from 1"),
+        ("version = 2", "version = 1", "subject_keys[1].version", "its own version"),
+        ("version = 1", "version = 0", "subject_keys[0].version", "start versions at 1"),
         ("SECOND_KEY", "SUBJECT_KEY", "subject_keys[1]", "the same key as another"),
         ("SECOND_KEY", "SHORT", "subject_keys[1]", "at least 32 random bytes"),
         ("SECOND_KEY", "UNSET_KEY", "subject_keys[1].env", "not set"),
@@ -1015,13 +1015,13 @@ fn each_bad_key_version_is_named_with_its_mend() {
             "version = 2,",
             "version = 2, derivation = 3,",
             "subject_keys[1].derivation",
-            "no version of the derivation",
+            "not a version of the derivation",
         ),
         (
             "subject_keys",
             "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys",
             "subject_key",
-            "move it there",
+            "move it to subject_keys",
         ),
         (TWO_KEYS, "", "subject_key", "is missing"),
         (TWO_KEYS, "subject_keys = []", "subject_key", "is missing"),
@@ -1089,29 +1089,29 @@ fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
 fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities() {
     let silent = || Folder::good().edit("connectors/idp.toml", "identity = \"verified\"\n", "");
     let loaded = silent().loaded();
-    let [refused] = loaded.refused.as_slice() else { panic!("{:?}", loaded.refused) };
+    let [refused] = loaded.unverified_connectors.as_slice() else { panic!("{:?}", loaded.unverified_connectors) };
     assert!(
         refused.file.ends_with("connectors/idp.toml") && refused.key == "identity",
         "{refused}"
     );
-    assert!(refused.mend.contains("identity = \"verified\""), "{refused}");
+    assert!(refused.fix.contains("identity = \"verified\""), "{refused}");
     assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
     assert_eq!(
-        (loaded.files.refused().len(), loaded.files.complaints().len()),
+        (loaded.files.unverified_connectors().len(), loaded.files.diagnostics().len()),
         (1, 0),
         "it is in use, and not held back"
     );
     let proves_identity =
-        |loaded: &Loaded| Federation::of(loaded).connector(&"idp".into()).unwrap().proves_identity;
+        |loaded: &LoadedConfig| Federation::from_loaded(loaded).connector(&"idp".into()).unwrap().proves_identity;
     assert_eq!(
         (proves_identity(&loaded), proves_identity(&Folder::good().loaded())),
         (false, true)
     );
     let subject = "subject = \"provider\"\nidentity_source";
     assert!(
-        silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty()
+        silent().edit("passerelle.toml", "identity_source", subject).loaded().unverified_connectors.is_empty()
     );
-    assert!(Folder::good().loaded().refused.is_empty());
+    assert!(Folder::good().loaded().unverified_connectors.is_empty());
 }
 
 #[test]
@@ -1137,7 +1137,7 @@ fn a_connector_that_takes_the_callbacks_time_says_whether_it_reauthenticates() {
         ("auth_time = \"callback\"\nreauthenticates = true", true),
     ] {
         let loaded = with(lines).loaded();
-        let federation = Federation::of(&loaded);
+        let federation = Federation::from_loaded(&loaded);
         assert_eq!(
             federation.connector(&"idp".into()).unwrap().reauthenticates,
             reauthenticates,
@@ -1191,7 +1191,7 @@ fn a_connectors_name_is_an_id() {
 }
 
 #[test]
-fn missing_files_and_folders_are_told() {
+fn missing_files_and_folders_are_reported() {
     let (file, _, text) = Folder::good().without("passerelle.toml").problem();
     assert_eq!((file.as_str(), text.starts_with("the file is missing")), ("passerelle.toml", true));
     let folder = Folder::good();
@@ -1205,11 +1205,11 @@ fn missing_files_and_folders_are_told() {
 #[test]
 fn without_connectors_the_hub_starts_and_warns() {
     let loaded = Folder::good().without("connectors/idp.toml").loaded();
-    assert!(loaded.warnings.iter().any(|warning| warning.what.contains("nobody can log in yet")));
+    assert!(loaded.warnings.iter().any(|warning| warning.message.contains("no user can log in")));
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let problems = Folder::good()
         .edit(
             "passerelle.toml",
@@ -1306,12 +1306,12 @@ fn secret_value_never_appears_in_an_error() {
     for (index, folder) in folders.iter().enumerate() {
         let result = folder.load();
         assert!(result.is_err(), "folder {index} must be refused");
-        // A mistyped folder's name is the one value that a message needs; it is the folder itself that is missing.
-        let problems: Vec<Problem> = result
+        // The name of a missing folder is the one value that a message contains.
+        let problems: Vec<Diagnostic> = result
             .as_ref()
             .unwrap_err()
             .iter()
-            .filter(|p| !p.what.starts_with("the folder"))
+            .filter(|p| !p.message.starts_with("the folder"))
             .cloned()
             .collect();
         let seen = format!(
@@ -1337,7 +1337,7 @@ fn variables_win_over_the_file_and_are_typed() {
         .variable("PASSERELLE_CHOICE__HIDE_UNAVAILABLE", "true")
         .variable("PASSERELLE_CHOICE__ORDER", "idp, b")
         .variable("PASSERELLE_LIFETIMES__LOGIN_SECONDS", "900")
-        // Looks like a number, is text: a parser that guesses would refuse it.
+        // Looks like a number but is a text: a parser that guesses would reject it.
         .variable("PASSERELLE_HOME_COUNTRY", "01234")
         .variable("PASSERELLE_COOKIE_PREFIX", "true")
         .loaded();
@@ -1396,7 +1396,7 @@ fn secrets_come_from_files_too_and_two_may_be_valid() {
 }
 
 #[test]
-fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
+fn private_key_jwt_needs_a_key_of_its_algorithm_and_no_secret() {
     let key = josekit::jwk::Jwk::generate_ec_key(josekit::jwk::alg::ec::EcCurve::P256)
         .unwrap()
         .to_public_key()
@@ -1418,7 +1418,7 @@ fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
 }
 
 #[test]
-fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
+fn dated_secrets_are_valid_and_reported_when_none_is_valid() {
     let chain = r#"[
         { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-01-01T00:00:00Z, not_after = 2027-03-01T00:00:00Z },
         { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-02-01T00:00:00Z, not_after = 2027-04-01T00:00:00Z },
@@ -1432,7 +1432,7 @@ fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
             chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis() as u64,
         )
     };
-    let told = |now| {
+    let warnings = |now| {
         loaded.warnings_at(now).any(|warning| warning.key == "secrets" && warning.line.is_some())
     };
     for (now, expected) in [
@@ -1441,16 +1441,16 @@ fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
         ("2027-04-30T23:59:59Z", false),
         ("2027-05-01T00:00:00Z", true),
     ] {
-        assert_eq!(told(at(now)), expected, "{now}");
+        assert_eq!(warnings(at(now)), expected, "{now}");
     }
     assert!(
         report(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z"))
-            .contains("holds no secret that is valid now")
+            .contains("contains no currently valid secret")
     );
 }
 
 #[test]
-fn a_pale_accent_is_refused_and_a_false_logo_too() {
+fn a_low_contrast_accent_and_an_invalid_logo_are_rejected() {
     let theme = include_str!("../../config/theme.toml");
     let folder = || {
         Folder::good().edit(
@@ -1510,7 +1510,7 @@ fn what_plain_openid_connect_registers_by_default() {
     let service = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        let service = Federation::of(&loaded).service(&"sp".into()).unwrap().clone();
+        let service = Federation::from_loaded(&loaded).service(&"sp".into()).unwrap().clone();
         (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
     };
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
@@ -1522,13 +1522,13 @@ fn what_plain_openid_connect_registers_by_default() {
 }
 
 #[test]
-fn where_a_secret_goes_that_no_method_is_registered_for() {
+fn authentication_without_a_registered_method_accepts_post_and_basic() {
     let authentication = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        Federation::of(&loaded).service(&"sp".into()).unwrap().authentication.clone()
+        Federation::from_loaded(&loaded).service(&"sp".into()).unwrap().authentication.clone()
     };
-    use crate::config::federation::Authentication::{Secret, SecretBasic, SecretPost};
+    use crate::config::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"]
         .map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\""))
         .into();
@@ -1551,6 +1551,6 @@ fn the_high_platform_refuses_plain_openid_connect() {
     let folder =
         Folder::good().with("passerelle.toml", settings).with("service-providers/sp.toml", service);
     let problems = folder.load().unwrap_err();
-    let told = problems.iter().find(|problem| problem.key == "rules").unwrap().to_string();
-    assert!(told.contains("remove it and follow the specification"), "{told}");
+    let text = problems.iter().find(|problem| problem.key == "rules").unwrap().to_string();
+    assert!(text.contains("remove it and follow the specification"), "{text}");
 }

@@ -1,4 +1,5 @@
-//! The look of the pages: name, logo, accent colours, footer. Contrast is checked here, so that no page has to.
+//! Loads the theme of the pages: name, logo, accent colours, footer. Checks the contrast of its
+//! colours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,107 +9,118 @@ use serde::Deserialize;
 
 use super::address::{self, Http};
 use super::logo::Logo;
-use super::problem::Problem;
-use super::source::Source;
-use super::text;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
+use super::localized_text;
 
-/// The theme file (`theme = "theme.toml"` in `passerelle.toml`).
+/// A theme file (`theme = "theme.toml"` in `passerelle.toml`).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThemeFile {
-    /// The hub's name as the person reads it, by language (`fr`, `en`).
+    /// The hub's display name, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
+    /// Accent colours.
     pub accent: Accents,
-    /// SVG or PNG of at most 256 KiB; the path counts from the theme file's folder.
+    /// SVG or PNG of at most 256 KiB; the path is relative to the theme file's folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,
-    /// Links at the foot of every page, as `[[footer]]` tables.
+    /// Links at the bottom of every page, as `[[footer]]` tables.
     #[serde(default)]
     pub footer: Vec<FooterLink>,
 }
 
-/// The accent colour in both colour schemes.
+/// Accent colours of both colour schemes.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accents {
+    /// Light scheme.
     pub light: Accent,
+    /// Dark scheme.
     pub dark: Accent,
 }
 
-/// A colour and the text on it, as `#rrggbb`. The contrast between them, and between the colour and the page, must be
-/// 4.5 or more.
+/// A colour and the colour of text on it, as `#rrggbb`. The contrast between them, and between the
+/// colour and the page, must be 4.5 or more.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accent {
-    /// `#rrggbb`: main buttons, marks and links.
+    /// Colour of main buttons, marks and links.
     pub background: String,
-    /// `#rrggbb`: text on `background`.
+    /// Colour of text on `background`.
     pub text: String,
 }
 
+/// A link at the bottom of every page.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FooterLink {
-    /// As the person reads it, by language (`fr`, `en`).
+    /// Display text, by language (`fr`, `en`).
     pub label: BTreeMap<String, String>,
-    /// Absolute https address.
+    /// Absolute https URL.
     pub url: String,
 }
 
-/// A checked theme: colours are `#` and six hex digits, safe to write into a style sheet.
+/// A checked theme. Colours are `#` and six hex digits, safe to write into a style sheet.
 #[derive(Clone, Debug)]
 pub struct Theme {
+    /// The hub's display name, by language.
     pub name: BTreeMap<String, String>,
+    /// Accent colours.
     pub accent: Accents,
+    /// The logo.
     pub logo: Option<Logo>,
+    /// Links at the bottom of every page.
     pub footer: Vec<FooterLink>,
 }
 
-/// What lies under the accent colour in the light scheme: card and page.
-pub const LIGHT_GROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
-/// The same in the dark scheme.
-pub const DARK_GROUNDS: [&str; 2] = ["#1e2127", "#14161a"];
+/// Backgrounds of the accent colour in the light scheme: card and page.
+pub const LIGHT_BACKGROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
+/// Backgrounds of the accent colour in the dark scheme: card and page.
+pub const DARK_BACKGROUNDS: [&str; 2] = ["#1e2127", "#14161a"];
 
-/// The theme that is used when no file is named, as text.
+/// The built-in theme file.
 const BUILT_IN: &str = include_str!("../../config/theme.toml");
 
-/// WCAG 2.2, 1.4.3: text of normal size.
-const CONTRAST: f64 = 4.5;
+/// Minimum contrast for text of normal size (WCAG 2.2, 1.4.3).
+const MIN_CONTRAST_RATIO: f64 = 4.5;
 
-pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
-    let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    checked(&source, file.parent().unwrap_or(Path::new("")), problems)
+/// Loads a theme file. Returns `None` and reports problems if it is invalid.
+pub fn load_theme(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+    let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
+    check_theme(&source, file.parent().unwrap_or(Path::new("")), problems)
 }
 
-/// The built-in theme. `None`, with a problem, only if the program itself was built with a bad one.
-pub fn built_in(problems: &mut Vec<Problem>) -> Option<Theme> {
-    embedded(BUILT_IN, problems)
+/// Returns the built-in theme; `None`, with a problem, only if the program was built with an
+/// invalid one.
+pub fn built_in_theme(problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+    parse_embedded_theme(BUILT_IN, problems)
 }
 
-/// A theme that is part of the program: the built-in one, or that of an embedded demo. Its logo counts from nowhere.
-pub fn embedded(text: &str, problems: &mut Vec<Problem>) -> Option<Theme> {
-    let source = Source::parse(Path::new("(built-in theme)"), text)
+/// Parses a theme that is part of the program: the built-in one, or that of the demo. It can't have
+/// a logo.
+pub fn parse_embedded_theme(text: &str, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+    let source = SourceFile::parse(Path::new("(built-in theme)"), text)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    checked(&source, Path::new(""), problems)
+    check_theme(&source, Path::new(""), problems)
 }
 
-fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
-    let file = source.shape::<ThemeFile>(problems)?;
+fn check_theme(source: &SourceFile, folder: &Path, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+    let file = source.deserialize::<ThemeFile>(problems)?;
     let before = problems.len();
-    text::check(source, "name", &file.name, problems);
-    check_accent(source, "accent.light", &file.accent.light, LIGHT_GROUNDS, "darken", problems);
-    check_accent(source, "accent.dark", &file.accent.dark, DARK_GROUNDS, "lighten", problems);
+    localized_text::check_texts(source, "name", &file.name, problems);
+    check_accent(source, "accent.light", &file.accent.light, LIGHT_BACKGROUNDS, "darken", problems);
+    check_accent(source, "accent.dark", &file.accent.dark, DARK_BACKGROUNDS, "lighten", problems);
     for (index, link) in file.footer.iter().enumerate() {
-        text::check(source, &format!("footer[{index}].label"), &link.label, problems);
-        if let Err((what, mend)) = address::absolute(&link.url, Http::Loopback) {
-            problems.push(source.problem(&format!("footer[{index}].url"), what, mend));
+        localized_text::check_texts(source, &format!("footer[{index}].label"), &link.label, problems);
+        if let Err((message, fix)) = address::parse_absolute_url(&link.url, Http::Loopback) {
+            problems.push(source.diagnostic(&format!("footer[{index}].url"), message, fix));
         }
     }
-    let logo = match file.logo.as_ref().map(|path| Logo::of_theme(folder, path)).transpose() {
+    let logo = match file.logo.as_ref().map(|path| Logo::read_theme_logo(folder, path)).transpose() {
         Ok(logo) => logo,
-        Err((what, mend)) => {
-            problems.push(source.problem("logo", what, mend));
+        Err((message, fix)) => {
+            problems.push(source.diagnostic("logo", message, fix));
             None
         }
     };
@@ -121,20 +133,20 @@ fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Optio
 }
 
 fn check_accent(
-    source: &Source,
+    source: &SourceFile,
     key: &str,
     accent: &Accent,
-    grounds: [&str; 2],
-    mend: &str,
-    problems: &mut Vec<Problem>,
+    backgrounds: [&str; 2],
+    fix: &str,
+    problems: &mut Vec<Diagnostic>,
 ) {
     let mut colour = |name: &str, text: &str| {
         let found = luminance(text);
         if found.is_none() {
-            problems.push(source.problem(
+            problems.push(source.diagnostic(
                 &format!("{key}.{name}"),
                 "is not a colour",
-                "write # and six hex digits, as #0b5fa5",
+                "write # and six hex digits, for example #0b5fa5",
             ));
         }
         found
@@ -142,37 +154,37 @@ fn check_accent(
     let (background, text) =
         (colour("background", &accent.background), colour("text", &accent.text));
     let (Some(background), Some(text)) = (background, text) else { return };
-    // Rounded down: 4.49 must not read as 4.5.
-    let words = |ratio: f64| format!("{:.1}", (ratio * 10.0).floor() / 10.0);
-    let on_it = contrast(background, text);
-    if on_it < CONTRAST {
-        let what = format!("has a contrast of {} between background and text", words(on_it));
-        problems.push(source.problem(
+    // Rounds down, so that 4.49 is not displayed as 4.5.
+    let format_ratio = |ratio: f64| format!("{:.1}", (ratio * 10.0).floor() / 10.0);
+    let text_contrast = contrast_ratio(background, text);
+    if text_contrast < MIN_CONTRAST_RATIO {
+        let message = format!("has a contrast of {} between background and text", format_ratio(text_contrast));
+        problems.push(source.diagnostic(
             key,
-            what,
+            message,
             "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)",
         ));
         return;
     }
     // Links and plain buttons are written in the accent colour.
-    let on_page = grounds
+    let page_contrast = backgrounds
         .into_iter()
         .filter_map(luminance)
-        .map(|ground| contrast(background, ground))
+        .map(|ground| contrast_ratio(background, ground))
         .fold(f64::MAX, f64::min);
-    if on_page < CONTRAST {
-        let what = format!("has a contrast of {} against the page", words(on_page));
-        let mend = format!("{mend} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
-        problems.push(source.problem(&format!("{key}.background"), what, mend));
+    if page_contrast < MIN_CONTRAST_RATIO {
+        let message = format!("has a contrast of {} against the page", format_ratio(page_contrast));
+        let fix = format!("{fix} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
+        problems.push(source.diagnostic(&format!("{key}.background"), message, fix));
     }
 }
 
-/// WCAG 2.2, "contrast ratio".
-fn contrast(one: f64, other: f64) -> f64 {
+/// Returns the contrast ratio as defined in WCAG 2.2.
+fn contrast_ratio(one: f64, other: f64) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// WCAG 2.2, "relative luminance", of `#rrggbb`.
+/// Returns the relative luminance of `#rrggbb` as defined in WCAG 2.2.
 fn luminance(colour: &str) -> Option<f64> {
     let digits = colour
         .strip_prefix('#')
@@ -190,9 +202,9 @@ mod tests {
 
     #[test]
     fn contrast_is_wcags() {
-        let ratio = |a, b| contrast(luminance(a).unwrap(), luminance(b).unwrap());
+        let ratio = |a, b| contrast_ratio(luminance(a).unwrap(), luminance(b).unwrap());
         assert!((ratio("#000000", "#ffffff") - 21.0).abs() < 1e-9);
-        assert!((ratio("#777777", "#ffffff") - 4.478).abs() < 1e-3, "the grey that just fails");
+        assert!((ratio("#777777", "#ffffff") - 4.478).abs() < 1e-3, "just below the minimum");
         assert_eq!(luminance("#12345"), None);
         assert_eq!(luminance("#12345g"), None);
     }
@@ -211,10 +223,10 @@ mod tests {
             table["accent"][scheme]["background"] = background.into();
             table["accent"][scheme]["text"] = text.into();
             let mut problems = Vec::new();
-            let theme = embedded(&table.to_string(), &mut problems);
-            let said: String = problems.iter().map(ToString::to_string).collect();
-            assert_eq!(theme.is_some(), expected.is_none(), "{said}");
-            assert!(said.contains(expected.unwrap_or_default()), "{background} {text}: {said}");
+            let theme = parse_embedded_theme(&table.to_string(), &mut problems);
+            let report: String = problems.iter().map(ToString::to_string).collect();
+            assert_eq!(theme.is_some(), expected.is_none(), "{report}");
+            assert!(report.contains(expected.unwrap_or_default()), "{background} {text}: {report}");
         }
     }
 }

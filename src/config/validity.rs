@@ -1,7 +1,7 @@
-//! When a secret counts: from a moment, up to a moment, so that two can be valid at once and nobody needs an
-//! appointment to change one for the other.
+//! Parses validity periods of secrets, blocks and notices. Periods may overlap, so that a secret
+//! can be replaced without coordination.
 //!
-//! Owns: how dates are written, and what they mean. Must not know: what o'clock it is; whoever asks says so.
+//! Does not read the clock: callers pass the current time.
 
 use std::fmt;
 
@@ -9,104 +9,116 @@ use chrono::{DateTime, SecondsFormat};
 
 use crate::env::Timestamp;
 
-use super::problem::Problem;
-use super::source::Source;
+use super::diagnostic::Diagnostic;
+use super::source_file::SourceFile;
 
-/// From `not_before`, itself included, up to `not_after`, itself excluded: two that meet at one moment don't overlap.
+/// A period from `not_before` (inclusive) to `not_after` (exclusive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Validity {
-    pub not_before: Option<Timestamp>,
-    pub not_after: Option<Timestamp>,
+    /// Start, inclusive; `None` for no start.
+pub not_before: Option<Timestamp>,
+    /// End, exclusive; `None` for no end.
+pub not_after: Option<Timestamp>,
 }
 
-/// Where a moment lies.
+/// Position of a time relative to a validity period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
-    NotYet,
+pub enum ValidityStatus {
+    NotYetValid,
     Valid,
-    Over,
+    Expired,
 }
 
 impl Validity {
+    /// Returns the status at `now`.
     #[must_use]
-    pub fn at(&self, now: Timestamp) -> Standing {
+pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
         if self.not_before.is_some_and(|begin| now < begin) {
-            Standing::NotYet
+            ValidityStatus::NotYetValid
         } else if self.not_after.is_some_and(|end| end <= now) {
-            Standing::Over
+            ValidityStatus::Expired
         } else {
-            Standing::Valid
+            ValidityStatus::Valid
         }
     }
 
-    /// Reads the two dates that stand below `key`.
-    pub fn read(
-        source: &Source,
+    /// Parses `not_before` and `not_after` below `key`.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if a date is malformed, or the end is not after the start.
+    pub fn parse_dates(
+        source: &SourceFile,
         key: &str,
         not_before: Option<&str>,
         not_after: Option<&str>,
-    ) -> Result<Self, Problem> {
-        Self::between(("not_before", not_before), ("not_after", not_after))
-            .map_err(|flaw| source.problem(&format!("{key}.{}", flaw.key), flaw.what, flaw.mend))
+    ) -> Result<Self, Diagnostic> {
+        Self::parse_range(("not_before", not_before), ("not_after", not_after))
+            .map_err(|diagnostic| source.diagnostic(&format!("{key}.{}", diagnostic.key), diagnostic.message, diagnostic.fix))
     }
 
-    /// Reads two dates, each with the name that it is written under.
-    pub fn between(begin: (&str, Option<&str>), end: (&str, Option<&str>)) -> Result<Self, Flaw> {
+    /// Parses two dates, each given with its key.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if a date is malformed, or the end is not after the start.
+    pub fn parse_range(begin: (&str, Option<&str>), end: (&str, Option<&str>)) -> Result<Self, FieldDiagnostic> {
         let moment = |(name, text): (&str, Option<&str>)| {
-            let mend = "write a date, a time and a zone, as 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
-            let unreadable = || Flaw::new(name, "is not a moment with a time zone", mend);
+            let fix = "write a date, a time and a time zone, for example 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
+            let unreadable = || FieldDiagnostic::new(name, "is not a date and time with a time zone", fix);
             text.map(|text| parse(text).ok_or_else(unreadable)).transpose()
         };
         let validity = Self { not_before: moment(begin)?, not_after: moment(end)? };
         match (validity.not_before, validity.not_after) {
             (Some(from), Some(to)) if to <= from => {
-                let what = "ends before it begins, so that it is never valid";
-                Err(Flaw::new(end.0, what, format!("write a moment later than {}", begin.0)))
+                let message = "is not after the start, so the period is empty";
+                Err(FieldDiagnostic::new(end.0, message, format!("write a time after {}", begin.0)))
             }
             _ => Ok(validity),
         }
     }
 }
 
-/// A fault in what was written, before it is known where.
+/// A diagnostic relative to a table, before the file and line are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flaw {
-    /// `until`, `message.fr`.
-    pub key: String,
-    pub what: String,
-    pub mend: String,
+pub struct FieldDiagnostic {
+    /// Key within the table: `until`, `message.fr`.
+pub key: String,
+    /// What is wrong.
+pub message: String,
+    /// How to fix it.
+    pub fix: String,
 }
 
-impl Flaw {
-    pub fn new(key: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { key: key.into(), what: what.into(), mend: mend.into() }
+impl FieldDiagnostic {
+    /// Creates a diagnostic at `key`.
+pub fn new(key: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into(), fix: fix.into() }
     }
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for FieldDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; mend: {}", self.key, self.what, self.mend)
+        write!(f, "{}: {}; fix: {}", self.key, self.message, self.fix)
     }
 }
 
-/// A moment as these dates are written.
+/// Formats a time in RFC 3339.
 #[must_use]
-pub fn in_rfc3339(at: Timestamp) -> String {
+pub fn format_rfc3339(at: Timestamp) -> String {
     let millis = i64::try_from(at.millis()).unwrap_or(i64::MAX);
     DateTime::from_timestamp_millis(millis)
         .map_or_else(|| millis.to_string(), |at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
-/// The first of them at whose beginning more than `most` are valid.
-pub fn first_beyond(most: usize, validities: &[Validity]) -> Option<usize> {
-    // Validity only grows where one begins, so it is enough to look there.
-    let crowded = |at: Timestamp| {
-        validities.iter().filter(|other| other.at(at) == Standing::Valid).count() > most
+/// Returns the index of the first period at whose start more than `most` are valid.
+pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
+    // The number of valid periods only grows at a start, so no other time needs a check.
+    let exceeds = |at: Timestamp| {
+        validities.iter().filter(|other| other.status_at(at) == ValidityStatus::Valid).count() > most
     };
-    validities.iter().position(|one| crowded(one.not_before.unwrap_or_default()))
+    validities.iter().position(|one| exceeds(one.not_before.unwrap_or_default()))
 }
 
-/// RFC 3339, and TOML's way to write it with a blank; nothing before 1970.
+/// Parses RFC 3339, also with a space as TOML allows; rejects dates before 1970.
 fn parse(text: &str) -> Option<Timestamp> {
     let moment = DateTime::parse_from_rfc3339(text).ok()?;
     u64::try_from(moment.timestamp_millis()).ok().map(Timestamp::from_millis)
@@ -127,42 +139,42 @@ mod tests {
         let validity = between(Some(10), Some(20));
         let just_before = |seconds: u64| Timestamp::from_millis(seconds * 1000 - 1);
         for (now, standing) in [
-            (just_before(10), Standing::NotYet),
-            (AT(10), Standing::Valid),
-            (just_before(20), Standing::Valid),
-            (AT(20), Standing::Over),
+            (just_before(10), ValidityStatus::NotYetValid),
+            (AT(10), ValidityStatus::Valid),
+            (just_before(20), ValidityStatus::Valid),
+            (AT(20), ValidityStatus::Expired),
         ] {
-            assert_eq!(validity.at(now), standing, "{now:?}");
+            assert_eq!(validity.status_at(now), standing, "{now:?}");
         }
-        assert_eq!(Validity::default().at(AT(0)), Standing::Valid);
-        assert_eq!(between(None, Some(20)).at(AT(0)), Standing::Valid);
-        assert_eq!(between(Some(10), None).at(AT(u64::MAX)), Standing::Valid);
+        assert_eq!(Validity::default().status_at(AT(0)), ValidityStatus::Valid);
+        assert_eq!(between(None, Some(20)).status_at(AT(0)), ValidityStatus::Valid);
+        assert_eq!(between(Some(10), None).status_at(AT(u64::MAX)), ValidityStatus::Valid);
     }
 
     #[test]
     fn two_may_be_valid_at_once_and_not_three() {
         let open = Validity::default();
-        assert_eq!(first_beyond(2, &[open, open]), None);
-        assert_eq!(first_beyond(2, &[open, open, open]), Some(0));
+        assert_eq!(first_exceeding(2, &[open, open]), None);
+        assert_eq!(first_exceeding(2, &[open, open, open]), Some(0));
         let chain = [
             between(None, Some(20)),
             between(Some(10), Some(30)),
             between(Some(20), Some(40)),
             between(Some(30), None),
         ];
-        assert_eq!(first_beyond(2, &chain), None, "each begins where another ends");
+        assert_eq!(first_exceeding(2, &chain), None, "each begins where another ends");
         let crowded =
             [between(None, Some(21)), between(Some(10), Some(30)), between(Some(20), None)];
-        assert_eq!(first_beyond(2, &crowded), Some(2));
+        assert_eq!(first_exceeding(2, &crowded), Some(2));
     }
 
     #[test]
     fn a_moment_is_read_as_it_is_written() {
         for millis in [0, 10_250, 1_800_000_000_000, 4_102_444_800_001] {
             let at = Timestamp::from_millis(millis);
-            assert_eq!(parse(&in_rfc3339(at)), Some(at));
+            assert_eq!(parse(&format_rfc3339(at)), Some(at));
         }
-        assert_eq!(in_rfc3339(AT(1_800_000_000)), "2027-01-15T08:00:00Z");
+        assert_eq!(format_rfc3339(AT(1_800_000_000)), "2027-01-15T08:00:00Z");
     }
 
     #[test]

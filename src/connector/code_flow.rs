@@ -1,7 +1,7 @@
-//! What the kinds with an authorization code share (RFC 6749, 4.1; RFC 7636; RFC 9207): judging what the browser brought
-//! back, redeeming the code, asking for userinfo.
+//! Authorization code flow shared by `oidc` and `oauth2` (RFC 6749 §4.1; RFC 7636; RFC 9207):
+//! validates the callback, redeems the code, fetches userinfo.
 //!
-//! Owns: the token request, and what may be read from its answer. Must not know: ID tokens, or what userinfo says.
+//! Does not verify ID tokens or userinfo.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -18,285 +18,287 @@ use openidconnect::{
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::ConnectorFault;
-use crate::egress::guard::Guard;
+use super::ConnectorError;
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::login::upstream::{Arrival, Attempt};
+use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 use crate::telemetry::trace;
 
-/// The crate's client with authorization and token endpoints. Its key set stays empty: ID tokens are opened by
-/// `token::verify`.
-pub type Client =
+/// Client of the `openidconnect` crate with authorization and token endpoints. Its key set stays
+/// empty, as `token::verify` verifies ID tokens.
+pub type OauthClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// What can be said of a callback before anything is called: whose answer it is, then whether it is a refusal.
-/// `issuer` and `client_id` are the connector's own, as its file has them now.
+/// Validates the parameters of a callback, and returns the code. `issuer` and `client_id` are those
+/// of the connector's current file.
 ///
 /// # Errors
-/// It is another's answer, a refusal, or none at all.
-pub fn judge_arrival(
+/// Returns an error if the response is from another issuer, an error response, or has no code.
+pub fn validate_callback(
     issuer: &str,
     client_id: &str,
-    attempt: &Attempt,
-    arrival: Arrival,
-) -> Result<Secret<String>, ConnectorFault> {
-    // RFC 9207, 2.4: compared before all else, an error answer included. Stops a mix-up of identity providers.
-    match &arrival.iss {
-        Some(iss) if *iss != attempt.left.issuer => {
-            return Err(ConnectorFault::new(
+    attempt: &LoginAttempt,
+    callback: CallbackParams,
+) -> Result<Secret<String>, ConnectorError> {
+    // RFC 9207 §2.4: checked first, for error responses too. Stops mix-up attacks.
+    match &callback.iss {
+        Some(iss) if *iss != attempt.redirect.issuer => {
+            return Err(ConnectorError::new(
                 ErrorCode::IdpIssWrong,
-                "iss is not the issuer to which the browser was sent",
+                "iss is not the issuer of the authorization request",
             ));
         }
-        None if attempt.left.iss_expected => {
-            return Err(ConnectorFault::new(
+        None if attempt.redirect.iss_expected => {
+            return Err(ConnectorError::new(
                 ErrorCode::IdpIssMissing,
-                "iss is announced and missing",
+                "iss is missing, although the identity provider announces it",
             ));
         }
         _ => {}
     }
-    if attempt.left.issuer != issuer || attempt.left.client_id != client_id {
-        return Err(ConnectorFault::new(
+    if attempt.redirect.issuer != issuer || attempt.redirect.client_id != client_id {
+        return Err(ConnectorError::new(
             ErrorCode::IdpIssWrong,
-            "the connector's issuer or client_id has changed since the browser left",
+            "the connector's issuer or client_id has changed since the authorization request",
         ));
     }
-    if let Some(error) = arrival.error {
+    if let Some(error) = callback.error {
         let code =
             if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
-        let description = arrival.error_description.unwrap_or_default();
-        return Err(ConnectorFault::new(
+        let description = callback.error_description.unwrap_or_default();
+        return Err(ConnectorError::new(
             code,
-            format!("error={} {}", printable(&error, 64), printable(&description, 200)),
+            format!("error={} {}", printable_ascii(&error, 64), printable_ascii(&description, 200)),
         ));
     }
-    match arrival.code {
+    match callback.code {
         Some(code) if !code.reveal().is_empty() => Ok(code),
-        _ => Err(ConnectorFault::new(
+        _ => Err(ConnectorError::new(
             ErrorCode::IdpCallbackMalformed,
-            "neither code nor error is there",
+            "neither code nor error is present",
         )),
     }
 }
 
-/// What a code was exchanged for. Nothing in it is verified yet.
-pub struct Granted {
+/// Token response, not verified yet.
+pub struct RawTokenResponse {
     pub access_token: Secret<String>,
-    /// Whatever stood there.
+    /// The member as received, of any type.
     pub id_token: Option<Value>,
 }
 
-/// Redeems `code` at the token endpoint to which the attempt was bound when the browser left. `proof` are the
-/// parameters that tell who the hub is, where it has no secret there.
+/// Redeems a code at the token endpoint that was fixed in the authorization request.
+/// `assertion_params` authenticate the hub if it has no client secret.
 ///
 /// # Errors
-/// The call fails, the code is refused, or the answer is no token answer.
-pub async fn redeem(
-    client: &Client,
-    guard: &Guard,
+/// Returns an error if the call fails, the code is rejected, or the response is malformed.
+pub async fn redeem_code(
+    client: &OauthClient,
+    http: &SafeHttpClient,
     code: Secret<String>,
-    attempt: &Attempt,
-    proof: Vec<(&'static str, String)>,
-) -> Result<Granted, ConnectorFault> {
-    let binding = Binding {
-        // Where the browser's own identity provider redeems it, and nowhere else, even if the metadata has changed since
-        // (mix-up, RFC 9700, 4.4).
-        token_endpoint: &attempt.left.token_endpoint,
+    attempt: &LoginAttempt,
+    assertion_params: Vec<(&'static str, String)>,
+) -> Result<RawTokenResponse, ConnectorError> {
+    let binding = CodeBinding {
+        // The endpoint at the time of the authorization request, even if the metadata has changed
+        // since. Stops mix-up attacks (RFC 9700 §4.4).
+        token_endpoint: &attempt.redirect.token_endpoint,
         redirect_uri: &attempt.redirect_uri,
         verifier: attempt.verifier.reveal().clone(),
     };
-    request_token(client, guard, code, binding, proof).await
+    request_tokens(client, http, code, binding, assertion_params).await
 }
 
-/// What a code is bound to.
-struct Binding<'a> {
+/// Parameters to which a code is bound.
+struct CodeBinding<'a> {
     token_endpoint: &'a str,
     redirect_uri: &'a str,
     verifier: String,
 }
 
-async fn request_token(
-    client: &Client,
-    guard: &Guard,
+async fn request_tokens(
+    client: &OauthClient,
+    http: &SafeHttpClient,
     code: Secret<String>,
-    binding: Binding<'_>,
-    proof: Vec<(&'static str, String)>,
-) -> Result<Granted, ConnectorFault> {
-    let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
+    binding: CodeBinding<'_>,
+    assertion_params: Vec<(&'static str, String)>,
+) -> Result<RawTokenResponse, ConnectorError> {
+    let internal = |message: &str| ConnectorError::new(ErrorCode::Internal, message);
     let redirect_uri = RedirectUrl::new(binding.redirect_uri.to_owned())
         .map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
     let token_endpoint = TokenUrl::new(binding.token_endpoint.to_owned())
         .map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
     let client = client.clone().set_token_uri(token_endpoint);
-    let call = TokenCall { guard, id_token: Mutex::new(None) };
+    let call = TokenHttpClient { http, id_token: Mutex::new(None) };
     let mut request = client
         .exchange_code(AuthorizationCode::new(code.into_inner()))
         .set_pkce_verifier(PkceCodeVerifier::new(binding.verifier))
         .set_redirect_uri(Cow::Owned(redirect_uri));
-    for (name, value) in proof {
+    for (name, value) in assertion_params {
         request = request.add_extra_param(name, value);
     }
-    let answer =
-        trace::span("idp token").run(request.request_async(&call)).await.map_err(fault_of)?;
-    // RFC 6749, 7.1: a token of a type that we don't understand must not be used.
-    if *answer.token_type() != CoreTokenType::Bearer {
-        return Err(ConnectorFault::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
+    let response =
+        trace::start_span("idp token").run(request.request_async(&call)).await.map_err(token_request_error)?;
+    // RFC 6749 §7.1: a token of an unknown type must not be used.
+    if *response.token_type() != CoreTokenType::Bearer {
+        return Err(ConnectorError::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
     }
     let id_token = call.id_token.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Granted { access_token: Secret::new(answer.access_token().secret().clone()), id_token })
+    Ok(RawTokenResponse { access_token: Secret::new(response.access_token().secret().clone()), id_token })
 }
 
-/// Redeems a code that the identity provider never issued. A working token endpoint refuses it (RFC 6749 §5.2), and the
-/// refusal of the hub's own credentials is such an answer, too.
+/// Redeems an invented code. Succeeds if the token endpoint rejects the code or the hub's
+/// credentials (RFC 6749 §5.2), which shows that it works.
 ///
 /// # Errors
-/// The call fails, or the answer is none that RFC 6749 knows.
-pub async fn redeem_made_up_code(
-    client: &Client,
-    guard: &Guard,
+/// Returns an error if the call fails, or the response is not one of RFC 6749.
+pub async fn redeem_unknown_code(
+    client: &OauthClient,
+    http: &SafeHttpClient,
     redirect_uri: &str,
     env: &Env,
-    proof: Vec<(&'static str, String)>,
-) -> Result<(), ConnectorFault> {
+    assertion_params: Vec<(&'static str, String)>,
+) -> Result<(), ConnectorError> {
     let token_endpoint = client.token_uri().to_string();
     let binding =
-        Binding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
-    match request_token(client, guard, Secret::new(env.entropy().token()), binding, proof).await {
+        CodeBinding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
+    match request_tokens(client, http, Secret::new(env.entropy().token()), binding, assertion_params).await {
         Ok(_) => Ok(()),
-        Err(fault)
-            if matches!(fault.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) =>
+        Err(error)
+            if matches!(error.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) =>
         {
             Ok(())
         }
-        Err(fault) => Err(fault),
+        Err(error) => Err(error),
     }
 }
 
-/// Asks for userinfo with the access token; the body as it came.
+/// Fetches userinfo with the access token, and returns the body unparsed.
 ///
 /// # Errors
-/// The call fails, or the answer's status is not 200.
-pub async fn userinfo(
+/// Returns an error if the call fails, or the status is not 200.
+pub async fn fetch_userinfo(
     endpoint: &Url,
     accepted: &'static str,
     access_token: &Secret<String>,
-    guard: &Guard,
-) -> Result<Vec<u8>, ConnectorFault> {
+    http: &SafeHttpClient,
+) -> Result<Vec<u8>, ConnectorError> {
     let request: HttpRequest = http::Request::get(endpoint.as_str())
         .header(ACCEPT, accepted)
         .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
         .body(Vec::new())
         .map_err(|_| {
-            ConnectorFault::new(
+            ConnectorError::new(
                 ErrorCode::IdpTokenAnswer,
                 "the access token is not printable ASCII",
             )
         })?;
-    let answer = trace::span("idp userinfo").run(guard.send_safe(request)).await?;
-    match answer.status().as_u16() {
-        200 => Ok(answer.into_body()),
-        status @ (401 | 403) => Err(ConnectorFault::new(
+    let response = trace::start_span("idp userinfo").run(http.send_with_retry(request)).await?;
+    match response.status().as_u16() {
+        200 => Ok(response.into_body()),
+        status @ (401 | 403) => Err(ConnectorError::new(
             ErrorCode::UserinfoRefused,
             format!("userinfo answered with status {status}"),
         )),
-        _ => Err(ConnectorFault::of_status("userinfo", &answer)),
+        _ => Err(ConnectorError::unexpected_status("userinfo", &response)),
     }
 }
 
-/// A stranger's text for the log: printable ASCII, cut.
-pub fn printable(text: &str, longest: usize) -> String {
+/// Returns the first `max_chars` characters of untrusted text, with all but printable ASCII
+/// replaced.
+pub fn printable_ascii(text: &str, max_chars: usize) -> String {
     text.chars()
-        .take(longest)
+        .take(max_chars)
         .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
         .collect()
 }
 
-/// The guarded client, which takes the ID token out of the answer before the crate sees it: it is opened by
-/// `token::verify` first, and its claims are read only after its signature.
-struct TokenCall<'g> {
-    guard: &'g Guard,
+/// HTTP client that removes the ID token from the response before `openidconnect` parses it, so
+/// that its claims are read only after `token::verify` has verified the signature.
+struct TokenHttpClient<'g> {
+    http: &'g SafeHttpClient,
     id_token: Mutex<Option<Value>>,
 }
 
-impl<'c> AsyncHttpClient<'c> for TokenCall<'_> {
-    type Error = ConnectorFault;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, ConnectorFault>> + Send + 'c>>;
+impl<'c> AsyncHttpClient<'c> for TokenHttpClient<'_> {
+    type Error = ConnectorError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, ConnectorError>> + Send + 'c>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.ask(request))
+        Box::pin(self.send_token_request(request))
     }
 }
 
-impl TokenCall<'_> {
-    async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorFault> {
-        let mut answer = self.guard.send(request).await?;
-        let status = answer.status().as_u16();
+impl TokenHttpClient<'_> {
+    async fn send_token_request(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let mut response = self.http.send(request).await?;
+        let status = response.status().as_u16();
         match status {
             200 => {}
-            400..=428 | 430..=499 => return Ok(answer),
-            _ => return Err(ConnectorFault::of_status("the token endpoint", &answer)),
+            400..=428 | 430..=499 => return Ok(response),
+            _ => return Err(ConnectorError::unexpected_status("the token endpoint", &response)),
         }
-        let mut members = json::parse_object(answer.body()).map_err(|_| {
-            ConnectorFault::new(
+        let mut members = json::parse_object(response.body()).map_err(|_| {
+            ConnectorError::new(
                 ErrorCode::IdpTokenAnswer,
-                "it is not a JSON object without repeated members",
+                "the response is not a JSON object without repeated members",
             )
         })?;
         if members.get("access_token").and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(match members.get("error").and_then(Value::as_str) {
-                // Some refuse with status 200, as GitHub does.
-                Some(error) => refused(error),
-                None => ConnectorFault::new(
+                // GitHub sends errors with status 200.
+                Some(error) => token_error(error),
+                None => ConnectorError::new(
                     ErrorCode::IdpAccessTokenMissing,
-                    "access_token is missing, empty or no string",
+                    "access_token is missing, empty or not a string",
                 ),
             });
         }
         *self.id_token.lock().unwrap_or_else(PoisonError::into_inner) = members.remove("id_token");
-        // Only what is used is read, so that an odd `expires_in` or `scope` breaks nothing.
+        // Other members are dropped, so that a malformed `expires_in` or `scope` does no harm.
         let used: Map<String, Value> = ["access_token", "token_type"]
             .into_iter()
             .filter_map(|name| members.remove_entry(name))
             .collect();
-        *answer.body_mut() = Value::Object(used).to_string().into_bytes();
-        Ok(answer)
+        *response.body_mut() = Value::Object(used).to_string().into_bytes();
+        Ok(response)
     }
 }
 
-/// The crate's errors can carry the whole answer, tokens included: nothing of them but the `error` code goes on.
-fn fault_of(
-    error: RequestTokenError<ConnectorFault, StandardErrorResponse<CoreErrorResponseType>>,
-) -> ConnectorFault {
+/// Converts an error of `openidconnect`. Only its `error` code is kept, as the error can contain
+/// the whole response, tokens included.
+fn token_request_error(
+    error: RequestTokenError<ConnectorError, StandardErrorResponse<CoreErrorResponseType>>,
+) -> ConnectorError {
     match error {
-        RequestTokenError::Request(fault) => fault,
-        RequestTokenError::ServerResponse(refusal) => refused(refusal.error().as_ref()),
-        RequestTokenError::Parse(..) => ConnectorFault::new(
+        RequestTokenError::Request(error) => error,
+        RequestTokenError::ServerResponse(response) => token_error(response.error().as_ref()),
+        RequestTokenError::Parse(..) => ConnectorError::new(
             ErrorCode::IdpTokenAnswer,
             "access_token or token_type is missing or malformed",
         ),
-        RequestTokenError::Other(_) => ConnectorFault::new(
+        RequestTokenError::Other(_) => ConnectorError::new(
             ErrorCode::IdpTokenAnswer,
-            "it is not typed application/json, or an error without a body",
+            "the response is not application/json, or an error without a body",
         ),
     }
 }
 
-fn refused(error: &str) -> ConnectorFault {
+fn token_error(error: &str) -> ConnectorError {
     match error {
         // The second is GitHub's.
         "invalid_client" | "incorrect_client_credentials" => {
-            let mend = "are client_id, client_secret and token_endpoint_auth_method those registered there? \
-                        With private_key_jwt: can it read /api/v2/client/jwks, and does it take the audience that \
-                        client_assertion_audience names?";
-            ConnectorFault::new(ErrorCode::IdpClientRefused, format!("error={error}; {mend}"))
+            let fix = "check that client_id, client_secret and token_endpoint_auth_method are those registered \
+                       there. With private_key_jwt, check that the identity provider can read \
+                       /api/v2/client/jwks and accepts the audience of client_assertion_audience";
+            ConnectorError::new(ErrorCode::IdpClientRefused, format!("error={error}; {fix}"))
         }
-        _ => ConnectorFault::new(
+        _ => ConnectorError::new(
             ErrorCode::IdpCodeRefused,
-            format!("error={}", printable(error, 64)),
+            format!("error={}", printable_ascii(error, 64)),
         ),
     }
 }

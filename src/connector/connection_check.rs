@@ -1,4 +1,5 @@
-//! What a connection itself says of an identity provider that is examined: the certificate, and the clock.
+//! Checks of the connection to an identity provider in `check connector --online`: its certificate
+//! and its clock.
 
 use chrono::DateTime;
 use http::header::DATE;
@@ -6,46 +7,47 @@ use openssl::asn1::Asn1Time;
 use openssl::x509::X509;
 use url::Url;
 
-use super::asked::Told;
-use super::finding::Finding;
-use super::oidc::id_token::TOLERANCE;
-use crate::egress::guard::PeerCertificate;
+use super::online_check::TimedResponse;
+use super::diagnostic::ConnectorDiagnostic;
+use super::oidc::id_token::CLOCK_TOLERANCE;
+use crate::egress::safe_http_client::PeerCertificate;
 use crate::env::Timestamp;
 
-/// Certificates are renewed a month or so before their end; later than this, nobody seems to be at it.
-const DAYS: i64 = 14;
-/// An honest clock is not further off, in seconds.
-const CLOCK: i64 = 5;
+/// Certificates are usually renewed a month before they expire; below this many days is a warning.
+const MIN_CERTIFICATE_DAYS: i64 = 14;
+/// Clock skew above which there is a warning, in seconds.
+const MAX_HONEST_SKEW_SECONDS: i64 = 5;
 
-pub fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
-    findings
-        .push(Finding::ok("reachable", format!("{} answers", url.host_str().unwrap_or_default())));
-    findings.push(if url.scheme() == "http" {
-        Finding::warning(
+/// Adds the diagnostics of a connection over which a response arrived.
+pub fn diagnose_connection(url: &Url, response: &TimedResponse, diagnostics: &mut Vec<ConnectorDiagnostic>) {
+    diagnostics
+        .push(ConnectorDiagnostic::ok("reachable", format!("{} responds", url.host_str().unwrap_or_default())));
+    diagnostics.push(if url.scheme() == "http" {
+        ConnectorDiagnostic::warning(
             "certificate",
-            "there is no TLS: whoever is on the way can be this identity provider",
+            "there is no TLS: anyone on the network path can impersonate this identity provider",
             "use https; http is for tests",
         )
     } else {
-        certificate(told.answer.extensions().get::<PeerCertificate>(), told.had)
+        diagnose_certificate(response.response.extensions().get::<PeerCertificate>(), response.received_at)
     });
 }
 
-/// A certificate that TLS has taken.
-pub fn certificate(shown: Option<&PeerCertificate>, now: Timestamp) -> Finding {
-    let left = shown.and_then(|PeerCertificate(der)| days_left(der, now));
+/// Returns the diagnostic of a certificate that TLS accepted.
+pub fn diagnose_certificate(certificate: Option<&PeerCertificate>, now: Timestamp) -> ConnectorDiagnostic {
+    let left = certificate.and_then(|PeerCertificate(der)| days_left(der, now));
     match left {
-        None => Finding::warning(
+        None => ConnectorDiagnostic::warning(
             "certificate",
-            "it holds, and when it ends can't be read",
-            "look at it by other means",
+            "it is valid, but its expiry can't be read",
+            "check it with another tool, such as openssl s_client",
         ),
-        Some(days) if days < DAYS => Finding::warning(
+        Some(days) if days < MIN_CERTIFICATE_DAYS => ConnectorDiagnostic::warning(
             "certificate",
-            format!("it holds, and ends in {days} days"),
-            "ask the identity provider to renew it: no login will work after that",
+            format!("it is valid, and expires in {days} days"),
+            "ask the identity provider to renew it: no login works after that",
         ),
-        Some(days) => Finding::ok("certificate", format!("it holds for {days} days more")),
+        Some(days) => ConnectorDiagnostic::ok("certificate", format!("it is valid for {days} more days")),
     }
 }
 
@@ -56,93 +58,94 @@ fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
     Some(i64::from(left.days))
 }
 
-/// A certificate that TLS refused; `why` are the words of the library.
-pub fn refused_certificate(host: &str, why: &str) -> Finding {
-    let mend = if why.contains("expired") || why.contains("Expired") {
+/// Returns the diagnostic of a certificate that TLS rejected, with the library's message.
+pub fn diagnose_rejected_certificate(host: &str, why: &str) -> ConnectorDiagnostic {
+    let fix = if why.contains("expired") || why.contains("Expired") {
         "it has expired: the identity provider must renew it"
     } else if why.contains("not valid for name") || why.contains("NotValidForName") {
-        "it is another host's: is the address right?"
+        "it is for another host: check the address"
     } else if why.contains("UnknownIssuer") {
-        "its authority is not known here: name the authority's PEM file as ca in the file, add it to the machine's authorities, \
-         or have the identity provider send its whole chain"
+        "its authority is unknown: set ca in the file to the authority's PEM file, add the authority to \
+         the system's trust store, or ask the identity provider to send its whole chain"
     } else if why.contains("not valid yet") || why.contains("NotValidYet") {
-        "it begins later: is this machine's clock right?"
+        "it is not valid yet: check the clock of this machine"
     } else {
-        "show these words to the identity provider"
+        "send this message to the identity provider"
     };
-    Finding::fault("certificate", format!("the certificate of {host} is refused: {why}"), mend)
+    ConnectorDiagnostic::error("certificate", format!("the certificate of {host} is rejected: {why}"), fix)
 }
 
-/// Its clock by an answer's `Date`, for a kind whose answers are judged by time.
-pub fn clock(told: &Told) -> Finding {
-    let date = told.answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+/// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
+pub fn diagnose_clock(response: &TimedResponse) -> ConnectorDiagnostic {
+    let date = response.response.headers().get(DATE).and_then(|date| date.to_str().ok());
     let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) else {
-        return Finding::ok("clock", "it can't be compared with ours: the answer has no Date");
+        return ConnectorDiagnostic::ok("clock", "it can't be compared: the response has no Date");
     };
     let millis = |at: Timestamp| i64::try_from(at.millis()).unwrap_or(i64::MAX);
-    let (asked, had) = (millis(told.asked), millis(told.had));
-    // A Date has whole seconds, so it was half a second later on average; and was written somewhere between the two.
-    let ahead = date.timestamp_millis().saturating_add(500).saturating_sub(asked / 2 + had / 2);
-    let (seconds, margin) = (ahead / 1000, had.saturating_sub(asked) / 2000 + 1);
+    let (sent, received) = (millis(response.sent_at), millis(response.received_at));
+    // `Date` is truncated to seconds, so half a second is added. It was set between sending and
+    // receiving.
+    let ahead = date.timestamp_millis().saturating_add(500).saturating_sub(sent / 2 + received / 2);
+    let (seconds, margin) = (ahead / 1000, received.saturating_sub(sent) / 2000 + 1);
     let what = match seconds {
-        0 => format!("it agrees with ours, give or take {margin} s"),
-        ahead if ahead > 0 => format!("it is {ahead} s ahead of ours, give or take {margin} s"),
+        0 => format!("it agrees with this machine's clock (± {margin} s)"),
+        ahead if ahead > 0 => format!("it is {ahead} s ahead of this machine's clock (± {margin} s)"),
         behind => {
-            format!("it is {} s behind ours, give or take {margin} s", behind.saturating_neg())
+            format!("it is {} s behind this machine's clock (± {margin} s)", behind.saturating_neg())
         }
     };
-    let mend = "set the clocks right, this machine's first (NTP)";
-    let tolerance = i64::try_from(TOLERANCE.as_secs()).unwrap_or(i64::MAX);
+    let fix = "synchronize the clocks with NTP, this machine's first";
+    let tolerance = i64::try_from(CLOCK_TOLERANCE.as_secs()).unwrap_or(i64::MAX);
     match seconds.saturating_abs().saturating_sub(margin) {
-        off if off > tolerance => Finding::fault(
+        off if off > tolerance => ConnectorDiagnostic::error(
             "clock",
-            format!("{what}: more than the {tolerance} s that are forgiven"),
-            mend,
+            format!("{what}: more than the {tolerance} s that are tolerated"),
+            fix,
         ),
-        off if off > CLOCK => Finding::warning("clock", what, mend),
-        _ => Finding::ok("clock", what),
+        off if off > MAX_HONEST_SKEW_SECONDS => ConnectorDiagnostic::warning("clock", what, fix),
+        _ => ConnectorDiagnostic::ok("clock", what),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connector::finding::Verdict;
+    use crate::connector::diagnostic::DiagnosticStatus;
     use openidconnect::HttpResponse;
 
     const NOW: u64 = 1_700_000_000;
 
-    fn told(date: Option<&str>, took: u64) -> Told {
-        let mut answer = HttpResponse::new(Vec::new());
+    fn response(date: Option<&str>, took: u64) -> TimedResponse {
+        let mut response = HttpResponse::new(Vec::new());
         if let Some(date) = date {
-            answer.headers_mut().insert(DATE, date.parse().unwrap());
+            response.headers_mut().insert(DATE, date.parse().unwrap());
         }
-        let asked = Timestamp::from_seconds(NOW);
-        Told { answer, asked, had: asked + std::time::Duration::from_secs(took) }
+        let sent_at = Timestamp::from_seconds(NOW);
+        TimedResponse { response: response, sent_at: sent_at, received_at: sent_at + std::time::Duration::from_secs(took) }
     }
 
     #[test]
-    fn clocks_by_table() {
-        for (date, took, verdict, word) in [
-            (Some("Tue, 14 Nov 2023 22:13:20 GMT"), 0, Verdict::Ok, "agrees"),
-            (Some("Tue, 14 Nov 2023 22:13:24 GMT"), 0, Verdict::Ok, "ahead"),
-            (Some("Tue, 14 Nov 2023 22:13:30 GMT"), 20, Verdict::Ok, "give or take 11 s"),
-            (Some("Tue, 14 Nov 2023 22:14:00 GMT"), 0, Verdict::Warning, "ahead"),
-            (Some("Tue, 14 Nov 2023 22:12:50 GMT"), 0, Verdict::Warning, "29 s behind"),
-            (Some("Tue, 14 Nov 2023 23:13:20 GMT"), 0, Verdict::Fault, "more than the 60 s"),
-            (Some("yesterday"), 0, Verdict::Ok, "no Date"),
-            (None, 0, Verdict::Ok, "no Date"),
+    fn clock_skew_is_diagnosed() {
+        for (date, took, status, expected) in [
+            (Some("Tue, 14 Nov 2023 22:13:20 GMT"), 0, DiagnosticStatus::Ok, "agrees"),
+            (Some("Tue, 14 Nov 2023 22:13:24 GMT"), 0, DiagnosticStatus::Ok, "ahead"),
+            (Some("Tue, 14 Nov 2023 22:13:30 GMT"), 20, DiagnosticStatus::Ok, "± 11 s"),
+            (Some("Tue, 14 Nov 2023 22:14:00 GMT"), 0, DiagnosticStatus::Warning, "ahead"),
+            (Some("Tue, 14 Nov 2023 22:12:50 GMT"), 0, DiagnosticStatus::Warning, "29 s behind"),
+            (Some("Tue, 14 Nov 2023 23:13:20 GMT"), 0, DiagnosticStatus::Error, "more than the 60 s"),
+            (Some("yesterday"), 0, DiagnosticStatus::Ok, "no Date"),
+            (None, 0, DiagnosticStatus::Ok, "no Date"),
         ] {
-            let finding = clock(&told(date, took));
+            let diagnostic = diagnose_clock(&response(date, took));
             assert!(
-                finding.verdict == verdict && finding.what.contains(word),
-                "{date:?}: {finding:?}"
+                diagnostic.status == status && diagnostic.message.contains(expected),
+                "{date:?}: {diagnostic:?}"
             );
         }
     }
 
     #[test]
-    fn a_certificate_that_ends_soon_is_told() {
+    fn a_certificate_that_expires_soon_is_a_warning() {
         let der = |until: i64| {
             let key = openssl::pkey::PKey::from_ec_key(
                 openssl::ec::EcKey::generate(
@@ -161,14 +164,14 @@ mod tests {
         };
         let now = Timestamp::from_seconds(NOW);
         let day = 86_400;
-        for (shown, verdict, word) in [
-            (Some(der(1_700_000_000 + 90 * day)), Verdict::Ok, "90 days"),
-            (Some(der(1_700_000_000 + 3 * day)), Verdict::Warning, "in 3 days"),
-            (Some(PeerCertificate(vec![1])), Verdict::Warning, "can't be read"),
-            (None, Verdict::Warning, "can't be read"),
+        for (certificate, status, expected) in [
+            (Some(der(1_700_000_000 + 90 * day)), DiagnosticStatus::Ok, "90 more days"),
+            (Some(der(1_700_000_000 + 3 * day)), DiagnosticStatus::Warning, "in 3 days"),
+            (Some(PeerCertificate(vec![1])), DiagnosticStatus::Warning, "can't be read"),
+            (None, DiagnosticStatus::Warning, "can't be read"),
         ] {
-            let finding = certificate(shown.as_ref(), now);
-            assert!(finding.verdict == verdict && finding.what.contains(word), "{finding:?}");
+            let diagnostic = diagnose_certificate(certificate.as_ref(), now);
+            assert!(diagnostic.status == status && diagnostic.message.contains(expected), "{diagnostic:?}");
         }
     }
 }

@@ -1,51 +1,55 @@
-//! What `passerelle check connector` finds at an identity provider: plain data, each finding with its mend.
+//! Results of `passerelle check connector`: plain data, one diagnostic per check.
 
 use serde::Serialize;
 
 use crate::identity::Claim;
 
-/// How a finding is.
+/// Outcome of one check.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum DiagnosticStatus {
     Ok,
-    /// Logins work, and something deserves a look.
+    /// Logins work, but the operator should look into it.
     Warning,
-    /// Logins fail, or can't be trusted.
-    Fault,
+    /// Logins fail, or are not secure.
+    Error,
 }
 
-/// One thing that was looked at.
+/// Outcome of one check of a connector.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Finding {
-    /// Stable: for scripts.
+pub struct ConnectorDiagnostic {
+    /// Stable name of the check, for scripts.
     pub name: &'static str,
-    pub verdict: Verdict,
-    pub what: String,
-    /// What to do about it; `None` where all is well.
+    pub status: DiagnosticStatus,
+    pub message: String,
+    /// How to fix it; `None` if the check passed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
-impl Finding {
-    pub fn ok(name: &'static str, what: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Ok, what: what.into(), mend: None }
+impl ConnectorDiagnostic {
+    /// Returns the diagnostic of a passed check.
+    pub fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, status: DiagnosticStatus::Ok, message: message.into(), fix: None }
     }
 
-    pub fn warning(name: &'static str, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Warning, what: what.into(), mend: Some(mend.into()) }
+    /// Returns a warning.
+    pub fn warning(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, status: DiagnosticStatus::Warning, message: message.into(), fix: Some(fix.into()) }
     }
 
-    pub fn fault(name: &'static str, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Fault, what: what.into(), mend: Some(mend.into()) }
+    /// Returns an error.
+    pub fn error(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, status: DiagnosticStatus::Error, message: message.into(), fix: Some(fix.into()) }
     }
 }
 
-/// What a connector is examined for.
+/// Inputs of a connector's diagnosis.
 #[derive(Clone, Debug)]
-pub struct Examination {
-    /// As a login would send it.
+pub struct DiagnosisContext {
+    /// Redirect URI of a login.
     pub redirect_uri: String,
-    /// The hub's claims that an identity can't do without, each with the identity provider's claims that it is made of.
-    pub needed: Vec<(Claim, Vec<String>)>,
+    /// Claims that an identity requires, each with the identity provider's claims it is mapped
+    /// from.
+    pub required_claims: Vec<(Claim, Vec<String>)>,
 }

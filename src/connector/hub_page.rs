@@ -1,7 +1,7 @@
-//! What the kinds share whose page is the hub's own, so that the browser never leaves it: where that page is, and what
-//! one with a password can do.
+//! Interface between a login page of the hub and its connector, for kinds whose page the hub
+//! serves.
 //!
-//! Owns: the port between such a page and its connector. Must not know: HTML, HTTP; how a password is judged.
+//! Does not know HTML, HTTP, or how a password is verified.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,62 +9,63 @@ use std::time::Duration;
 use async_trait::async_trait;
 use url::Url;
 
-use super::ConnectorFault;
+use super::ConnectorError;
 use crate::client_network::ClientNetwork;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::upstream::Departure;
+use crate::login::upstream::UpstreamAuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 
-/// A kind whose passwords are typed on a page of the hub, `{base_url}/connectors/{connector}/login`.
+/// Password check behind the hub's login page at `{base_url}/connectors/{connector}/login`.
 #[async_trait]
 pub trait PasswordPage: Send + Sync {
-    /// Judges what was typed.
+    /// Verifies a password.
     ///
     /// # Errors
-    /// It could not be judged; nothing that the person did.
-    async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault>;
+    /// Returns an error if the password could not be verified, for a reason other than its value.
+    async fn sign_in(&self, credentials: PasswordCredentials) -> Result<PasswordOutcome, ConnectorError>;
 }
 
-/// What was typed, and for which attempt.
+/// Username and password, with the login and attempt they were entered for.
 #[derive(Clone)]
-pub struct Typed {
-    /// The login that the password is typed for: wrong passwords are counted by it.
+pub struct PasswordCredentials {
+    /// Login under which wrong passwords are counted.
     pub login: InteractionHash,
-    /// The attempt's `state`.
+    /// `state` of the attempt.
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
-    /// The network that the form was sent from.
+    /// Network from which the form was sent.
     pub network: ClientNetwork,
 }
 
-/// What it was worth.
+/// Outcome of a password check.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SignedIn {
-    /// The query, without `?`, for the connector's callback.
-    Yes(Secret<String>),
-    /// Name or password are wrong; which of them is nobody's business.
-    No,
-    /// Too many wrong ones: nothing was judged, and nothing will be before this time has passed.
-    Wait(Duration),
+pub enum PasswordOutcome {
+    /// Query for the connector's callback, without `?`.
+    Accepted(Secret<String>),
+    /// The username or the password is wrong. It is not distinguished which, against user
+    /// enumeration.
+    Rejected,
+    /// Too many wrong passwords: nothing was verified, and nothing will be for this long.
+    RateLimited(Duration),
 }
 
-impl std::fmt::Debug for Typed {
+impl std::fmt::Debug for PasswordCredentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Typed(***)")
+        f.write_str("PasswordCredentials(***)")
     }
 }
 
-/// A page of the hub's own, below its base address, which follows from that of the callback.
+/// Returns the URL of a page of the hub. The base URL is derived from the redirect URI.
 ///
 /// # Errors
-/// `Internal`: the callback is not this connector's.
-pub fn address(departure: &Departure, id: &ConnectorId, path: &str) -> Result<Url, ConnectorFault> {
-    let base = departure.redirect_uri.strip_suffix(&format!("/api/v2/callback/{id}"));
+/// `Internal` if the redirect URI is not this connector's callback.
+pub fn hub_page_url(request: &UpstreamAuthorizationRequest, id: &ConnectorId, path: &str) -> Result<Url, ConnectorError> {
+    let base = request.redirect_uri.strip_suffix(&format!("/api/v2/callback/{id}"));
     base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok()).ok_or_else(|| {
-        ConnectorFault::new(
+        ConnectorError::new(
             ErrorCode::Internal,
-            "the hub's own redirect_uri is not that of this connector",
+            "the redirect_uri is not this connector's callback",
         )
     })
 }

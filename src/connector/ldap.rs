@@ -1,16 +1,16 @@
-//! The directory kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub's own.
+//! LDAP kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub.
 //!
-//! Owns: what a typed name and password are worth, and the claims of an entry; how often they may be tried is decided in
-//! `backoff`. Must not
-//! know: HTML or HTTP; the web layer draws the page at `{base_url}/connectors/{connector}/login` through [`PasswordPage`].
+//! Responsible for verifying username and password, and for the claims of an entry. Does not know
+//! HTML or HTTP: the web layer serves `{base_url}/connectors/{connector}/login` through
+//! [`PasswordPage`].
 //!
-//! The password is proven by the directory: the hub's account looks for exactly one entry, then a fresh connection binds
-//! as that entry. What was proven waits under a one-time code for the connector's callback, so that from there on a login
-//! goes the way that every other one goes. Its time is that of the bind, so re-authentication is proven by being done.
+//! The hub's account searches for exactly one entry, then a new connection binds as that entry. The
+//! result is stored under a one-time code for the connector's callback, where the login continues
+//! like any other. `auth_time` is the time of the bind, so reauthentication is always satisfied.
 
 mod backoff;
 mod directory;
-mod tries;
+mod password_attempts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,118 +21,128 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
-use self::backoff::{Attempt as Bind, Backoff};
-use self::directory::{Directory, Entry};
-use self::tries::Tries;
-use super::finding::{Examination, Finding};
-use super::one_time::OneTimeCodes;
-use super::own_page::{self, PasswordPage, SignedIn, Typed};
-use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, code_flow};
-use crate::assurance::acr::Agreement;
-use crate::assurance::amr::Told;
+use self::backoff::{Backoff, CountedBind};
+use self::directory::{DirectoryEntry, LdapDirectory};
+use self::password_attempts::PasswordAttempts;
+use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::one_time_code::OneTimeCodes;
+use super::hub_page::{self, PasswordPage, PasswordOutcome, PasswordCredentials};
+use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, code_flow};
+use crate::assurance::acr::AcrPolicy;
+use crate::assurance::amr::UpstreamAmr;
 use crate::config::ldap::LdapKind;
 use crate::config::model::ConnectorFile;
-use crate::egress::guard::CallLimits;
+use crate::egress::safe_http_client::CallLimits;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 
-/// Wrong passwords within one login: so many at once, then one for each minute.
-const WRONG_IN_A_LOGIN: u32 = 10;
-const WAIT: Duration = Duration::from_secs(60);
+/// Wrong passwords allowed at once within one login.
+const MAX_WRONG_PASSWORDS_PER_LOGIN: u32 = 10;
+/// Interval at which another wrong password is allowed after these.
+const WRONG_PASSWORD_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Characters of a name and bytes of a password that are looked at, at most.
-const LONGEST_NAME: usize = 256;
-const LONGEST_PASSWORD: usize = 1024;
+const MAX_USERNAME_CHARS: usize = 256;
+const MAX_PASSWORD_BYTES: usize = 1024;
 
 const CLIENT_ID: &str = "passerelle";
 
+/// Connector to an LDAP directory.
 pub struct LdapConnector {
     id: ConnectorId,
-    /// No address: the directory is not called by the browser.
+    /// A URN, as the browser does not call the directory.
     issuer: String,
     subject_attribute: String,
     attributes: Vec<String>,
-    directory: Arc<Directory>,
+    directory: Arc<LdapDirectory>,
     env: Env,
-    agreement: Agreement,
+    acr_policy: AcrPolicy,
     backoff: Backoff,
-    logins: Tries,
-    proven: OneTimeCodes<Proven>,
+    attempts_per_login: PasswordAttempts,
+    codes: OneTimeCodes<VerifiedBind>,
 }
 
-/// What a code stands for.
+/// Result of a successful bind, stored under a one-time code.
 #[derive(Serialize, Deserialize)]
-struct Proven {
+struct VerifiedBind {
     subject: Secret<String>,
     claims: Map<String, Value>,
     at: Timestamp,
 }
 
 impl LdapConnector {
-    /// Nothing is called yet: a dead directory does not stop the start.
+    /// Returns a connector. Calls nothing, so that an unavailable directory does not prevent the
+    /// start.
     ///
     /// # Errors
-    /// The file can't work; which key, and how to mend it.
+    /// Returns the key whose value can't be used.
     pub fn new(
         id: ConnectorId,
         file: &ConnectorFile,
         kind: &LdapKind,
         bind_password: Option<Secret<String>>,
-        means: ConnectorContext,
-    ) -> Result<Self, ConnectorRefused> {
+        context: ConnectorContext,
+    ) -> Result<Self, ConnectorConfigError> {
         let Some(bind_password) = bind_password else {
-            return Err(ConnectorRefused::new(
+            return Err(ConnectorConfigError::new(
                 "kind.ldap.bind_password",
-                "it is missing; name the password's file or variable",
+                "it is missing; set it to the file or environment variable with the password",
             ));
         };
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
-            proven: OneTimeCodes::new(&id, means.codes),
+            codes: OneTimeCodes::new(&id, context.code_store),
             id,
             subject_attribute: kind.subject_attribute.clone(),
             attributes: kind.attributes.clone(),
-            directory: Arc::new(Directory::new(kind, bind_password)?),
-            agreement: super::agreement(file),
-            backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &means.env),
-            logins: Tries::new(WRONG_IN_A_LOGIN, WAIT, &means.env),
-            env: means.env,
+            directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
+            acr_policy: super::acr_policy(file),
+            backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &context.env),
+            attempts_per_login: PasswordAttempts::new(
+                MAX_WRONG_PASSWORDS_PER_LOGIN,
+                WRONG_PASSWORD_INTERVAL,
+                &context.env,
+            ),
+            env: context.env,
         })
     }
 
-    /// The entry whose password it is; `None` if there is none.
-    async fn authenticated<'t>(
+    /// Returns the entry of the user if the password is correct.
+    async fn authenticate<'t>(
         &'t self,
-        typed: &Typed,
-        counted: &mut Counted<'t>,
-    ) -> Result<Option<Entry>, Stop> {
-        let (network, now) = (typed.network, counted.at);
-        counted.count(&self.logins, typed.login.as_str())?;
-        let name = by_name(typed);
-        self.backoff.count_network(&name, network, now, &mut counted.bind).map_err(Stop::Wait)?;
-        self.backoff.count_person(&name, network, now, &mut counted.bind).map_err(Stop::Wait)?;
-        let found = self.directory.find(&typed.username).await?;
+        credentials: &PasswordCredentials,
+        counted: &mut CountedAttempt<'t>,
+    ) -> Result<Option<DirectoryEntry>, SignInError> {
+        let (network, now) = (credentials.network, counted.at);
+        counted.count(&self.attempts_per_login, credentials.login.as_str())?;
+        let key = username_key(credentials);
+        let limited = SignInError::RateLimited;
+        self.backoff.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
+        self.backoff.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
+        let found = self.directory.find_user(&credentials.username).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
-            // The same conversation as for somebody who is there, so that its length says nothing (user enumeration).
-            let nobody = self.directory.nobody(&self.env.entropy().token());
-            self.directory.proves(&nobody, &typed.password).await?;
+            // The same calls as for an existing user, so that the duration reveals nothing (user
+            // enumeration).
+            let dn = self.directory.nonexistent_dn(&self.env.entropy().token());
+            self.directory.verify_password(&dn, &credentials.password).await?;
             return Ok(None);
         };
-        // By the entry as well: a directory takes many spellings of a name for the same one.
+        // Counted by entry too, as a directory accepts many spellings of a username.
         self.backoff
-            .count_person(&by_entry(&entry), network, now, &mut counted.bind)
-            .map_err(Stop::Wait)?;
-        Ok(self.directory.proves(&entry.dn, &typed.password).await?.then_some(entry))
+            .count_user(&entry_key(&entry), network, now, &mut counted.bind)
+            .map_err(limited)?;
+        let is_correct = self.directory.verify_password(&entry.dn, &credentials.password).await?;
+        Ok(is_correct.then_some(entry))
     }
 
-    fn proven(&self, entry: &Entry) -> Result<Proven, ConnectorFault> {
+    fn verified_bind(&self, entry: &DirectoryEntry) -> Result<VerifiedBind, ConnectorError> {
         let subject = match entry.values.get(&self.subject_attribute).map(Vec::as_slice) {
             Some([one]) if !one.trim().is_empty() => Secret::new(one.clone()),
             _ => {
-                let why = "subject_attribute is missing, empty or has several values; may the hub's account read it?";
-                return Err(ConnectorFault::new(ErrorCode::LdapSubject, why));
+                let message = "subject_attribute is missing, empty or has several values; \
+                               check that the hub's account may read it";
+                return Err(ConnectorError::new(ErrorCode::LdapSubject, message));
             }
         };
         let claim = |name: &String| {
@@ -144,99 +154,106 @@ impl LdapConnector {
                 },
             ))
         };
-        Ok(Proven {
+        Ok(VerifiedBind {
             subject,
             claims: self.attributes.iter().filter_map(claim).collect(),
             at: self.env.now(),
         })
     }
 
-    async fn judged(&self, typed: &Typed) -> Result<SignedIn, ConnectorFault> {
-        let mut counted = Counted { at: self.env.now(), tries: Vec::new(), bind: Bind::default() };
+    async fn sign_in_within_timeout(
+        &self,
+        credentials: &PasswordCredentials,
+    ) -> Result<PasswordOutcome, ConnectorError> {
+        let mut counted = CountedAttempt {
+            at: self.env.now(),
+            attempts: Vec::new(),
+            bind: CountedBind::default(),
+        };
         let outcome = tokio::time::timeout(
-            CallLimits::DEFAULT.whole,
-            self.authenticated(typed, &mut counted),
+            CallLimits::DEFAULT.total_timeout,
+            self.authenticate(credentials, &mut counted),
         )
         .await;
-        match outcome.unwrap_or_else(|_| Err(Stop::Fault(late()))) {
+        match outcome.unwrap_or_else(|_| Err(SignInError::Connector(timeout_error()))) {
             Ok(Some(entry)) => {
-                counted.forgive();
-                self.backoff.succeed(
-                    &[&by_name(typed), &by_entry(&entry)],
-                    typed.network,
+                counted.refund();
+                self.backoff.record_success(
+                    &[&username_key(credentials), &entry_key(&entry)],
+                    credentials.network,
                     counted.at,
                     &counted.bind,
                 );
-                let proven = self.proven(&entry)?;
-                let code = self.proven.keep(&typed.state, &proven, &self.env).await?;
+                let bind = self.verified_bind(&entry)?;
+                let code = self.codes.issue(&credentials.state, &bind, &self.env).await?;
                 let mut query = Serializer::new(String::new());
                 query
                     .append_pair("code", &code)
-                    .append_pair("state", &typed.state)
+                    .append_pair("state", &credentials.state)
                     .append_pair("iss", &self.issuer);
-                Ok(SignedIn::Yes(Secret::new(query.finish())))
+                Ok(PasswordOutcome::Accepted(Secret::new(query.finish())))
             }
-            Ok(None) => Ok(SignedIn::No),
-            Err(Stop::Wait(wait)) => {
-                self.backoff.give_back(&counted.bind);
-                Ok(SignedIn::Wait(wait))
+            Ok(None) => Ok(PasswordOutcome::Rejected),
+            Err(SignInError::RateLimited(wait)) => {
+                self.backoff.refund(&counted.bind);
+                Ok(PasswordOutcome::RateLimited(wait))
             }
-            Err(Stop::Fault(fault)) => {
-                counted.forgive();
-                self.backoff.give_back(&counted.bind);
-                Err(fault)
+            Err(SignInError::Connector(error)) => {
+                counted.refund();
+                self.backoff.refund(&counted.bind);
+                Err(error)
             }
         }
     }
 }
 
-fn late() -> ConnectorFault {
-    ConnectorFault::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
+fn timeout_error() -> ConnectorError {
+    ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
 }
 
-/// Why a try was not judged to its end.
-enum Stop {
-    Wait(Duration),
-    Fault(ConnectorFault),
+/// Reason why a password was not verified.
+enum SignInError {
+    RateLimited(Duration),
+    Connector(ConnectorError),
 }
 
-impl From<ConnectorFault> for Stop {
-    fn from(fault: ConnectorFault) -> Self {
-        Self::Fault(fault)
+impl From<ConnectorError> for SignInError {
+    fn from(error: ConnectorError) -> Self {
+        Self::Connector(error)
     }
 }
 
-/// What one try was counted under.
-struct Counted<'t> {
+/// Counters under which one attempt was counted.
+struct CountedAttempt<'t> {
     at: Timestamp,
-    tries: Vec<(&'t Tries, String)>,
-    bind: Bind,
+    attempts: Vec<(&'t PasswordAttempts, String)>,
+    bind: CountedBind,
 }
 
-impl<'t> Counted<'t> {
-    fn count(&mut self, tries: &'t Tries, who: &str) -> Result<(), Stop> {
-        tries.count(who, self.at).map_err(Stop::Wait)?;
-        self.tries.push((tries, who.to_owned()));
+impl<'t> CountedAttempt<'t> {
+    fn count(&mut self, attempts: &'t PasswordAttempts, key: &str) -> Result<(), SignInError> {
+        attempts.count(key, self.at).map_err(SignInError::RateLimited)?;
+        self.attempts.push((attempts, key.to_owned()));
         Ok(())
     }
 
-    fn forgive(&self) {
-        self.tries.iter().for_each(|(tries, who)| tries.forgive(who));
+    fn refund(&self) {
+        self.attempts.iter().for_each(|(attempts, key)| attempts.refund(key));
     }
 }
 
-/// What a person is counted by, as typed.
-fn by_name(typed: &Typed) -> String {
-    format!("name {}", alike(typed.username.reveal()))
+/// Returns the counter key of the username as entered.
+fn username_key(credentials: &PasswordCredentials) -> String {
+    format!("name {}", normalize_name(credentials.username.reveal()))
 }
 
-/// What a person is counted by, as found.
-fn by_entry(entry: &Entry) -> String {
-    format!("entry {}", alike(&entry.dn))
+/// Returns the counter key of the entry found.
+fn entry_key(entry: &DirectoryEntry) -> String {
+    format!("entry {}", normalize_name(&entry.dn))
 }
 
-/// Spellings that most directories take for one name (RFC 4518, 2).
-fn alike(name: &str) -> String {
+/// Maps spellings that most directories treat as one name to one text (RFC 4518 §2).
+fn normalize_name(name: &str) -> String {
     name.nfkc()
         .flat_map(char::to_lowercase)
         .filter(|character| !character.is_whitespace())
@@ -245,24 +262,28 @@ fn alike(name: &str) -> String {
 
 #[async_trait]
 impl PasswordPage for LdapConnector {
-    async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
-        let name = typed.username.reveal().chars().count();
-        // RFC 4513, 5.1.2: a bind without a password succeeds, and proves nothing (unauthenticated bind).
-        if !(1..=LONGEST_NAME).contains(&name)
-            || !(1..=LONGEST_PASSWORD).contains(&typed.password.reveal().len())
+    async fn sign_in(
+        &self,
+        credentials: PasswordCredentials,
+    ) -> Result<PasswordOutcome, ConnectorError> {
+        let username_chars = credentials.username.reveal().chars().count();
+        // RFC 4513 §5.1.2: a bind without a password succeeds and proves nothing (unauthenticated
+        // bind).
+        if !(1..=MAX_USERNAME_CHARS).contains(&username_chars)
+            || !(1..=MAX_PASSWORD_BYTES).contains(&credentials.password.reveal().len())
         {
-            return Ok(SignedIn::No);
+            return Ok(PasswordOutcome::Rejected);
         }
-        self.judged(&typed).await
+        self.sign_in_within_timeout(&credentials).await
     }
 }
 
 #[async_trait]
 impl Connector for LdapConnector {
-    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         let mut url =
-            own_page::address(&departure, &self.id, &format!("/connectors/{}/login", self.id))?;
-        url.query_pairs_mut().append_pair("state", &departure.state);
+            hub_page::hub_page_url(&request, &self.id, &format!("/connectors/{}/login", self.id))?;
+        url.query_pairs_mut().append_pair("state", &request.state);
         Ok(AuthorizationRedirect {
             token_endpoint: self.issuer.clone(),
             issuer: self.issuer.clone(),
@@ -272,33 +293,33 @@ impl Connector for LdapConnector {
         })
     }
 
-    async fn complete(
+    async fn complete_login(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
-    ) -> Result<Authentication, ConnectorFault> {
-        let code = code_flow::judge_arrival(&self.issuer, CLIENT_ID, &attempt, arrival)?;
-        let proven = self.proven.take(code.reveal(), &attempt.state, self.env.now()).await?;
-        let judged = self.agreement.judge(None, self.agreement.to_ask(attempt.level));
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        let code = code_flow::validate_callback(&self.issuer, CLIENT_ID, &attempt, callback)?;
+        let bind = self.codes.redeem(code.reveal(), &attempt.state, self.env.now()).await?;
+        let level = self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.level));
         Ok(Authentication {
             connector: self.id.clone(),
-            upstream_subject: proven.subject,
-            level: judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))?,
-            amr: Told::Nothing,
-            auth_time: proven.at,
-            claims: proven.claims,
+            upstream_subject: bind.subject,
+            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
+            amr: UpstreamAmr::Absent,
+            auth_time: bind.at,
+            claims: bind.claims,
             id_token: None,
         })
     }
 
-    async fn warm(&self) -> Result<(), ConnectorFault> {
-        tokio::time::timeout(CallLimits::DEFAULT.whole, self.directory.knock())
+    async fn preload(&self) -> Result<(), ConnectorError> {
+        tokio::time::timeout(CallLimits::DEFAULT.total_timeout, self.directory.check_account())
             .await
-            .unwrap_or_else(|_| Err(late()))
+            .unwrap_or_else(|_| Err(timeout_error()))
     }
 
-    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
-        self.directory.examine(examination, &self.subject_attribute, self.env.now()).await
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        self.directory.diagnose(context, &self.subject_attribute, self.env.now()).await
     }
 
     fn password_page(&self) -> Option<&dyn PasswordPage> {

@@ -1,72 +1,71 @@
-//! A connector whose identity provider calls its claims otherwise: around any kind, so that none has to know.
-//!
-//! Owns: where a mapping is applied, and the line in the log for what it left out. Must not know: kinds, rules.
+//! Decorator that maps the claims of a connector of any kind.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use url::Url;
 
-use super::finding::{Examination, Finding};
-use super::own_page::PasswordPage;
-use super::persona::SandboxPage;
-use super::{Connector, ConnectorFault};
+use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::hub_page::PasswordPage;
+use super::persona::PersonaPage;
+use super::{Connector, ConnectorError};
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
 
-pub struct Mapped {
+/// Connector whose claims are mapped.
+pub struct MappedConnector {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,
 }
 
-/// The connector with its claims mapped; the connector itself where there is nothing to map.
-pub fn around(
+/// Returns the connector with its claims mapped, or the connector itself if the mapping is empty.
+pub fn with_mapping(
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,
 ) -> Arc<dyn Connector> {
-    if mapping.is_nothing() { connector } else { Arc::new(Mapped { id, connector, mapping }) }
+    if mapping.is_empty() { connector } else { Arc::new(MappedConnector { id, connector, mapping }) }
 }
 
 #[async_trait]
-impl Connector for Mapped {
-    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
-        self.connector.begin(departure).await
+impl Connector for MappedConnector {
+    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+        self.connector.begin_login(request).await
     }
 
-    async fn complete(
+    async fn complete_login(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
-    ) -> Result<Authentication, ConnectorFault> {
-        let authentication = self.connector.complete(attempt, arrival).await?;
-        let (claims, lost) = self.mapping.apply(authentication.claims);
-        for lost in lost {
-            tracing::warn!(connector = %self.id, claim = %lost.claim, why = %lost.loss, "a mapped claim is left out");
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        let authentication = self.connector.complete_login(attempt, callback).await?;
+        let (claims, unmapped) = self.mapping.apply(authentication.claims);
+        for claim in unmapped {
+            tracing::warn!(connector = %self.id, claim = %claim.claim, error = %claim.error, "claim not mapped");
         }
         Ok(Authentication { claims, ..authentication })
     }
 
-    async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
-        self.connector.end(farewell).await
+    async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
+        self.connector.end_session(request).await
     }
 
-    async fn warm(&self) -> Result<(), ConnectorFault> {
-        self.connector.warm().await
+    async fn preload(&self) -> Result<(), ConnectorError> {
+        self.connector.preload().await
     }
 
-    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
-        self.connector.examine(examination).await
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        self.connector.diagnose(context).await
     }
 
-    async fn probe(&self) -> Result<(), ConnectorFault> {
+    async fn probe(&self) -> Result<(), ConnectorError> {
         self.connector.probe().await
     }
 
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
         self.connector.probe_login(redirect_uri).await
     }
 
@@ -74,8 +73,8 @@ impl Connector for Mapped {
         self.connector.is_remote()
     }
 
-    fn skew_seconds(&self) -> Option<i64> {
-        self.connector.skew_seconds()
+    fn clock_skew_seconds(&self) -> Option<i64> {
+        self.connector.clock_skew_seconds()
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -86,8 +85,8 @@ impl Connector for Mapped {
         self.connector.password_page()
     }
 
-    fn sandbox(&self) -> Option<&dyn SandboxPage> {
-        self.connector.sandbox()
+    fn persona_page(&self) -> Option<&dyn PersonaPage> {
+        self.connector.persona_page()
     }
 }
 
@@ -102,14 +101,14 @@ mod tests {
 
     #[async_trait]
     impl Connector for Ada {
-        async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+        async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
             unreachable!()
         }
-        async fn complete(
+        async fn complete_login(
             &self,
-            attempt: Attempt,
-            _: Arrival,
-        ) -> Result<Authentication, ConnectorFault> {
+            attempt: LoginAttempt,
+            _: CallbackParams,
+        ) -> Result<Authentication, ConnectorError> {
             let claims = json!({ "surname": "Lovelace", "sub": "in the claims" })
                 .as_object()
                 .cloned()
@@ -118,13 +117,13 @@ mod tests {
                 connector: attempt.connector,
                 upstream_subject: Secret::new("s-1".to_owned()),
                 level: attempt.level,
-                amr: crate::assurance::amr::Told::by_claim(None),
+                amr: crate::assurance::amr::UpstreamAmr::from_claim(None),
                 auth_time: Timestamp::from_seconds(1),
                 claims,
                 id_token: None,
             })
         }
-        async fn warm(&self) -> Result<(), ConnectorFault> {
+        async fn preload(&self) -> Result<(), ConnectorError> {
             Ok(())
         }
     }
@@ -132,14 +131,14 @@ mod tests {
     #[tokio::test]
     async fn claims_are_mapped_and_the_subject_stays() {
         use crate::identity::Claim;
-        use crate::identity::mapping::{Form, Path, Rule, Source, Unmapped};
+        use crate::identity::mapping::{Transform, ClaimPath, MappingRule, MappingSource, UnmappedClaims};
         let rule =
-            Rule { source: Source::From(Path::parse("surname").unwrap()), form: Form::Upper };
+            MappingRule { source: MappingSource::From(ClaimPath::parse("surname").unwrap()), transform: Transform::Upper };
         let mapping =
-            Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: Unmapped::Drop };
-        let connector = around("ada".into(), Arc::new(Ada), mapping);
+            Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: UnmappedClaims::Drop };
+        let connector = with_mapping("ada".into(), Arc::new(Ada), mapping);
         let attempt = crate::connector::oidc::fake_idp::attempt(
-            crate::connector::oidc::fake_idp::departure(),
+            crate::connector::oidc::fake_idp::authorization_request(),
             AuthorizationRedirect {
                 url: String::new(),
                 issuer: String::new(),
@@ -148,7 +147,7 @@ mod tests {
                 iss_expected: false,
             },
         );
-        let authentication = connector.complete(attempt, Arrival::default()).await.unwrap();
+        let authentication = connector.complete_login(attempt, CallbackParams::default()).await.unwrap();
         let expected: Map<String, Value> =
             [("family_name".to_owned(), Value::from("LOVELACE"))].into_iter().collect();
         assert_eq!(
@@ -157,11 +156,11 @@ mod tests {
         );
     }
 
-    /// The way of a real login: the connector as the hub builds it from a file with a mapping.
+    /// Builds the connector from a file with a mapping, as the hub does.
     #[tokio::test]
-    async fn a_connector_that_is_built_of_a_file_maps_its_claims() {
-        use crate::connector::oidc::fake_idp::{SECRET, World, attempt, departure};
-        let world = World::new().await;
+    async fn a_connector_built_from_a_file_maps_its_claims() {
+        use crate::connector::oidc::fake_idp::{OidcFixture, SECRET, attempt, authorization_request};
+        let fixture = OidcFixture::new().await;
         let text = format!(
             r#"
             name = {{ en = "Fake" }}
@@ -177,40 +176,40 @@ mod tests {
             insecure_http = true
             internal_hosts = ["127.0.0.1"]
             "#,
-            world.server.base()
+            fixture.server.base()
         );
         let env = crate::env::Env::new(
-            Arc::clone(&world.clock) as _,
+            Arc::clone(&fixture.clock) as _,
             Arc::new(crate::env::SeededEntropy::new(3)),
         );
-        let means = crate::connector::ConnectorContext {
+        let context = crate::connector::ConnectorContext {
             env,
-            keys: Arc::clone(&world.keys),
-            sandbox: crate::connector::Sandbox::Off,
-            guards: crate::egress::shared::Guards::default(),
-            codes: crate::connector::one_time::in_memory::codes(),
+            upstream_keys: Arc::clone(&fixture.keys),
+            sandbox: crate::connector::PersonaSupport::Disabled,
+            http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
+            code_store: crate::connector::one_time_code::in_memory::code_store(),
         };
         let file = toml::from_str(&text).unwrap();
         let connector = crate::connector::build(
             "fake".into(),
             &file,
             Some(Secret::new(SECRET.to_owned())),
-            means,
+            context,
         )
         .unwrap();
-        let departure = departure();
-        let left = connector.begin(departure.clone()).await.unwrap();
+        let request = authorization_request();
+        let redirect = connector.begin_login(request.clone()).await.unwrap();
         let authentication =
-            connector.complete(attempt(departure, left), world.arrival()).await.unwrap();
+            connector.complete_login(attempt(request, redirect), fixture.callback()).await.unwrap();
         let claims =
             json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
         assert_eq!(Value::Object(authentication.claims), claims);
         assert_eq!(authentication.upstream_subject.reveal(), "s-1");
     }
 
-    /// A method with a default that is not passed on here would be lost for connectors with a mapping.
+    /// A default method that is not forwarded would be lost for connectors with a mapping.
     #[test]
-    fn every_method_of_a_connector_is_passed_on() {
+    fn every_method_of_the_trait_is_forwarded() {
         let methods = |text: &'static str, from: &str| -> Vec<&str> {
             let body = text
                 .split_once(from)
@@ -223,8 +222,8 @@ mod tests {
             });
             lines.filter_map(|line| line.split('(').next()).collect()
         };
-        let asked = methods(include_str!("../connector.rs"), "pub trait Connector");
-        assert!(asked.len() >= 6, "{asked:?}");
-        assert_eq!(methods(include_str!("mapped.rs"), "impl Connector for Mapped"), asked);
+        let declared = methods(include_str!("../connector.rs"), "pub trait Connector");
+        assert!(declared.len() >= 6, "{declared:?}");
+        assert_eq!(methods(include_str!("mapped.rs"), "impl Connector for Mapped"), declared);
     }
 }

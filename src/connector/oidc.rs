@@ -1,19 +1,19 @@
-//! The OpenID Connect kind: any identity provider that speaks the code flow (decisions 8 and 10).
+//! OpenID Connect kind: identity providers with the authorization code flow (OpenID Connect Core
+//! 1.0 §3.1, §5.3; Discovery 1.0; RFC 6749, 7636, 9207, 9700).
 //!
-//! Owns: one identity provider's client, metadata, keys and every check on its answers. Must not know: service
-//! providers, sessions, pages. OpenID Connect Core 1.0 (3.1, 5.3), Discovery 1.0; RFC 6749, 7636, 9207, 9700.
-//!
-//! `openidconnect` builds the authorization URL, exchanges the code and judges the ID token's claims; signatures are
-//! opened by `token::verify`, seals by `token::open`, calls go through [`crate::egress::guard`].
+//! Responsible for one identity provider's client, metadata and keys, and all checks on its
+//! responses (docs/design/upstream-verification.md). `openidconnect` builds the authorization URL,
+//! exchanges the code and checks the ID token's claims. `token::verify` verifies signatures,
+//! `token::decrypt` decrypts JWEs, and calls go through [`crate::egress::safe_http_client`].
 
-mod assertion;
-mod departure;
-mod examine;
-mod exchange;
+mod client_assertion;
+mod authorization_request;
+mod diagnose;
+mod code_exchange;
 pub(super) mod id_token;
 mod keys;
 mod metadata;
-mod sealed;
+mod jwe;
 mod userinfo;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,106 +23,106 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::Url;
 
-use self::exchange::Granted;
-use self::metadata::Provider;
-use self::sealed::Answer;
-use super::finding::{Examination, Finding};
-use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, code_flow};
+use self::code_exchange::OidcTokens;
+use self::metadata::ResolvedProvider;
+use self::jwe::EncryptedResponse;
+use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, code_flow};
 use crate::assurance::Level;
-use crate::assurance::acr::{Agreement, LevelFault};
-use crate::assurance::amr::Told;
+use crate::assurance::acr::{AcrPolicy, LevelError};
+use crate::assurance::amr::UpstreamAmr;
 use crate::config::mapping::PROTOCOL_CLAIMS;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
-use crate::egress::authorities::Authorities;
-use crate::egress::guard::{Guard, Schemes};
-use crate::egress::kept::{Fetched, Kept, Standing};
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::safe_http_client::{SafeHttpClient, AllowedSchemes};
+use crate::egress::cached_document::{Fetched, CachedDocument, Freshness};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
 
+/// Connector to an OpenID provider.
 pub struct OidcConnector {
     upstream: Arc<Upstream>,
 }
 
-/// One identity provider, as its file describes it and its documents complete it.
+/// One identity provider: its file, and the cached metadata and keys.
 struct Upstream {
     id: ConnectorId,
     kind: OidcKind,
     client_secret: Option<Secret<String>>,
-    /// The hub's own.
-    own_keys: Arc<ArcSwap<UpstreamKeys>>,
+    hub_keys: Arc<ArcSwap<UpstreamKeys>>,
     env: Env,
-    guard: Guard,
-    /// The only authorities that its certificate may come from; `None`: those of the machine.
-    authorities: Option<Authorities>,
-    /// For probes.
-    probe_guard: Guard,
-    agreement: Agreement,
-    provider: Kept<Provider, ConnectorFault>,
-    keys: Kept<VerificationKeys, ConnectorFault>,
-    skew: Mutex<Option<i64>>,
+    http: SafeHttpClient,
+    /// Authorities that may issue its certificate; `None` for the system's.
+    ca_bundle: Option<CaBundle>,
+    /// Client for probes, without connection reuse.
+    probe_http: SafeHttpClient,
+    acr_policy: AcrPolicy,
+    provider: CachedDocument<ResolvedProvider, ConnectorError>,
+    keys: CachedDocument<VerificationKeys, ConnectorError>,
+    clock_skew: Mutex<Option<i64>>,
 }
 
 impl OidcConnector {
-    /// Nothing is called yet: a dead identity provider does not stop the start.
+    /// Returns a connector. Calls nothing, so that an unavailable identity provider does not
+    /// prevent the start.
     ///
     /// # Errors
-    /// The file can't work; which key, and how to mend it.
+    /// Returns the key whose value can't be used.
     pub fn new(
         id: ConnectorId,
         file: &ConnectorFile,
         kind: &OidcKind,
         client_secret: Option<Secret<String>>,
-        means: ConnectorContext,
-    ) -> Result<Self, ConnectorRefused> {
+        context: ConnectorContext,
+    ) -> Result<Self, ConnectorConfigError> {
         if client_secret.is_none()
             && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt
         {
-            return Err(ConnectorRefused::new(
+            return Err(ConnectorConfigError::new(
                 "kind.oidc.client_secret",
-                "it is missing; name the secret's file or variable",
+                "it is missing; set it to the file or environment variable with the secret",
             ));
         }
-        let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let authorities = super::authorities("kind.oidc.ca", kind.ca.as_deref())?;
-        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(
-            |fault| {
-                ConnectorRefused::new(
+        let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+        let ca_bundle = super::read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
+        let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
+            |error| {
+                ConnectorConfigError::new(
                     "kind.oidc",
-                    format!("no TLS client can be made; are ca-certificates installed? ({fault})"),
+                    format!("the TLS client can't be set up; check that ca-certificates is installed ({error})"),
                 )
             },
         )?;
-        let probe_guard = means
-            .guards
-            .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
-            .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
+        let probe_http = context
+            .http_clients
+            .client_without_pooling(schemes, &kind.internal_hosts, ca_bundle.as_ref())
+            .map_err(|error| ConnectorConfigError::new("kind.oidc", error.to_string()))?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
-            ConnectorRefused::new(
+            ConnectorConfigError::new(
                 "kind.oidc.issuer",
-                "it is not an absolute URL; write it as the identity provider does",
+                "it is not an absolute URL; copy it from the identity provider's configuration document",
             )
         })?;
-        guard
-            .admit(&issuer)
-            .map_err(|fault| ConnectorRefused::new("kind.oidc.issuer", fault.to_string()))?;
+        http.check_url(&issuer)
+            .map_err(|error| ConnectorConfigError::new("kind.oidc.issuer", error.to_string()))?;
         Ok(Self {
             upstream: Arc::new(Upstream {
                 id,
                 kind: kind.clone(),
                 client_secret,
-                own_keys: means.keys,
-                env: means.env,
-                guard,
-                authorities,
-                probe_guard,
-                agreement: super::agreement(file),
-                provider: Kept::default(),
-                keys: Kept::default(),
-                skew: Mutex::default(),
+                hub_keys: context.upstream_keys,
+                env: context.env,
+                http,
+                ca_bundle,
+                probe_http,
+                acr_policy: super::acr_policy(file),
+                provider: CachedDocument::default(),
+                keys: CachedDocument::default(),
+                clock_skew: Mutex::default(),
             }),
         })
     }
@@ -130,10 +130,10 @@ impl OidcConnector {
 
 #[async_trait]
 impl Connector for OidcConnector {
-    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
-        let url = departure::url(&provider, &upstream.kind, &upstream.agreement, &departure)?;
+        let url = authorization_request::authorization_url(&provider, &upstream.kind, &upstream.acr_policy, &request)?;
         Ok(AuthorizationRedirect {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
@@ -143,98 +143,98 @@ impl Connector for OidcConnector {
         })
     }
 
-    async fn complete(
+    async fn complete_login(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
-    ) -> Result<Authentication, ConnectorFault> {
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         let upstream = &self.upstream;
-        let code = code_flow::judge_arrival(
+        let code = code_flow::validate_callback(
             &upstream.kind.issuer,
             &upstream.kind.client_id,
             &attempt,
-            arrival,
+            callback,
         )?;
         let provider = upstream.provider().await?;
-        let assertion = upstream.assertion(&attempt.left.token_endpoint).await?;
-        let granted =
-            exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
-        let granted = Granted { id_token: upstream.unsealed(granted.id_token)?, ..granted };
-        let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
+        let assertion = upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await?;
+        let tokens =
+            code_exchange::exchange_code(&provider, &upstream.http, code, &attempt, assertion).await?;
+        let tokens = OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token)?, ..tokens };
+        let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
             AuthTimeSource::Claim => {
-                let asked_login =
-                    departure::asks_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
-                id_token::authenticated_at(&id_token, &attempt, asked_login, now)?
+                let sent_prompt_login =
+                    authorization_request::sends_prompt_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
+                id_token::verify_auth_time(&id_token, &attempt, sent_prompt_login, now)?
             }
             AuthTimeSource::Callback => now,
         };
-        let level = upstream.level(&id_token, attempt.level)?;
-        let userinfo = upstream.userinfo(&provider, &granted, &id_token).await?;
+        let level = upstream.check_level(&id_token, attempt.level)?;
+        let userinfo = upstream.fetch_userinfo(&provider, &tokens, &id_token).await?;
         Ok(Authentication {
             connector: upstream.id.clone(),
             upstream_subject: Secret::new(
                 id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned(),
             ),
             level,
-            amr: Told::by_claim(id_token.get("amr")),
+            amr: UpstreamAmr::from_claim(id_token.get("amr")),
             auth_time,
-            claims: identity_claims(id_token, userinfo),
-            id_token: Some(granted.id_token),
+            claims: merge_claims(id_token, userinfo),
+            id_token: Some(tokens.id_token),
         })
     }
 
-    async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
+    async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         let provider = self.upstream.provider().await?;
         Ok(provider
             .end_session_endpoint
             .as_ref()
-            .map(|endpoint| departure::end_session_url(endpoint, &farewell)))
+            .map(|endpoint| authorization_request::end_session_url(endpoint, &request)))
     }
 
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         let provider = self.upstream.provider().await?;
         self.upstream.keys(&provider).await.map(|_| ())
     }
 
-    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
-        examine::examine(&self.upstream, examination).await
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        diagnose::diagnose(&self.upstream, context).await
     }
 
-    async fn probe(&self) -> Result<(), ConnectorFault> {
+    async fn probe(&self) -> Result<(), ConnectorError> {
         let upstream = &self.upstream;
-        // What comes is kept as well; a fault is told by whoever probes, and once.
-        let guard = &upstream.probe_guard;
-        let fetch_keys = |provider: Arc<Provider>| async move {
-            upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, guard)).await
+        // The fetched documents are cached. An error is logged by the caller.
+        let http = &upstream.probe_http;
+        let fetch_keys = |provider: Arc<ResolvedProvider>| async move {
+            upstream.keys.fetch(&upstream.env, keys::fetch_keys(&provider.jwks_uri, http)).await
         };
-        let known = upstream.provider.latest();
-        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), guard);
+        let cached = upstream.provider.latest();
+        let documents = metadata::fetch_provider(&upstream.kind, upstream.client_secret.as_ref(), http);
         let documents = upstream.provider.fetch(&upstream.env, documents);
-        // Side by side, so that a slow identity provider is not taken for a dead one.
-        let (provider, keys) = match known.clone() {
-            Some(known) => tokio::join!(documents, async { Some(fetch_keys(known).await) }),
+        // Concurrently, so that a slow identity provider does not look unavailable.
+        let (provider, keys) = match cached.clone() {
+            Some(cached) => tokio::join!(documents, async { Some(fetch_keys(cached).await) }),
             None => (documents.await, None),
         };
         let provider = provider?;
-        match keys.filter(|_| known.is_some_and(|known| known.jwks_uri == provider.jwks_uri)) {
+        match keys.filter(|_| cached.is_some_and(|cached| cached.jwks_uri == provider.jwks_uri)) {
             Some(keys) => keys.map(|_| ()),
             None => fetch_keys(provider).await.map(|_| ()),
         }
     }
 
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
-        let assertion = upstream.assertion(&provider.token_endpoint).await?;
-        let proof = exchange::proof(assertion);
-        code_flow::redeem_made_up_code(
+        let assertion = upstream.sign_client_assertion(&provider.token_endpoint).await?;
+        let assertion_params = code_exchange::assertion_params(assertion);
+        code_flow::redeem_unknown_code(
             &provider.client,
-            &upstream.probe_guard,
+            &upstream.probe_http,
             redirect_uri,
             &upstream.env,
-            proof,
+            assertion_params,
         )
         .await
     }
@@ -243,202 +243,205 @@ impl Connector for OidcConnector {
         self.upstream.keys.fetched_at()
     }
 
-    fn skew_seconds(&self) -> Option<i64> {
-        *self.upstream.skew.lock().unwrap_or_else(PoisonError::into_inner)
+    fn clock_skew_seconds(&self) -> Option<i64> {
+        *self.upstream.clock_skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Upstream {
-    /// What the ID token's `acr` is worth, where `asked` was wanted.
-    fn level(&self, id_token: &Map<String, Value>, asked: Level) -> Result<Level, ConnectorFault> {
-        // What is no text is a value all the same, and in no table: only an absent `acr` may count as the assumed level.
+    /// Returns the level of the ID token's `acr`, which must reach `requested`.
+    fn check_level(&self, id_token: &Map<String, Value>, requested: Level) -> Result<Level, ConnectorError> {
+        // A value that is not a string counts as unlisted: only an absent `acr` may use the assumed
+        // level.
         let returned = id_token
             .get("acr")
             .filter(|acr| !acr.is_null())
             .map(|acr| acr.as_str().unwrap_or_default());
-        let judged = self.agreement.judge(returned, self.agreement.to_ask(asked));
-        judged.map_err(|fault| match (fault, returned) {
-            (LevelFault::Unlisted, Some(value)) if self.agreement.refuses_value(value) => {
-                id_token::unlisted_acr(value, &self.agreement)
+        let level = self.acr_policy.evaluate(returned, self.acr_policy.level_to_request(requested));
+        level.map_err(|error| match (error, returned) {
+            (LevelError::Unlisted, Some(value)) if self.acr_policy.rejects_acr(value) => {
+                id_token::unlisted_acr_error(value, &self.acr_policy)
             }
-            _ => ConnectorFault::new(fault.code(), fault.to_string()),
+            _ => ConnectorError::new(error.code(), error.to_string()),
         })
     }
 
-    async fn provider(self: &Arc<Self>) -> Result<Arc<Provider>, ConnectorFault> {
-        match self.provider.standing(self.env.now()) {
-            Standing::Fresh(provider) => Ok(provider),
-            Standing::Aging(provider) => {
+    async fn provider(self: &Arc<Self>) -> Result<Arc<ResolvedProvider>, ConnectorError> {
+        match self.provider.freshness(self.env.now()) {
+            Freshness::Fresh(provider) => Ok(provider),
+            Freshness::RefreshDue(provider) => {
                 let upstream = Arc::clone(self);
-                // Beside the login; a fault is logged where it is fetched, and the copy goes on serving.
-                tokio::spawn(async move { upstream.fetch_provider().await.map(|_| ()) });
+                // In the background. An error is logged, and the cached copy continues to serve.
+                tokio::spawn(async move { upstream.refresh_provider().await.map(|_| ()) });
                 Ok(provider)
             }
-            Standing::Stale(provider) => Ok(self.fetch_provider().await.unwrap_or(provider)),
-            Standing::Absent => self.fetch_provider().await,
+            Freshness::Stale(provider) => Ok(self.refresh_provider().await.unwrap_or(provider)),
+            Freshness::Missing => self.refresh_provider().await,
         }
     }
 
-    async fn fetch_provider(&self) -> Result<Arc<Provider>, ConnectorFault> {
-        let fetch = metadata::fetch(&self.kind, self.client_secret.as_ref(), &self.guard);
-        self.provider.fetch(&self.env, self.told(&self.provider, fetch)).await
+    async fn refresh_provider(&self) -> Result<Arc<ResolvedProvider>, ConnectorError> {
+        let fetch = metadata::fetch_provider(&self.kind, self.client_secret.as_ref(), &self.http);
+        self.provider.fetch(&self.env, self.log_failed_refresh(&self.provider, fetch)).await
     }
 
     async fn keys(
         self: &Arc<Self>,
-        provider: &Arc<Provider>,
-    ) -> Result<Arc<VerificationKeys>, ConnectorFault> {
-        match self.keys.standing(self.env.now()) {
-            Standing::Fresh(keys) => Ok(keys),
-            Standing::Aging(keys) => {
+        provider: &Arc<ResolvedProvider>,
+    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
+        match self.keys.freshness(self.env.now()) {
+            Freshness::Fresh(keys) => Ok(keys),
+            Freshness::RefreshDue(keys) => {
                 let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
-                tokio::spawn(async move { upstream.fetch_keys(&provider).await.map(|_| ()) });
+                tokio::spawn(async move { upstream.refresh_keys(&provider).await.map(|_| ()) });
                 Ok(keys)
             }
-            Standing::Stale(keys) => Ok(self.fetch_keys(provider).await.unwrap_or(keys)),
-            Standing::Absent => self.fetch_keys(provider).await,
+            Freshness::Stale(keys) => Ok(self.refresh_keys(provider).await.unwrap_or(keys)),
+            Freshness::Missing => self.refresh_keys(provider).await,
         }
     }
 
-    async fn fetch_keys(
+    async fn refresh_keys(
         &self,
-        provider: &Provider,
-    ) -> Result<Arc<VerificationKeys>, ConnectorFault> {
+        provider: &ResolvedProvider,
+    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
         self.keys
-            .fetch(&self.env, self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard)))
+            .fetch(&self.env, self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http)))
             .await
     }
 
-    /// A failed fetch ends no login while there is a copy, so it is told here; without one it is told with the login.
-    async fn told<T>(
+    /// Logs a failed fetch if a cached copy serves. Without a copy, the login fails and is logged.
+    async fn log_failed_refresh<T>(
         &self,
-        kept: &Kept<T, ConnectorFault>,
-        fetch: impl Future<Output = Result<Fetched<T>, ConnectorFault>>,
-    ) -> Result<Fetched<T>, ConnectorFault> {
-        fetch.await.inspect_err(|fault| {
-            if kept.latest().is_some() {
-                tracing::warn!(connector = %self.id, %fault, "an identity provider's document can't be had; the last good copy serves");
+        cached: &CachedDocument<T, ConnectorError>,
+        fetch: impl Future<Output = Result<Fetched<T>, ConnectorError>>,
+    ) -> Result<Fetched<T>, ConnectorError> {
+        fetch.await.inspect_err(|error| {
+            if cached.latest().is_some() {
+                tracing::warn!(connector = %self.id, %error, "document fetch failed, cached copy in use");
             }
         })
     }
 
-    /// Runs a check with the keys at hand, and once more with newer ones if it fails for want of a key, or if the key of
-    /// that name may be another by now.
-    async fn with_keys<T>(
+    /// Runs a check with the cached keys. If it fails with one of the `outdated` codes, fetches the
+    /// keys and runs it again.
+    async fn verify_with_keys<T>(
         self: &Arc<Self>,
-        provider: &Arc<Provider>,
+        provider: &Arc<ResolvedProvider>,
         outdated: [ErrorCode; 2],
-        check: impl Fn(&VerificationKeys) -> Result<T, ConnectorFault>,
-    ) -> Result<T, ConnectorFault> {
+        check: impl Fn(&VerificationKeys) -> Result<T, ConnectorError>,
+    ) -> Result<T, ConnectorError> {
         let keys = self.keys(provider).await?;
-        let fault = match check(&keys) {
-            Err(fault) if outdated.contains(&fault.code) => fault,
+        let error = match check(&keys) {
+            Err(error) if outdated.contains(&error.code) => error,
             outcome => return outcome,
         };
-        let fetch = self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard));
-        match self.keys.fetch_ahead(&keys, &self.env, fetch).await {
+        let fetch = self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
+        match self.keys.fetch_early(&keys, &self.env, fetch).await {
             Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
-            _ => Err(fault),
+            _ => Err(error),
         }
     }
 
-    /// Where the hub has no secret: a signed proof instead, for this one request.
-    async fn assertion(
+    /// Returns a client assertion for one request, if the hub authenticates by `private_key_jwt`.
+    async fn sign_client_assertion(
         &self,
         token_endpoint: &str,
-    ) -> Result<Option<Secret<String>>, ConnectorFault> {
+    ) -> Result<Option<Secret<String>>, ConnectorError> {
         match self.kind.token_endpoint_auth_method {
             UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
                 Ok(None)
             }
             UpstreamAuthMethod::PrivateKeyJwt => {
-                let keys = self.own_keys.load_full();
-                assertion::sign(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
+                let keys = self.hub_keys.load_full();
+                client_assertion::sign_client_assertion(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
             }
         }
     }
 
-    /// The ID token as it was signed. It is this that may go back as a hint: the seal was made for the hub's eyes.
-    fn unsealed(&self, id_token: Secret<String>) -> Result<Secret<String>, ConnectorFault> {
-        match Answer::IdToken.sealing(&self.kind) {
-            Some(sealing) => Answer::IdToken.open(
+    /// Returns the signed ID token, decrypted if it is a JWE. Only the signed token may be sent as
+    /// `id_token_hint`.
+    fn decrypt_id_token(&self, id_token: Secret<String>) -> Result<Secret<String>, ConnectorError> {
+        match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
+            Some(algorithms) => EncryptedResponse::IdToken.decrypt(
                 id_token.reveal(),
-                sealing,
-                &self.own_keys.load(),
+                algorithms,
+                &self.hub_keys.load(),
                 self.env.now(),
             ),
             None => Ok(id_token),
         }
     }
 
-    async fn proven_id_token(
+    async fn verify_id_token(
         self: &Arc<Self>,
-        provider: &Arc<Provider>,
-        granted: &Granted,
-        attempt: &Attempt,
-    ) -> Result<Map<String, Value>, ConnectorFault> {
+        provider: &Arc<ResolvedProvider>,
+        tokens: &OidcTokens,
+        attempt: &LoginAttempt,
+    ) -> Result<Map<String, Value>, ConnectorError> {
         let now = self.env.now();
-        let expected = id_token::Expected {
+        let expected = id_token::IdTokenExpectations {
             issuer: &provider.issuer,
             client_id: &self.kind.client_id,
             alg: self.kind.id_token_signed_response_alg,
             nonce: &attempt.nonce,
-            access_token: &granted.access_token,
+            access_token: &tokens.access_token,
             now,
         };
         let check =
-            |keys: &VerificationKeys| id_token::verify(granted.id_token.reveal(), keys, &expected);
+            |keys: &VerificationKeys| id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected);
         let claims = self
-            .with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
+            .verify_with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
             .await?;
-        self.observe_skew(&claims, now);
+        self.record_clock_skew(&claims, now);
         Ok(claims)
     }
 
-    fn observe_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
+    fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
         if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
             let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
             let skew = seconds(issued_at).saturating_sub(seconds(now));
-            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
+            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
         }
     }
 
-    /// Nothing when the identity provider has no such endpoint: then all claims are in the ID token.
-    async fn userinfo(
+    /// Returns the verified claims of userinfo; none if the identity provider has no userinfo
+    /// endpoint.
+    async fn fetch_userinfo(
         self: &Arc<Self>,
-        provider: &Arc<Provider>,
-        granted: &Granted,
+        provider: &Arc<ResolvedProvider>,
+        tokens: &OidcTokens,
         id_token: &Map<String, Value>,
-    ) -> Result<Map<String, Value>, ConnectorFault> {
+    ) -> Result<Map<String, Value>, ConnectorError> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
-        let body = code_flow::userinfo(
+        let body = code_flow::fetch_userinfo(
             endpoint,
             "application/json, application/jwt",
-            &granted.access_token,
-            &self.guard,
+            &tokens.access_token,
+            &self.http,
         )
         .await?;
         let claims = match self.kind.userinfo_signed_response_alg {
-            None => userinfo::plain(&body)?,
+            None => userinfo::parse_plain(&body)?,
             Some(alg) => {
                 let now = self.env.now();
-                let body = match Answer::Userinfo.sealing(&self.kind) {
-                    Some(sealing) => Answer::Userinfo.open(
-                        userinfo::compact(&body)?,
-                        sealing,
-                        &self.own_keys.load(),
+                let body = match EncryptedResponse::Userinfo.jwe_algorithms(&self.kind) {
+                    Some(algorithms) => EncryptedResponse::Userinfo.decrypt(
+                        userinfo::body_as_text(&body)?,
+                        algorithms,
+                        &self.hub_keys.load(),
                         now,
                     )?,
-                    None => Secret::new(userinfo::compact(&body)?.to_owned()),
+                    None => Secret::new(userinfo::body_as_text(&body)?.to_owned()),
                 };
-                let expected = userinfo::Expected {
+                let expected = userinfo::UserinfoExpectations {
                     issuer: &self.kind.issuer,
                     client_id: &self.kind.client_id,
                     now,
                 };
                 let check =
-                    |keys: &VerificationKeys| userinfo::signed(body.reveal(), alg, keys, &expected);
-                self.with_keys(
+                    |keys: &VerificationKeys| userinfo::verify_signed(body.reveal(), alg, keys, &expected);
+                self.verify_with_keys(
                     provider,
                     [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
                     check,
@@ -451,8 +454,8 @@ impl Upstream {
     }
 }
 
-/// Userinfo's claims over those of the ID token.
-fn identity_claims(
+/// Returns the identity claims of both. Userinfo takes precedence over the ID token.
+fn merge_claims(
     mut id_token: Map<String, Value>,
     userinfo: Map<String, Value>,
 ) -> Map<String, Value> {

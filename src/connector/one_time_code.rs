@@ -1,8 +1,8 @@
-//! Codes of our own, for the kinds whose login page is the hub's: what was proven there waits for its callback, as behind
-//! any identity provider's authorization code (RFC 6749, 4.1.2; RFC 9700, 4.5).
+//! One-time codes for kinds whose login page the hub serves: they carry the login result to the
+//! callback, like an authorization code (RFC 6749 §4.1.2; RFC 9700 §4.5).
 //!
-//! Owns: that a code works once, within its minute, for the attempt and the connector that it was made for, and the port to
-//! where it waits, for the callback may come to another node. Must not know: what it stands for; which store that is.
+//! A code works once, within a minute, for one attempt at one connector. The callback may arrive at
+//! another node, so values are in a shared store behind [`CodeStore`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,71 +12,74 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::ConnectorFault;
+use super::ConnectorError;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
-const LIFE: Duration = Duration::from_secs(60);
+const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Where the values of codes wait; nodes that serve the same logins share it. Values hold identities: what leaves the
-/// process is sealed there. Names tell nothing.
+/// Store of the values behind codes, shared by all nodes. Values contain identities, so a store
+/// encrypts those that leave the process. Keys reveal nothing.
 #[async_trait]
 pub trait CodeStore: Send + Sync {
+    /// Stores a value until `until`.
+    ///
     /// # Errors
-    /// Nothing is kept, as far as can be known.
-    async fn keep(
+    /// Returns an error if the value was not stored, as far as the store can know.
+    async fn insert(
         &self,
-        name: &str,
+        key: &str,
         value: Vec<u8>,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), CodeFault>;
+    ) -> Result<(), CodeStoreError>;
 
-    /// Of any number of callers at once, wherever, one gets it; the others `None`, as for what never was or is over.
+    /// Removes and returns a value. At most one concurrent caller succeeds; returns `None` if the
+    /// key is unknown, expired or already taken.
     ///
     /// # Errors
-    /// `Away`; it may be gone.
-    async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeFault>;
+    /// `Unavailable`. The value may have been removed nevertheless.
+    async fn take(&self, key: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError>;
 }
 
-/// For whoever builds connectors to look at them, and lets nobody log in.
+/// Code store that rejects every code, for connectors that are only checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Nowhere;
+pub struct NoCodeStore;
 
 #[async_trait]
-impl CodeStore for Nowhere {
-    async fn keep(&self, _: &str, _: Vec<u8>, _: Timestamp, _: Timestamp) -> Result<(), CodeFault> {
-        Err(CodeFault::Away("nobody logs in here".to_owned()))
+impl CodeStore for NoCodeStore {
+    async fn insert(&self, _: &str, _: Vec<u8>, _: Timestamp, _: Timestamp) -> Result<(), CodeStoreError> {
+        Err(CodeStoreError::Unavailable("logins are not possible in a check".to_owned()))
     }
 
-    async fn take(&self, _: &str, _: Timestamp) -> Result<Option<Vec<u8>>, CodeFault> {
+    async fn take(&self, _: &str, _: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
         Ok(None)
     }
 }
 
-/// Why no code was made, or none can be looked up.
+/// Error of a code store.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum CodeFault {
-    /// No code is made while so many wait: try again in a minute.
-    #[error("too many codes wait to be used")]
+pub enum CodeStoreError {
+    /// Too many codes are stored; a retry in a minute may succeed.
+    #[error("too many unused one-time codes are stored")]
     Full,
-    #[error("where codes wait can not be reached: {0}")]
-    Away(String),
+    #[error("the store of one-time codes is unavailable: {0}")]
+    Unavailable(String),
 }
 
-impl From<CodeFault> for ConnectorFault {
-    fn from(fault: CodeFault) -> Self {
-        let code = match fault {
-            CodeFault::Full => ErrorCode::IdpBusy,
-            CodeFault::Away(_) => ErrorCode::StoreUnavailable,
+impl From<CodeStoreError> for ConnectorError {
+    fn from(error: CodeStoreError) -> Self {
+        let code = match error {
+            CodeStoreError::Full => ErrorCode::IdpBusy,
+            CodeStoreError::Unavailable(_) => ErrorCode::StoreUnavailable,
         };
-        Self::new(code, fault.to_string())
+        Self::new(code, error.to_string())
     }
 }
 
-/// The codes of one connector.
+/// One-time codes of one connector.
 pub struct OneTimeCodes<T> {
     connector: ConnectorId,
     store: Arc<dyn CodeStore>,
@@ -84,47 +87,49 @@ pub struct OneTimeCodes<T> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Waiting<S, T> {
-    /// Of the attempt that the code was made for.
+struct StoredCode<S, T> {
+    /// `state` of the attempt for which the code was issued.
     state: S,
     value: T,
 }
 
 impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
+    /// Returns the codes of `connector`, kept in `store`.
     pub fn new(connector: &ConnectorId, store: Arc<dyn CodeStore>) -> Self {
         Self { connector: connector.clone(), store, values: PhantomData }
     }
 
-    /// Keeps a value under a fresh code, for the attempt with this `state`.
+    /// Stores a value for the attempt with this `state`, and returns its code.
     ///
     /// # Errors
-    /// Nothing is kept.
-    pub async fn keep(&self, state: &str, value: &T, env: &Env) -> Result<String, CodeFault> {
+    /// Returns an error if the value was not stored.
+    pub async fn issue(&self, state: &str, value: &T, env: &Env) -> Result<String, CodeStoreError> {
         let (code, now) = (env.entropy().token(), env.now());
-        let bytes = serde_json::to_vec(&Waiting { state, value })
-            .map_err(|error| CodeFault::Away(error.to_string()))?;
-        self.store.keep(&self.name(&code), bytes, now + LIFE, now).await?;
+        let bytes = serde_json::to_vec(&StoredCode { state, value })
+            .map_err(|error| CodeStoreError::Unavailable(error.to_string()))?;
+        self.store.insert(&self.storage_key(&code), bytes, now + CODE_LIFETIME, now).await?;
         Ok(code)
     }
 
-    /// Takes what a code stands for; whatever it was worth, it is worth nothing afterwards.
+    /// Returns the value of a code, and invalidates the code.
     ///
     /// # Errors
-    /// `IdpCodeRefused`: it stands for nothing. `StoreUnavailable`: nobody can tell.
-    pub async fn take(&self, code: &str, state: &str, now: Timestamp) -> Result<T, ConnectorFault> {
-        let refused = || {
-            ConnectorFault::new(
+    /// `IdpCodeRefused` if the code is invalid, `StoreUnavailable` if the store can't be reached.
+    pub async fn redeem(&self, code: &str, state: &str, now: Timestamp) -> Result<T, ConnectorError> {
+        let rejected = || {
+            ConnectorError::new(
                 ErrorCode::IdpCodeRefused,
-                "the code is unknown, used, expired or another attempt's",
+                "the code is unknown, used, expired or from another attempt",
             )
         };
-        let bytes = self.store.take(&self.name(code), now).await?.ok_or_else(refused)?;
-        let found: Waiting<String, T> = serde_json::from_slice(&bytes).map_err(|_| refused())?;
-        if found.state == state { Ok(found.value) } else { Err(refused()) }
+        let bytes = self.store.take(&self.storage_key(code), now).await?.ok_or_else(rejected)?;
+        let stored: StoredCode<String, T> = serde_json::from_slice(&bytes).map_err(|_| rejected())?;
+        if stored.state == state { Ok(stored.value) } else { Err(rejected()) }
     }
 
-    /// All connectors share the store: a code of one must be nothing at another, which may prove a higher level.
-    fn name(&self, code: &str) -> String {
+    /// Includes the connector, as all connectors share the store: a code must not work at a
+    /// connector with a higher level.
+    fn storage_key(&self, code: &str) -> String {
         digest::base64url(&digest::sha256(format!("{}\n{code}", self.connector).as_bytes()))
     }
 }
@@ -136,89 +141,89 @@ pub mod in_memory {
 
     use super::*;
 
-    /// For tests of connectors; those of the stores have their own.
+    /// Code store for tests of connectors.
     #[derive(Default)]
-    pub struct InMemory(Mutex<HashMap<String, (Vec<u8>, Timestamp)>>);
+    pub struct InMemoryCodeStore(Mutex<HashMap<String, (Vec<u8>, Timestamp)>>);
 
     #[async_trait]
-    impl CodeStore for InMemory {
-        async fn keep(
+    impl CodeStore for InMemoryCodeStore {
+        async fn insert(
             &self,
-            name: &str,
+            key: &str,
             value: Vec<u8>,
             until: Timestamp,
             _: Timestamp,
-        ) -> Result<(), CodeFault> {
-            self.0.lock().unwrap().insert(name.to_owned(), (value, until));
+        ) -> Result<(), CodeStoreError> {
+            self.0.lock().unwrap().insert(key.to_owned(), (value, until));
             Ok(())
         }
 
-        async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeFault> {
-            let found = self.0.lock().unwrap().remove(name);
+        async fn take(&self, key: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
+            let found = self.0.lock().unwrap().remove(key);
             Ok(found.filter(|(_, until)| now < *until).map(|(value, _)| value))
         }
     }
 
-    pub fn codes() -> Arc<dyn CodeStore> {
-        Arc::new(InMemory::default())
+    pub fn code_store() -> Arc<dyn CodeStore> {
+        Arc::new(InMemoryCodeStore::default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{HandClock, SeededEntropy};
+    use crate::env::{ManualClock, SeededEntropy};
 
-    fn env() -> (Arc<HandClock>, Env) {
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1000)));
+    fn env() -> (Arc<ManualClock>, Env) {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1000)));
         (Arc::clone(&clock), Env::new(clock as _, Arc::new(SeededEntropy::new(1))))
     }
 
-    const REFUSED: Result<u32, ErrorCode> = Err(ErrorCode::IdpCodeRefused);
+    const REJECTED: Result<u32, ErrorCode> = Err(ErrorCode::IdpCodeRefused);
 
-    async fn taken(
+    async fn redeem(
         codes: &OneTimeCodes<u32>,
         code: &str,
         state: &str,
         env: &Env,
     ) -> Result<u32, ErrorCode> {
-        codes.take(code, state, env.now()).await.map_err(|fault| fault.code)
+        codes.redeem(code, state, env.now()).await.map_err(|error| error.code)
     }
 
     #[tokio::test]
     async fn a_code_works_once_in_its_minute_for_its_own_attempt() {
         let (clock, env) = env();
-        let codes = OneTimeCodes::new(&"one".into(), in_memory::codes());
-        let code = codes.keep("s1", &1, &env).await.unwrap();
-        assert_eq!(taken(&codes, "guess", "s1", &env).await, REFUSED);
+        let codes = OneTimeCodes::new(&"one".into(), in_memory::code_store());
+        let code = codes.issue("s1", &1, &env).await.unwrap();
+        assert_eq!(redeem(&codes, "guess", "s1", &env).await, REJECTED);
         assert_eq!(
-            (taken(&codes, &code, "s1", &env).await, taken(&codes, &code, "s1", &env).await),
-            (Ok(1), REFUSED)
+            (redeem(&codes, &code, "s1", &env).await, redeem(&codes, &code, "s1", &env).await),
+            (Ok(1), REJECTED)
         );
-        let stolen = codes.keep("s1", &2, &env).await.unwrap();
+        let stolen = codes.issue("s1", &2, &env).await.unwrap();
         assert_eq!(
-            (taken(&codes, &stolen, "s2", &env).await, taken(&codes, &stolen, "s1", &env).await),
-            (REFUSED, REFUSED)
+            (redeem(&codes, &stolen, "s2", &env).await, redeem(&codes, &stolen, "s1", &env).await),
+            (REJECTED, REJECTED)
         );
-        let late = codes.keep("s1", &3, &env).await.unwrap();
-        clock.advance(LIFE);
-        assert_eq!(taken(&codes, &late, "s1", &env).await, REFUSED);
+        let late = codes.issue("s1", &3, &env).await.unwrap();
+        clock.advance(CODE_LIFETIME);
+        assert_eq!(redeem(&codes, &late, "s1", &env).await, REJECTED);
     }
 
     #[tokio::test]
-    async fn a_code_of_one_provider_is_nothing_at_another_that_proves_more() {
+    async fn a_code_of_one_connector_is_rejected_at_another_with_a_higher_level() {
         let (_, env) = env();
-        let store = in_memory::codes();
+        let store = in_memory::code_store();
         let (low, high) = (
             OneTimeCodes::new(&"low".into(), Arc::clone(&store)),
             OneTimeCodes::new(&"high".into(), store),
         );
-        let code = low.keep("s1", &1, &env).await.unwrap();
-        assert_eq!(taken(&high, &code, "s1", &env).await, REFUSED);
+        let code = low.issue("s1", &1, &env).await.unwrap();
+        assert_eq!(redeem(&high, &code, "s1", &env).await, REJECTED);
         assert_eq!(
-            taken(&low, &code, "s1", &env).await,
+            redeem(&low, &code, "s1", &env).await,
             Ok(1),
-            "somebody else's try costs the owner nothing"
+            "an attempt elsewhere does not use up the code"
         );
     }
 }

@@ -1,127 +1,127 @@
-//! What the kinds over HTTP share when they are examined: one call, and the words for how it went.
-//!
-//! Owns: those words. Must not know: which documents there are, or what is in them.
+//! Calls and diagnostics shared by the HTTP kinds in `check connector --online`.
 
 use http::header::ACCEPT;
 use openidconnect::{HttpRequest, HttpResponse};
 
-use super::finding::Finding;
-use super::{ConnectorFault, connection};
-use crate::egress::guard::{CallLimits, Guard, GuardFault};
+use super::diagnostic::ConnectorDiagnostic;
+use super::{ConnectorError, connection_check};
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError};
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 
-/// The finding about who the hub is to an identity provider.
+/// Name of the check of the hub's client authentication.
 pub const CLIENT_AUTHENTICATION: &str = "client-authentication";
 
-/// An answer, and when it was asked for and had.
-pub struct Told {
-    pub answer: HttpResponse,
-    pub asked: Timestamp,
-    pub had: Timestamp,
+/// Response, with the times around the call.
+pub struct TimedResponse {
+    pub response: HttpResponse,
+    pub sent_at: Timestamp,
+    pub received_at: Timestamp,
 }
 
-/// A document, asked for without saying who asks.
+/// Fetches a document without authentication.
 ///
 /// # Errors
-/// There is no answer.
-pub async fn ask(guard: &Guard, url: &str, env: &Env) -> Result<Told, GuardFault> {
+/// Returns an error if no response arrives.
+pub async fn fetch_timed(http: &SafeHttpClient, url: &str, env: &Env) -> Result<TimedResponse, EgressError> {
     let request: HttpRequest =
         http::Request::get(url).header(ACCEPT, "application/json").body(Vec::new()).map_err(
-            |_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()),
+            |_| EgressError::AddressForbidden("the address to call is not an absolute URL".into()),
         )?;
-    let asked = env.now();
-    let answer = guard.send(request).await?;
-    Ok(Told { answer, asked, had: env.now() })
+    let sent_at = env.now();
+    let response = http.send(request).await?;
+    Ok(TimedResponse { response, sent_at, received_at: env.now() })
 }
 
-/// What the token endpoint made of a code that nobody issued. RFC 6749, 5.2: whoever looks at the code before the client
-/// says `invalid_grant` to anybody, but none is known to; so that word means that the client was believed.
-pub fn client_authentication(outcome: Result<(), ConnectorFault>, mend: &str) -> Finding {
+/// Returns the diagnostic for the token endpoint's response to an invented code. RFC 6749 §5.2:
+/// `invalid_grant` means that the client authentication was accepted, as no known server checks the
+/// code before the client.
+pub fn diagnose_client_authentication(outcome: Result<(), ConnectorError>, fix: &str) -> ConnectorDiagnostic {
     const NAME: &str = CLIENT_AUTHENTICATION;
-    let Err(fault) = outcome else {
-        return Finding::fault(
+    let Err(error) = outcome else {
+        return ConnectorDiagnostic::error(
             NAME,
-            "a code that nobody issued was accepted",
+            "it accepted a code that was never issued",
             "do not use this identity provider",
         );
     };
-    match (fault.code, fault.detail.as_str()) {
+    match (error.code, error.detail.as_str()) {
         (ErrorCode::IdpClientRefused, _) => {
-            Finding::fault(NAME, "it does not believe who we are (invalid_client)", mend)
+            ConnectorDiagnostic::error(NAME, "it rejects the hub's client authentication (invalid_client)", fix)
         }
-        // The second is GitHub's, which looks at the client first.
+        // The second is GitHub's, which checks the client first.
         (
             ErrorCode::IdpCodeRefused,
-            said @ ("error=invalid_grant" | "error=bad_verification_code"),
+            error @ ("error=invalid_grant" | "error=bad_verification_code"),
         ) => {
-            let said = said.trim_start_matches("error=");
-            Finding::ok(
+            let error = error.trim_start_matches("error=");
+            ConnectorDiagnostic::ok(
                 NAME,
                 format!(
-                    "it believes who we are: of a made-up code it refuses the code alone ({said})"
+                    "it accepts the hub's client authentication: it rejects only the invented code ({error})"
                 ),
             )
         }
         (ErrorCode::IdpCodeRefused, "error=unauthorized_client") => {
-            // Some say so of a client whose proof they don't take.
-            let mend = format!("have the grant type authorization_code registered there; {mend}");
-            Finding::fault(
+            // Some send it for failed client authentication.
+            let fix = format!("ask the identity provider to allow the grant type authorization_code for this client; {fix}");
+            ConnectorDiagnostic::error(
                 NAME,
-                "it does not let us use codes, or does not believe who we are (unauthorized_client)",
-                mend,
+                "it does not allow the hub to redeem codes, or rejects its client authentication (unauthorized_client)",
+                fix,
             )
         }
-        (ErrorCode::IdpCodeRefused, said) => {
+        (ErrorCode::IdpCodeRefused, error) => {
             let what = format!(
-                "whether it believes who we are can't be told: of a made-up code it says {said}"
+                "it can't be determined whether it accepts the hub's client authentication: it answers an invented code with {error}"
             );
-            Finding::warning(NAME, what, mend)
+            ConnectorDiagnostic::warning(NAME, what, fix)
         }
-        _ => of_fault(NAME, &fault),
+        _ => diagnostic_for_error(NAME, &error),
     }
 }
 
-pub fn of_fault(name: &'static str, fault: &ConnectorFault) -> Finding {
-    let entry = fault.code.entry();
-    Finding::fault(
+/// Returns the diagnostic for an error of the connector.
+pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> ConnectorDiagnostic {
+    let entry = error.code.entry();
+    ConnectorDiagnostic::error(
         name,
-        format!("{} ({})", fault.detail, entry.description),
+        format!("{} ({})", error.detail, entry.description),
         format!("look up {} in docs/errors.md", entry.code),
     )
 }
 
-/// A call that had no answer.
-pub fn unreached(name: &'static str, what: &str, fault: &GuardFault) -> Finding {
-    match fault {
-        GuardFault::AddressForbidden(why) => Finding::fault(
+/// Returns the diagnostic for a call without a response.
+pub fn diagnostic_for_call_error(name: &'static str, what: &str, error: &EgressError) -> ConnectorDiagnostic {
+    match error {
+        EgressError::AddressForbidden(why) => ConnectorDiagnostic::error(
             name,
-            format!("{what} is at an address that the hub does not call: {why}"),
-            "if the address is meant, name its host in the file's internal_hosts; else ask the identity provider why it leads there",
+            format!("{what} is at an address that the hub must not call: {why}"),
+            "to allow the address, add its host to internal_hosts in the file; otherwise ask the identity provider about it",
         ),
-        GuardFault::Unreachable { host, why } if why.contains("certificate") => {
-            connection::refused_certificate(host, why)
+        EgressError::Unreachable { host, why } if why.contains("certificate") => {
+            connection_check::diagnose_rejected_certificate(host, why)
         }
-        GuardFault::Unreachable { host, why } => Finding::fault(
+        EgressError::Unreachable { host, why } => ConnectorDiagnostic::error(
             name,
             format!("{what}: {host} can't be reached: {why}"),
-            "is the address right, is the identity provider up, and may this machine call it?",
+            "check the address, whether the identity provider is running, and whether the firewall allows the call",
         ),
-        GuardFault::Timeout(host) => {
-            let mend = "is the identity provider well? A login would wait as long";
-            Finding::fault(
+        EgressError::Timeout(host) => {
+            let fix = "check whether the identity provider is overloaded: a login would wait as long";
+            ConnectorDiagnostic::error(
                 name,
                 format!(
-                    "{what}: {host} did not answer within {} s",
-                    CallLimits::DEFAULT.whole.as_secs()
+                    "{what}: {host} did not respond within {} s",
+                    CallLimits::DEFAULT.total_timeout.as_secs()
                 ),
-                mend,
+                fix,
             )
         }
-        GuardFault::TooLarge { host, .. } => Finding::fault(
+        EgressError::TooLarge { host, .. } => ConnectorDiagnostic::error(
             name,
-            format!("{what}: the answer of {host} is larger than 1 MiB, and was not read on"),
-            "is this the right address? Such a document has a few kilobytes",
+            format!("{what}: the response of {host} is larger than 1 MiB"),
+            "check the address: such a document has a few kilobytes",
         ),
     }
 }

@@ -1,8 +1,9 @@
-//! The sandbox kind: an identity provider without passwords, where one picks a person, a level, methods, or a
-//! failure. It refuses to exist unless the hub's settings say `sandbox = true`.
+//! Persona kind: a sandbox identity provider without passwords, whose page offers fictional
+//! persons, levels, methods and failures. It can be built only with `sandbox = true` in the hub's
+//! settings.
 //!
-//! Owns: the persons, what may be picked, and single-use codes for what was. Must not know: HTML or HTTP; the web
-//! layer draws the page at `{base_url}/sandbox/{connector}` through [`SandboxPage`].
+//! Does not know HTML or HTTP: the web layer serves `{base_url}/sandbox/{connector}` through
+//! [`PersonaPage`].
 
 use std::collections::BTreeMap;
 
@@ -11,70 +12,74 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
-use super::finding::{Examination, Finding};
-use super::one_time::{CodeFault, OneTimeCodes};
-use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, Sandbox, own_page};
+use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::one_time_code::{CodeStoreError, OneTimeCodes};
+use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, PersonaSupport, hub_page};
 use crate::assurance::Level;
-use crate::assurance::acr::Agreement;
-use crate::assurance::amr::{self, Told};
+use crate::assurance::acr::AcrPolicy;
+use crate::assurance::amr::{self, UpstreamAmr};
 use crate::config::model::{ConnectorFile, PersonaKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 
-/// The sandbox's own login page: what it offers, and what becomes of a choice.
+/// Model of the sandbox's login page.
 #[async_trait]
-pub trait SandboxPage: Send + Sync {
-    fn offer(&self) -> Offer<'_>;
+pub trait PersonaPage: Send + Sync {
+    /// Returns the options of the page.
+    fn options(&self) -> PersonaOptions<'_>;
 
-    /// Turns the posted form into the query (without `?`) for the connector's callback. Fields, in any order:
-    /// `state` (from the page's own query), `person` (an id), `level` (`eidas1` …), `method` (any number of times),
-    /// `failure` (absent or empty for none). Other fields are ignored.
+    /// Converts the submitted form to the query (without `?`) for the connector's callback. The
+    /// fields are `state` (from the query of the page), `person` (an ID), `level` (`eidas1` …),
+    /// `method` (repeatable) and `failure` (absent or empty for none). Other fields are ignored.
     ///
     /// # Errors
-    /// Which field is missing or not among what is offered; or the choice can't be kept until its callback.
-    async fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault>;
+    /// `InvalidField` if a field is missing or not among the options, `CodeStore` if the choice
+    /// can't be stored.
+    async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, PersonaChoiceError>;
 }
 
-/// What the page offers, in the order to show it.
-pub struct Offer<'a> {
-    pub persons: &'a [Person],
+/// Options of the page, in display order.
+pub struct PersonaOptions<'a> {
+    pub personas: &'a [Persona],
     /// Lowest first.
     pub levels: Vec<Level>,
     pub methods: &'static [&'static str],
-    pub failures: &'static [Failure],
+    pub failures: &'static [SimulatedFailure],
 }
 
+/// Error of a submitted choice.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum ChoiceFault {
-    #[error("the field {0} is missing, or its value is not one of those offered")]
-    Field(&'static str),
-    #[error("the choice can not be kept: {0}")]
-    Unkept(#[from] CodeFault),
+pub enum PersonaChoiceError {
+    #[error("the field {0} is missing, or its value is not one of the options")]
+    InvalidField(&'static str),
+    #[error("the choice can't be stored: {0}")]
+    CodeStore(#[from] CodeStoreError),
 }
 
-/// What can be made to go wrong.
+/// Failure that the page can simulate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Failure {
-    /// The person gives up: `access_denied`.
+pub enum SimulatedFailure {
+    /// The user cancels: `access_denied`.
     Cancel,
-    /// The identity provider breaks: `server_error`.
+    /// The identity provider fails: `server_error`.
     Error,
-    /// The identity comes without a birthdate.
+    /// The identity has no birthdate.
     MissingClaim,
-    /// The identity is well formed, but of nobody whom the register knows.
+    /// The identity is valid, but not in the register.
     UnknownPerson,
-    /// The level proven is lower than the one asked.
+    /// The achieved level is lower than the requested one.
     LevelTooLow,
 }
 
-impl Failure {
+impl SimulatedFailure {
+    /// All failures, in display order.
     pub const ALL: &'static [Self] =
         &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
 
-    /// The value of the form's field, and the last part of the text's key.
+    /// Returns the value of the form field, which is also the last part of the text key.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -87,15 +92,15 @@ impl Failure {
     }
 }
 
-/// A fictional person, as the persons file writes them.
+/// Fictional person of the persons file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Person {
-    /// Their `sub` here.
+pub struct Persona {
+    /// The `sub` of the person.
     pub id: String,
-    /// As the page shows them.
+    /// Name shown on the page.
     pub label: String,
-    /// What is particular about them, by language (`fr`, `en`).
+    /// Remark shown on the page, by language (`fr`, `en`).
     #[serde(default)]
     pub hint: BTreeMap<String, String>,
     pub given_name: Option<String>,
@@ -111,126 +116,131 @@ pub struct Person {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PersonsFile {
-    person: Vec<Person>,
+    person: Vec<Persona>,
 }
 
-const BUILT_IN: &str = include_str!("persona/persons.toml");
-const LONGEST_STATE: usize = 1024;
+const BUILT_IN_PERSONAS: &str = include_str!("persona/persons.toml");
+const MAX_STATE_BYTES: usize = 1024;
 
+/// Connector of the sandbox.
 pub struct PersonaConnector {
     id: ConnectorId,
-    /// No address: nothing of the sandbox is called.
+    /// A URN, as nothing of the sandbox is called.
     issuer: String,
     env: Env,
-    persons: Vec<Person>,
-    agreement: Agreement,
-    picked: OneTimeCodes<Picked>,
+    personas: Vec<Persona>,
+    acr_policy: AcrPolicy,
+    codes: OneTimeCodes<PickedPersona>,
 }
 
-/// What a form asks for.
-enum Choice {
-    /// OAuth's word for a failure that is an answer without a code.
+/// Choice of a submitted form.
+enum FormChoice {
+    /// OAuth error code of a response without a code.
     Error(&'static str),
-    Picked(Box<Picked>),
+    Picked(Box<PickedPersona>),
 }
 
-/// What a code stands for.
+/// Picked person and options, stored under a one-time code.
 #[derive(Serialize, Deserialize)]
-struct Picked {
-    /// As they are here: other nodes may have another persons file.
-    person: Person,
+struct PickedPersona {
+    /// A copy, as other nodes may have another persons file.
+    person: Persona,
     level: Level,
     methods: Vec<String>,
-    failure: Option<Failure>,
+    failure: Option<SimulatedFailure>,
     at: Timestamp,
 }
 
 impl PersonaConnector {
+    /// Returns a connector.
+    ///
     /// # Errors
-    /// The sandbox is off, or the persons file can't be used.
+    /// Returns an error if the sandbox is off, or the persons file is invalid.
     pub fn new(
         id: ConnectorId,
         file: &ConnectorFile,
         kind: &PersonaKind,
-        means: ConnectorContext,
-    ) -> Result<Self, ConnectorRefused> {
-        let ConnectorContext { env, sandbox, codes, .. } = means;
-        if sandbox == Sandbox::Off {
-            let mend = "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
-            return Err(ConnectorRefused::new("kind.persona", mend));
+        context: ConnectorContext,
+    ) -> Result<Self, ConnectorConfigError> {
+        let ConnectorContext { env, sandbox, code_store, .. } = context;
+        if sandbox == PersonaSupport::Disabled {
+            let message = "anyone can log in as anyone with it; remove this file, or set sandbox = true in \
+                           passerelle.toml (never in production)";
+            return Err(ConnectorConfigError::new("kind.persona", message));
         }
         if file.levels.lowest > file.levels.highest {
-            return Err(ConnectorRefused::new("levels", "lowest is above highest; exchange them"));
+            return Err(ConnectorConfigError::new("levels", "lowest is above highest; swap them"));
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),
-            picked: OneTimeCodes::new(&id, codes),
+            codes: OneTimeCodes::new(&id, code_store),
             id,
             env,
-            persons: persons(kind)?,
-            agreement: super::agreement(file),
+            personas: read_personas(kind)?,
+            acr_policy: super::acr_policy(file),
         })
     }
 
     fn offered_levels(&self) -> impl Iterator<Item = Level> {
-        self.agreement.values.keys().copied()
+        self.acr_policy.values.keys().copied()
     }
 }
 
-/// By line alone: the parser's own words may repeat a value, and the path may have led to a file of another kind.
-fn unreadable(text: &str, error: &toml::de::Error) -> String {
+/// Returns a message with the line only. The parser's message may contain values, and the file may
+/// not be a persons file at all.
+fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = 1 + before.matches('\n').count();
     format!(
-        "line {line} is no TOML, or no part of a person: write [[person]] tables with the keys of docs/configuration.md"
+        "line {line} is invalid TOML or not part of a person: write [[person]] tables with the keys of docs/configuration.md"
     )
 }
 
-fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
-    let refused = |mend: String| ConnectorRefused::new("kind.persona.persons", mend);
+fn read_personas(kind: &PersonaKind) -> Result<Vec<Persona>, ConnectorConfigError> {
+    let invalid = |message: String| ConnectorConfigError::new("kind.persona.persons", message);
     let text = match &kind.persons {
-        None => BUILT_IN.to_owned(),
+        None => BUILT_IN_PERSONAS.to_owned(),
         Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| refused(format!("{} can not be read: {error}", path.display())))?,
+            .map_err(|error| invalid(format!("{} can't be read: {error}", path.display())))?,
     };
     let PersonsFile { person: persons } =
-        toml::from_str(&text).map_err(|error| refused(unreadable(&text, &error)))?;
+        toml::from_str(&text).map_err(|error| invalid(parse_error_message(&text, &error)))?;
     let mut ids = std::collections::HashSet::new();
-    if let Some(twice) =
+    if let Some(duplicate) =
         persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
     {
-        return Err(refused(format!(
-            "the id {:?} is empty or stands twice; give each person one of their own",
-            twice.id
+        return Err(invalid(format!(
+            "the id {:?} is empty or repeated; give each person a unique id",
+            duplicate.id
         )));
     }
     if persons.is_empty() {
-        return Err(refused(
-            "it holds no [[person]]; add one, or remove the key to use the built-in ones".into(),
+        return Err(invalid(
+            "it contains no [[person]]; add one, or remove the key to use the built-in persons".into(),
         ));
     }
     Ok(persons)
 }
 
 #[async_trait]
-impl SandboxPage for PersonaConnector {
-    fn offer(&self) -> Offer<'_> {
-        Offer {
-            persons: &self.persons,
+impl PersonaPage for PersonaConnector {
+    fn options(&self) -> PersonaOptions<'_> {
+        PersonaOptions {
+            personas: &self.personas,
             levels: self.offered_levels().collect(),
             methods: amr::METHODS,
-            failures: Failure::ALL,
+            failures: SimulatedFailure::ALL,
         }
     }
 
-    async fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
-        let state = field(form, "state")?;
-        if state.len() > LONGEST_STATE {
-            return Err(ChoiceFault::Field("state"));
+    async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, PersonaChoiceError> {
+        let state = form_field(form, "state")?;
+        if state.len() > MAX_STATE_BYTES {
+            return Err(PersonaChoiceError::InvalidField("state"));
         }
-        let (name, value) = match self.choice(form)? {
-            Choice::Error(error) => ("error", error.to_owned()),
-            Choice::Picked(picked) => ("code", self.picked.keep(state, &picked, &self.env).await?),
+        let (name, value) = match self.parse_choice(form)? {
+            FormChoice::Error(error) => ("error", error.to_owned()),
+            FormChoice::Picked(picked) => ("code", self.codes.issue(state, &picked, &self.env).await?),
         };
         let mut query = Serializer::new(String::new());
         Ok(query
@@ -241,58 +251,58 @@ impl SandboxPage for PersonaConnector {
     }
 }
 
-fn field<'f>(form: &'f [(String, String)], name: &'static str) -> Result<&'f str, ChoiceFault> {
+fn form_field<'f>(form: &'f [(String, String)], name: &'static str) -> Result<&'f str, PersonaChoiceError> {
     let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    value.filter(|value| !value.is_empty()).ok_or(ChoiceFault::Field(name))
+    value.filter(|value| !value.is_empty()).ok_or(PersonaChoiceError::InvalidField(name))
 }
 
 impl PersonaConnector {
-    fn choice(&self, form: &[(String, String)]) -> Result<Choice, ChoiceFault> {
-        let failure = match field(form, "failure") {
+    fn parse_choice(&self, form: &[(String, String)]) -> Result<FormChoice, PersonaChoiceError> {
+        let failure = match form_field(form, "failure") {
             Ok(name) => Some(
-                Failure::ALL
+                SimulatedFailure::ALL
                     .iter()
                     .find(|failure| failure.as_str() == name)
                     .copied()
-                    .ok_or(ChoiceFault::Field("failure"))?,
+                    .ok_or(PersonaChoiceError::InvalidField("failure"))?,
             ),
             Err(_) => None,
         };
         match failure {
-            Some(Failure::Cancel) => Ok(Choice::Error("access_denied")),
-            Some(Failure::Error) => Ok(Choice::Error("server_error")),
-            _ => Ok(Choice::Picked(Box::new(self.picked(form, failure)?))),
+            Some(SimulatedFailure::Cancel) => Ok(FormChoice::Error("access_denied")),
+            Some(SimulatedFailure::Error) => Ok(FormChoice::Error("server_error")),
+            _ => Ok(FormChoice::Picked(Box::new(self.parse_picked_persona(form, failure)?))),
         }
     }
 
-    fn picked(
+    fn parse_picked_persona(
         &self,
         form: &[(String, String)],
-        failure: Option<Failure>,
-    ) -> Result<Picked, ChoiceFault> {
-        let id = field(form, "person")?;
-        let level = field(form, "level")?;
+        failure: Option<SimulatedFailure>,
+    ) -> Result<PickedPersona, PersonaChoiceError> {
+        let id = form_field(form, "person")?;
+        let level = form_field(form, "level")?;
         let methods: Vec<String> = form
             .iter()
             .filter(|(name, value)| name == "method" && !value.is_empty())
             .map(|(_, value)| value.clone())
             .collect();
         if methods.len() > amr::METHODS.len()
-            || methods.iter().any(|method| !amr::registered(method))
+            || methods.iter().any(|method| !amr::is_known_method(method))
         {
-            return Err(ChoiceFault::Field("method"));
+            return Err(PersonaChoiceError::InvalidField("method"));
         }
-        Ok(Picked {
+        Ok(PickedPersona {
             person: self
-                .persons
+                .personas
                 .iter()
                 .find(|person| person.id == id)
-                .ok_or(ChoiceFault::Field("person"))?
+                .ok_or(PersonaChoiceError::InvalidField("person"))?
                 .clone(),
             level: self
                 .offered_levels()
                 .find(|offered| offered.as_str() == level)
-                .ok_or(ChoiceFault::Field("level"))?,
+                .ok_or(PersonaChoiceError::InvalidField("level"))?,
             methods,
             failure,
             at: self.env.now(),
@@ -302,11 +312,11 @@ impl PersonaConnector {
 
 #[async_trait]
 impl Connector for PersonaConnector {
-    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
-        let mut url = own_page::address(&departure, &self.id, &format!("/sandbox/{}", self.id))?;
-        let level = self.agreement.to_ask(departure.level);
+    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+        let mut url = hub_page::hub_page_url(&request, &self.id, &format!("/sandbox/{}", self.id))?;
+        let level = self.acr_policy.level_to_request(request.level);
         url.query_pairs_mut()
-            .append_pair("state", &departure.state)
+            .append_pair("state", &request.state)
             .append_pair("level", level.as_str());
         Ok(AuthorizationRedirect {
             token_endpoint: self.issuer.clone(),
@@ -317,65 +327,65 @@ impl Connector for PersonaConnector {
         })
     }
 
-    async fn complete(
+    async fn complete_login(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
-    ) -> Result<Authentication, ConnectorFault> {
-        match arrival.iss.as_deref() {
-            None => return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is missing")),
-            Some(iss) if iss != self.issuer || iss != attempt.left.issuer => {
-                return Err(ConnectorFault::new(
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        match callback.iss.as_deref() {
+            None => return Err(ConnectorError::new(ErrorCode::IdpIssMissing, "iss is missing")),
+            Some(iss) if iss != self.issuer || iss != attempt.redirect.issuer => {
+                return Err(ConnectorError::new(
                     ErrorCode::IdpIssWrong,
-                    "iss is not the sandbox's",
+                    "iss is not that of the sandbox",
                 ));
             }
             Some(_) => {}
         }
-        match arrival.error.as_deref() {
+        match callback.error.as_deref() {
             Some("access_denied") => {
-                return Err(ConnectorFault::new(
+                return Err(ConnectorError::new(
                     ErrorCode::IdpDenied,
                     "cancel was picked in the sandbox",
                 ));
             }
             Some(_) => {
-                return Err(ConnectorFault::new(
+                return Err(ConnectorError::new(
                     ErrorCode::IdpError,
                     "an error was picked in the sandbox",
                 ));
             }
             None => {}
         }
-        let code = arrival.code.ok_or_else(|| {
-            ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there")
+        let code = callback.code.ok_or_else(|| {
+            ConnectorError::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is present")
         })?;
-        let picked = self.picked.take(code.reveal(), &attempt.state, self.env.now()).await?;
-        if picked.failure == Some(Failure::LevelTooLow) {
-            return Err(ConnectorFault::new(
+        let picked = self.codes.redeem(code.reveal(), &attempt.state, self.env.now()).await?;
+        if picked.failure == Some(SimulatedFailure::LevelTooLow) {
+            return Err(ConnectorError::new(
                 ErrorCode::AcrTooLow,
-                "too low a level was picked in the sandbox",
+                "a level that is too low was picked in the sandbox",
             ));
         }
-        let judged =
-            self.agreement.judge(Some(picked.level.as_str()), self.agreement.to_ask(attempt.level));
-        let level = judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))?;
+        let level =
+            self.acr_policy.evaluate(Some(picked.level.as_str()), self.acr_policy.level_to_request(attempt.level));
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
             connector: self.id.clone(),
             upstream_subject: Secret::new(picked.person.id.clone()),
             level,
             amr: if picked.methods.is_empty() {
-                Told::Nothing
+                UpstreamAmr::Absent
             } else {
-                Told::these(&picked.methods)
+                UpstreamAmr::from_methods(&picked.methods)
             },
             auth_time: picked.at,
-            claims: claims(picked.person, picked.failure),
+            claims: persona_claims(picked.person, picked.failure),
             id_token: None,
         })
     }
 
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         Ok(())
     }
 
@@ -383,27 +393,28 @@ impl Connector for PersonaConnector {
         false
     }
 
-    async fn examine(&self, _: &Examination) -> Vec<Finding> {
-        vec![Finding::ok(
+    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        vec![ConnectorDiagnostic::ok(
             "reachable",
-            "there is nothing to ask: the sandbox is a page of the hub itself",
+            "there is nothing to check: the sandbox is a page of the hub",
         )]
     }
 
-    fn sandbox(&self) -> Option<&dyn SandboxPage> {
+    fn persona_page(&self) -> Option<&dyn PersonaPage> {
         Some(self)
     }
 }
 
-fn claims(person: Person, failure: Option<Failure>) -> Map<String, Value> {
+/// Returns the claims of a person, changed by the simulated failure.
+fn persona_claims(person: Persona, failure: Option<SimulatedFailure>) -> Map<String, Value> {
     let family_name = match failure {
-        Some(Failure::UnknownPerson) => Some("INCONNU AU REPERTOIRE".to_owned()),
+        Some(SimulatedFailure::UnknownPerson) => Some("INCONNU AU REPERTOIRE".to_owned()),
         _ => person.family_name,
     };
     let all = [
         ("given_name", person.given_name),
         ("family_name", family_name),
-        ("birthdate", person.birthdate.filter(|_| failure != Some(Failure::MissingClaim))),
+        ("birthdate", person.birthdate.filter(|_| failure != Some(SimulatedFailure::MissingClaim))),
         ("gender", person.gender),
         ("birthplace", person.birthplace),
         ("birthcountry", person.birthcountry),

@@ -1,8 +1,7 @@
-//! The demo's data provider: an API that is called with an access token, and asks the hub whose it is (R012).
+//! Demo data provider: an API that accepts access tokens and introspects them at the hub (R012).
 //!
-//! Owns: its one address, what a caller without a live token is told (RFC 6750, 3), the one question to the hub. Must not
-//! know: the hub's inside, or who calls it. Its answer is what it learned, for a person to look at; a real one keeps that
-//! to itself.
+//! Rejects callers without an active token (RFC 6750 §3). It returns the introspection response for
+//! display; a real data provider would not.
 
 use std::net::TcpListener;
 
@@ -11,73 +10,77 @@ use actix_web::http::header;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::Value;
 
-use super::service_provider::hub::{Hub, HubFault};
+use super::service_provider::op_client::{OpClient, OpClientError};
 use crate::ids::Secret;
 
 /// Path of the API.
-pub const PATH: &str = "/record";
+pub const RECORD_PATH: &str = "/record";
 
-/// What one hub knows it by.
+/// Registration of the data provider at one hub.
 #[derive(Clone)]
-pub struct Registration {
+pub struct DataProviderRegistration {
     /// The hub's issuer, as in its discovery document.
     pub issuer: String,
     pub client_id: String,
     pub client_secret: Secret<String>,
 }
 
+/// Data provider of the demo.
 pub struct DemoDataProvider {
-    registration: Registration,
-    hub: Hub,
+    registration: DataProviderRegistration,
+    client: OpClient,
 }
 
 impl DemoDataProvider {
-    /// # Errors
-    /// If the HTTP client can't be built: no usable TLS setup on this machine.
-    pub fn new(registration: Registration) -> Result<Self, reqwest::Error> {
-        Ok(Self { registration, hub: Hub::new()? })
-    }
-
-    /// Serves on `listener` until the returned server is stopped. One worker, as its HTTP client belongs to one runtime.
+    /// Creates a data provider.
     ///
     /// # Errors
-    /// If the listener can't be used.
+    /// Returns an error if the HTTP client can't be built.
+    pub fn new(registration: DataProviderRegistration) -> Result<Self, reqwest::Error> {
+        Ok(Self { registration, client: OpClient::new()? })
+    }
+
+    /// Serves on `listener` until the returned server is stopped. Uses one worker, because the HTTP
+    /// client belongs to one runtime.
+    ///
+    /// # Errors
+    /// Returns an error if the listener can't be used.
     pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
         let this = web::Data::new(self);
         let app = move || {
             App::new()
                 .app_data(this.clone())
-                .service(web::resource(PATH).route(web::get().to(tell)))
+                .service(web::resource(RECORD_PATH).route(web::get().to(record)))
         };
         Ok(HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run())
     }
 
-    async fn ask(&self, access_token: &str) -> Result<Value, HubFault> {
-        let Registration { issuer, client_id, client_secret } = &self.registration;
-        let metadata = self.hub.discover(issuer).await?;
+    async fn introspect(&self, access_token: &str) -> Result<Value, OpClientError> {
+        let DataProviderRegistration { issuer, client_id, client_secret } = &self.registration;
+        let metadata = self.client.discover(issuer).await?;
         let form = [
             ("client_id", client_id.as_str()),
             ("client_secret", client_secret.reveal()),
             ("token", access_token),
         ];
-        self.hub.introspect(&metadata, &form).await
+        self.client.introspect_token(&metadata, &form).await
     }
 }
 
-async fn tell(this: web::Data<DemoDataProvider>, request: HttpRequest) -> HttpResponse {
+async fn record(this: web::Data<DemoDataProvider>, request: HttpRequest) -> HttpResponse {
     let challenge = |challenge| {
         HttpResponse::Unauthorized().insert_header((header::WWW_AUTHENTICATE, challenge)).finish()
     };
     let sent = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    // RFC 9110, 11.1: the scheme in any case.
+    // RFC 9110 §11.1: the scheme is case-insensitive.
     let sent = sent
         .and_then(|sent| sent.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let Some((_, access_token)) = sent else { return challenge("Bearer") };
-    match this.ask(access_token).await {
-        // RFC 7662, 2.2: nothing else of an answer counts before this.
-        Ok(told) if told.get("active") == Some(&Value::Bool(true)) => {
-            HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(told)
+    match this.introspect(access_token).await {
+        // RFC 7662 §2.2: check `active` before any other member.
+        Ok(response) if response.get("active") == Some(&Value::Bool(true)) => {
+            HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(response)
         }
         Ok(_) => challenge("Bearer error=\"invalid_token\""),
         Err(fault) => HttpResponse::BadGateway().body(fault.to_string()),
@@ -95,11 +98,11 @@ mod tests {
 
     use super::*;
 
-    /// The last form that the hub was sent.
+    /// The last form that the hub received.
     type Asked = Arc<Mutex<String>>;
 
-    /// A hub that says this of every token.
-    fn hub(told: Option<Value>) -> (String, Asked) {
+    /// Starts a hub that gives this introspection response for every token.
+    fn hub(response: Option<Value>) -> (String, Asked) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let at = |path: &str| format!("{issuer}{path}");
@@ -108,15 +111,15 @@ mod tests {
             "jwks_uri": at("/j"), "introspection_endpoint": at("/checktoken"),
         });
         let asked = Asked::default();
-        let heard = Arc::clone(&asked);
+        let received = Arc::clone(&asked);
         let app = move || {
-            let (document, told, heard) = (document.clone(), told.clone(), Arc::clone(&heard));
+            let (document, response, received) = (document.clone(), response.clone(), Arc::clone(&received));
             let discovery = move || std::future::ready(HttpResponse::Ok().json(&document));
             let checktoken = move |form: String| {
-                *heard.lock().unwrap() = form;
-                std::future::ready(told.as_ref().map_or_else(
+                *received.lock().unwrap() = form;
+                std::future::ready(response.as_ref().map_or_else(
                     || HttpResponse::Unauthorized().json(json!({ "error": "invalid_client" })),
-                    |told| HttpResponse::Ok().json(told),
+                    |response| HttpResponse::Ok().json(response),
                 ))
             };
             App::new()
@@ -129,24 +132,24 @@ mod tests {
         (issuer, asked)
     }
 
-    /// Status, challenge and body for a request with this header.
+    /// Returns status, challenge, body and introspection form for a request with this header.
     async fn answer(
-        told: Option<Value>,
+        response: Option<Value>,
         authorization: Option<&str>,
     ) -> (StatusCode, String, String, String) {
-        let (issuer, asked) = hub(told);
+        let (issuer, asked) = hub(response);
         let client_secret = Secret::new("a secret & more".into());
-        let this = DemoDataProvider::new(Registration {
+        let this = DemoDataProvider::new(DataProviderRegistration {
             issuer,
             client_id: "demo-data".into(),
             client_secret,
         })
         .unwrap();
         let app = init_service(
-            App::new().app_data(web::Data::new(this)).route(PATH, web::get().to(tell)),
+            App::new().app_data(web::Data::new(this)).route(RECORD_PATH, web::get().to(record)),
         )
         .await;
-        let mut request = TestRequest::get().uri(PATH);
+        let mut request = TestRequest::get().uri(RECORD_PATH);
         if let Some(authorization) = authorization {
             request = request.insert_header((header::AUTHORIZATION, authorization));
         }
@@ -163,22 +166,22 @@ mod tests {
 
     // R012, R180
     #[actix_web::test]
-    async fn a_live_token_opens_and_the_question_is_a_form() {
-        let told = json!({ "active": true, "sub": "pairwise" });
+    async fn an_active_token_is_accepted_and_introspection_is_a_form() {
+        let response = json!({ "active": true, "sub": "pairwise" });
         for authorization in ["Bearer T", "bearer T"] {
             let (status, challenge, body, asked) =
-                answer(Some(told.clone()), Some(authorization)).await;
+                answer(Some(response.clone()), Some(authorization)).await;
             assert_eq!((status, challenge.as_str()), (StatusCode::OK, ""));
-            assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), told);
+            assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), response);
             assert_eq!(asked, "client_id=demo-data&client_secret=a+secret+%26+more&token=T");
         }
     }
 
     #[actix_web::test]
-    async fn without_a_live_token_nothing_opens() {
-        for told in [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])]
+    async fn requests_without_an_active_token_are_rejected() {
+        for response in [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])]
         {
-            let (status, challenge, body, _) = answer(Some(told), Some("Bearer T")).await;
+            let (status, challenge, body, _) = answer(Some(response), Some("Bearer T")).await;
             assert_eq!(
                 (status, challenge.as_str()),
                 (StatusCode::UNAUTHORIZED, "Bearer error=\"invalid_token\""),

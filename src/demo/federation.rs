@@ -1,4 +1,4 @@
-//! The demo's configuration, as an operator would write it in files, embedded here with the ports of the day.
+//! Writes the configuration files of the demo, as an operator would write them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -10,24 +10,25 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::app::fresh_secret;
-use crate::config::{self, Environment, Loaded};
-use crate::demo::DemoFault;
-use crate::demo::data_provider::{self, PATH};
-use crate::demo::service_provider::{Registration, Settings};
+use crate::config::{self, Environment, LoadedConfig};
+use crate::demo::DemoStartError;
+use crate::demo::data_provider::{self, RECORD_PATH};
+use crate::demo::service_provider::{HubRegistration, ServiceProviderSettings};
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::token::UpstreamKeys;
-use crate::token::open::Sealing;
+use crate::token::decrypt::JweAlgorithms;
 
-/// A sandbox identity provider: the connector's id, and its names.
+/// Sandbox identity provider: connector id and names.
 pub struct IdentityProvider {
     id: &'static str,
     french: &'static str,
     english: &'static str,
 }
 
+/// Identity providers of each platform.
 pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     IdentityProvider { id: "amandier", french: "Compte Amandier", english: "Amandier account" },
     IdentityProvider {
@@ -40,20 +41,20 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
 /// Scopes of the demo's service provider and of the hub at its identity providers.
 const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
 
-/// What the demo's data provider may learn of.
+/// Scopes of the demo's data provider.
 const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 
-/// The register that knows the sandbox's persons, and a few who make trouble.
-const REGISTER: &str = include_str!("register.csv");
+/// Register with the sandbox's persons, and a few that make a login fail.
+const REGISTER_CSV: &str = include_str!("register.csv");
 
-/// A configuration folder that goes away with this value. Its secrets are not in it.
-pub struct Files {
+/// Configuration folder, removed when dropped. Its secrets are in the environment.
+pub struct DemoFiles {
     folder: TempDir,
     environment: Environment,
 }
 
-impl Files {
-    fn write(files: &[(String, String)], environment: Environment) -> Result<Self, DemoFault> {
+impl DemoFiles {
+    fn write(files: &[(String, String)], environment: Environment) -> Result<Self, DemoStartError> {
         let folder = TempDir::with_prefix("passerelle-demo-")?;
         for (path, text) in files {
             let path = folder.path().join(path);
@@ -67,19 +68,23 @@ impl Files {
         Ok(Self { folder, environment })
     }
 
+    /// Returns the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Read as any operator's files are.
-    pub fn load(&self) -> Result<Loaded, DemoFault> {
-        config::load(self.folder.path(), &self.environment).map_err(DemoFault::Configuration)
+    /// Loads the configuration.
+    ///
+    /// # Errors
+    /// Returns an error if the files are invalid.
+    pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
+        config::load_config(self.folder.path(), &self.environment).map_err(DemoStartError::Configuration)
     }
 }
 
-/// Everything on one platform, and where it listens: a hub, and its identity providers in the order of
-/// [`IDENTITY_PROVIDERS`].
-pub struct Side {
+/// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
+/// the order of [`IDENTITY_PROVIDERS`].
+pub struct DemoPlatform {
     pub platform: Platform,
     pub hub: String,
     pub identity_providers: Vec<String>,
@@ -87,7 +92,8 @@ pub struct Side {
     secrets: Secrets,
 }
 
-/// Made anew for each run, and for each platform: what is registered on one counts nothing on the other (R011).
+/// Secrets, generated for each run and platform: registrations of one platform are unknown to the
+/// other (R011).
 struct Secrets {
     service_provider: Secret<String>,
     data_provider: Secret<String>,
@@ -113,18 +119,19 @@ impl Secrets {
     }
 }
 
-/// Where a hub's connector reads the secret from that its identity provider knows.
+/// Returns the environment variable with the client secret of a connector.
 fn connector_variable(id: &str) -> String {
     format!("CONNECTOR_{}__CLIENT_SECRET", id.to_ascii_uppercase())
 }
 
-/// What opens a hub's administration, in its folder.
+/// File of the administration token, in the hub's folder.
 pub const ADMIN_TOKEN: &str = "admin.token";
 
-/// How tokens are sealed on the high platform: from the identity providers to the hub, and from the hub to the service.
-const SEALING: Sealing = Sealing { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
+/// Encryption of tokens on the high platform.
+const RESPONSE_ENCRYPTION: JweAlgorithms = JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
-impl Side {
+impl DemoPlatform {
+    /// Creates a platform with new secrets.
     pub fn new(
         platform: Platform,
         hub: String,
@@ -142,27 +149,32 @@ impl Side {
         Self { platform, hub, identity_providers, data_provider, secrets }
     }
 
-    /// The platform as the configuration names it, and what ends the names that must differ, for all runs on one host.
-    fn names(&self) -> (&'static str, &'static str) {
+    /// Returns the configured name of the platform, and a suffix for names that must be unique on
+    /// the host.
+    fn platform_names(&self) -> (&'static str, &'static str) {
         match self.platform {
             Platform::Standard => ("standard", ""),
             Platform::High => ("high", "-high"),
         }
     }
 
-    /// The hub: two identity providers, one service provider, one data provider; on standard, identities from the register.
+    /// Writes the hub's files: two identity providers, one service provider, one data provider; on
+    /// the standard platform, identities from the register.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be written.
     pub fn hub_files(
         &self,
         private: SocketAddr,
         service_provider: &str,
         keys: &UpstreamKeys,
         env: &Env,
-    ) -> Result<Files, DemoFault> {
-        let ((platform, suffix), address) = (self.names(), &self.hub);
-        let (register, sealed) = match self.platform {
+    ) -> Result<DemoFiles, DemoStartError> {
+        let ((platform, suffix), address) = (self.platform_names(), &self.hub);
+        let (register, encryption) = match self.platform {
             Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
             Platform::High => {
-                ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &sealing())
+                ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &encryption_lines())
             }
         };
         let settings = format!(
@@ -188,7 +200,7 @@ post_logout_redirect_uris = ["{service_provider}/signed-out"]
 scopes = [{scopes}]
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
 require_pkce = true
-{sealed}
+{encryption}
 "#,
             scopes = quoted(SCOPES)
         );
@@ -208,7 +220,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             ("data-providers/demo-data.toml".to_owned(), data_provider),
         ];
         match self.platform {
-            Platform::Standard => files.push(("register.csv".to_owned(), REGISTER.to_owned())),
+            Platform::Standard => files.push(("register.csv".to_owned(), REGISTER_CSV.to_owned())),
             Platform::High => {
                 let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();
                 files.push(("demo-service.jwks.json".to_owned(), keys));
@@ -218,16 +230,16 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             IDENTITY_PROVIDERS
                 .iter()
                 .zip(&self.identity_providers)
-                .map(|(provider, at)| self.connector(provider, at)),
+                .map(|(provider, at)| self.connector_file(provider, at)),
         );
-        Files::write(&files, self.secrets.environment())
+        DemoFiles::write(&files, self.secrets.environment())
     }
 
-    fn connector(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
+    fn connector_file(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
         let IdentityProvider { id, french, english } = provider;
-        let (levels, sealed) = match self.platform {
+        let (levels, encryption) = match self.platform {
             Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
-            Platform::High => (levels_by_name(&["eidas2", "eidas3"]), sealing()),
+            Platform::High => (levels_by_name(&["eidas2", "eidas3"]), encryption_lines()),
         };
         let file = format!(
             r#"
@@ -244,7 +256,7 @@ request_amr = true
 authorize_params = {{ idp_hint = "persona" }}
 insecure_http = true
 internal_hosts = ["localhost"]
-{sealed}
+{encryption}
 "#,
             secret = connector_variable(id),
             scopes = quoted(SCOPES)
@@ -252,24 +264,28 @@ internal_hosts = ["localhost"]
         (format!("connectors/{id}.toml"), file)
     }
 
-    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform. Who is
-    /// lost there begins again at the service provider: the hub has no page to begin at.
+    /// Writes the files of a sandbox identity provider. Its home page is the service provider,
+    /// because a hub has no start page.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be written.
     pub fn identity_provider_files(
         &self,
         provider: &IdentityProvider,
         address: &str,
         service_provider: &str,
-    ) -> Result<Files, DemoFault> {
+    ) -> Result<DemoFiles, DemoStartError> {
         let IdentityProvider { id, french, english } = provider;
-        let ((platform, suffix), hub) = (self.names(), &self.hub);
-        // On high it proves any level that the person picks; picking too low a one shows what becomes of it.
-        let (levels, sealed) = match self.platform {
+        let ((platform, suffix), hub) = (self.platform_names(), &self.hub);
+        // On the high platform it returns the level that the user picks; too low a one shows the
+        // rejection.
+        let (levels, encryption) = match self.platform {
             Platform::Standard => (levels(&["eidas1"]), String::new()),
             Platform::High => {
                 let keys = format!(
                     "jwks_uri = \"{hub}/api/v2/client/jwks\"\ninternal_hosts = [\"localhost\"]\n"
                 );
-                (levels(&["eidas1", "eidas2", "eidas3"]), keys + &sealing())
+                (levels(&["eidas1", "eidas2", "eidas3"]), keys + &encryption_lines())
             }
         };
         let settings = format!(
@@ -298,7 +314,7 @@ post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET" }}]
 insecure_http = true
-{sealed}
+{encryption}
 "#,
             scopes = quoted(SCOPES)
         );
@@ -314,43 +330,43 @@ name = {{ fr = "{french}", en = "{english}" }}
             ("service-providers/demo-hub.toml", client),
             ("connectors/persona.toml", persona),
         ];
-        Files::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
+        DemoFiles::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
     }
 
-    /// What the demo's data provider was registered with at this hub.
-    pub fn data_registration(&self) -> data_provider::Registration {
-        data_provider::Registration {
+    /// Returns the registration of the data provider at this hub.
+    pub fn data_registration(&self) -> data_provider::DataProviderRegistration {
+        data_provider::DataProviderRegistration {
             issuer: format!("{}/api/v2", self.hub),
-            client_id: format!("demo-data{}", self.names().1),
+            client_id: format!("demo-data{}", self.platform_names().1),
             client_secret: self.secrets.data_provider.clone(),
         }
     }
 
-    /// What the demo's service provider was registered with at this hub.
-    fn registration(&self) -> Registration {
-        Registration {
+    /// Returns the registration of the service provider at this hub.
+    fn registration(&self) -> HubRegistration {
+        HubRegistration {
             issuer: format!("{}/api/v2", self.hub),
-            client_id: format!("demo-service{}", self.names().1),
+            client_id: format!("demo-service{}", self.platform_names().1),
             client_secret: self.secrets.service_provider.clone(),
             scopes: SCOPES.into(),
             alg: SigningAlg::ES256,
-            sealing: match self.platform {
+            encryption: match self.platform {
                 Platform::Standard => None,
-                Platform::High => Some(SEALING),
+                Platform::High => Some(RESPONSE_ENCRYPTION),
             },
-            data_provider: Some(format!("{}{PATH}", self.data_provider)),
+            data_provider: Some(format!("{}{RECORD_PATH}", self.data_provider)),
         }
     }
 }
 
-/// What the demo's service provider knows of itself.
-pub fn service_provider(
+/// Returns the settings of the service provider.
+pub fn service_provider_settings(
     address: &str,
     keys: Arc<UpstreamKeys>,
-    standard: &Side,
-    high: &Side,
-) -> Settings {
-    Settings {
+    standard: &DemoPlatform,
+    high: &DemoPlatform,
+) -> ServiceProviderSettings {
+    ServiceProviderSettings {
         redirect_uri: format!("{address}/callback"),
         post_logout_redirect_uri: format!("{address}/signed-out"),
         cookie_prefix: "demo-service".into(),
@@ -360,21 +376,21 @@ pub fn service_provider(
     }
 }
 
-/// The line of a connector that proves these levels, lowest first.
+/// Returns the `levels` line of a connector, for levels in ascending order.
 fn levels(names: &[&str]) -> String {
     let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
     format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}")
 }
 
-/// The lines of a connector whose identity provider calls these levels as this hub does.
+/// Returns the lines of a connector whose identity provider uses the same level names.
 fn levels_by_name(names: &[&str]) -> String {
     let table: Vec<_> = names.iter().map(|name| format!("{name} = [\"{name}\"]")).collect();
     format!("{}\nacr = {{ {} }}", levels(names), table.join(", "))
 }
 
-/// The lines that register [`SEALING`].
-fn sealing() -> String {
-    let Sealing { alg, enc } = SEALING;
+/// Returns the lines that register [`RESPONSE_ENCRYPTION`].
+fn encryption_lines() -> String {
+    let JweAlgorithms { alg, enc } = RESPONSE_ENCRYPTION;
     let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
     ["id_token", "userinfo"]
         .map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str()))

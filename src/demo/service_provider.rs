@@ -1,11 +1,11 @@
-//! The demo service provider: a relying party as one should be written, to see what a sign-in gives.
+//! Demo service provider: a relying party that shows the result of a login.
 //!
-//! Owns: its own sign-in (state, nonce, PKCE), its own session, the checks before anything is used (R156). Must not
-//! know: the hub's inside. It speaks to the hub over HTTP only, like any service provider.
+//! Responsible for its login requests (state, nonce, PKCE), its sessions, and the checks before any
+//! claim is used (R156). It calls the hub over HTTP only.
 
-pub(super) mod hub;
-mod judge;
-mod memory;
+pub(super) mod op_client;
+mod verify;
+mod sessions;
 mod page;
 mod registration;
 
@@ -19,27 +19,28 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use url::{Url, form_urlencoded};
 
-use self::hub::{Hub, HubFault, Metadata, Tokens};
-use self::judge::{Expected, Refusal};
-use self::memory::Memory;
-use self::page::{home, language, parts, plain};
-pub use self::registration::{Registration, Settings};
-use crate::config::{Problem, theme};
+use self::op_client::{OpClient, OpClientError, OpMetadata, DemoTokens};
+use self::verify::{ExpectedToken, TokenError};
+use self::sessions::SessionMap;
+use self::page::{home_path, negotiate_locale, token_parts, display_claim};
+pub use self::registration::{HubRegistration, ServiceProviderSettings};
+use crate::config::{Diagnostic, theme};
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
-use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, Fact, Locale, Theme};
+use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, Locale, PageTheme};
 
-/// Its own name and colours.
+/// Theme of the pages.
 const THEME: &str = include_str!("service_provider/theme.toml");
-/// How long a person may take at the hub, and how long a finished sign-in is shown.
-const LIFE: Duration = Duration::from_secs(30 * 60);
-/// Sign-ins under way, and finished ones, at most.
+/// Lifetime of a pending login, and of a result.
+const LOGIN_LIFETIME: Duration = Duration::from_secs(30 * 60);
+/// Maximum of pending logins, and of results.
 const CAPACITY: usize = 1000;
 
+/// Error returned when the demo service provider can't be set up.
 #[derive(thiserror::Error, Debug)]
-pub enum SetupFault {
+pub enum SetupError {
     #[error(
         "the demo service provider's redirect_uri must be an absolute URL with the path /callback"
     )]
@@ -47,106 +48,108 @@ pub enum SetupFault {
     #[error("the demo service provider's HTTP client can't be built: {0}")]
     Client(reqwest::Error),
     #[error("the demo service provider's theme is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Theme(Vec<Problem>),
+    Theme(Vec<Diagnostic>),
 }
 
-/// A service provider that can be started on any listener; several may run in one process.
+/// Demo service provider.
 pub struct DemoServiceProvider {
-    settings: Settings,
+    settings: ServiceProviderSettings,
     env: Env,
-    hub: Hub,
-    theme: Theme,
+    hub: OpClient,
+    theme: PageTheme,
     secure: bool,
-    /// By `state`.
-    pending: Memory<Arc<Pending>>,
-    /// By the fingerprint of the session cookie.
-    finished: Memory<Arc<Outcome>>,
-    /// Sign-outs under way, by `state`: the language to come back in.
-    leaving: Memory<Locale>,
+    /// Pending logins by `state`.
+    pending: SessionMap<Arc<PendingLogin>>,
+    /// Results by fingerprint of the session cookie.
+    finished: SessionMap<Arc<LoginResult>>,
+    /// Pending logouts by `state`: the language of the page afterwards.
+    logouts: SessionMap<Locale>,
 }
 
-/// A sign-in under way.
-struct Pending {
-    /// What was asked; it decides the platform.
+/// Login in progress.
+struct PendingLogin {
+    /// Requested level; it determines the platform.
     level: Level,
     nonce: String,
     verifier: Secret<String>,
-    /// Fingerprint of the cookie that only the browser that began has.
+    /// Fingerprint of the login cookie, which binds the login to its browser.
     binding: String,
-    metadata: Metadata,
-    /// In which the person began, and finds the outcome.
+    metadata: OpMetadata,
+    /// Language of the pages.
     locale: Locale,
 }
 
-enum Outcome {
-    SignedIn(Box<DemoSignedIn>, Option<SignOut>),
+enum LoginResult {
+    SignedIn(Box<DemoSignedIn>, Option<LogoutTarget>),
     Failed(DemoError),
 }
 
-/// What the hub wants to hear when this sign-in ends.
-struct SignOut {
+/// Parameters of the logout at the hub.
+struct LogoutTarget {
     endpoint: String,
     /// The ID token, decrypted where it came encrypted (R175).
     id_token: Secret<String>,
 }
 
-/// Why a callback did not sign anybody in.
+/// Error returned when a callback is rejected.
 #[derive(thiserror::Error, Debug)]
-enum CallbackFault {
+enum CallbackError {
     #[error(transparent)]
-    Hub(#[from] HubFault),
+    Hub(#[from] OpClientError),
     #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error("The answer names another issuer, or none (RFC 9207).")]
+    Refused(#[from] TokenError),
+    #[error("The response names another issuer, or none (RFC 9207).")]
     Issuer,
-    #[error("The answer holds neither a code nor an error.")]
+    #[error("The response has neither a code nor an error.")]
     Empty,
 }
 
 impl DemoServiceProvider {
+    /// Creates a service provider.
+    ///
     /// # Errors
-    /// What of the settings, of this machine or of the built-in theme is wrong.
-    pub fn new(settings: Settings, env: Env) -> Result<Self, SetupFault> {
+    /// Returns an error if the settings or the built-in theme are invalid, or TLS is not available.
+    pub fn new(settings: ServiceProviderSettings, env: Env) -> Result<Self, SetupError> {
         let redirect_uri =
-            Url::parse(&settings.redirect_uri).map_err(|_| SetupFault::RedirectUri)?;
+            Url::parse(&settings.redirect_uri).map_err(|_| SetupError::RedirectUri)?;
         if redirect_uri.path() != "/callback" {
-            return Err(SetupFault::RedirectUri);
+            return Err(SetupError::RedirectUri);
         }
         let secure = redirect_uri.scheme() == "https";
-        let hub = Hub::new().map_err(SetupFault::Client)?;
+        let hub = OpClient::new().map_err(SetupError::Client)?;
         let mut problems = Vec::new();
-        let theme = theme::embedded(THEME, &mut problems)
+        let theme = theme::parse_embedded_theme(THEME, &mut problems)
             .as_ref()
-            .map(Theme::from)
-            .ok_or(SetupFault::Theme(problems))?;
+            .map(PageTheme::from)
+            .ok_or(SetupError::Theme(problems))?;
         Ok(Self {
             settings,
             env,
             hub,
             theme,
             secure,
-            pending: Memory::new(CAPACITY),
-            finished: Memory::new(CAPACITY),
-            leaving: Memory::new(CAPACITY),
+            pending: SessionMap::new(CAPACITY),
+            finished: SessionMap::new(CAPACITY),
+            logouts: SessionMap::new(CAPACITY),
         })
     }
 
-    /// Serves on `listener` until the returned server is stopped. One worker: it is a demo, and its HTTP client belongs
-    /// to one runtime.
+    /// Serves on `listener` until the returned server is stopped. Uses one worker, because the HTTP
+    /// client belongs to one runtime.
     ///
     /// # Errors
-    /// If the listener can't be used.
+    /// Returns an error if the listener can't be used.
     pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
         let this = web::Data::new(self);
         let app = move || App::new().app_data(this.clone()).configure(Self::routes);
         Ok(HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run())
     }
 
-    /// The routes, for an app whose data holds `web::Data<DemoServiceProvider>`.
+    /// Adds the routes to an app whose data holds `web::Data<DemoServiceProvider>`.
     pub fn routes(config: &mut web::ServiceConfig) {
         config
             .app_data(web::PayloadConfig::new(4096))
-            .service(web::resource("/").route(web::get().to(show)))
+            .service(web::resource("/").route(web::get().to(show_page)))
             .service(web::resource("/login").route(web::post().to(log_in)))
             .service(web::resource("/callback").route(web::get().to(callback)))
             .service(web::resource("/logout").route(web::post().to(log_out)))
@@ -157,7 +160,7 @@ impl DemoServiceProvider {
         self.cookie_name("session")
     }
 
-    /// One cookie for each sign-in, so that tabs do not disturb each other.
+    /// Returns the name of the cookie of one login, so that tabs do not interfere.
     fn login_cookie(&self, state: &str) -> String {
         self.cookie_name(&format!("login-{}", state.get(..8).unwrap_or_default()))
     }
@@ -172,16 +175,16 @@ impl DemoServiceProvider {
         cookie.secure(self.secure).finish()
     }
 
-    fn expired(&self, name: String) -> Cookie<'static> {
+    fn removal_cookie(&self, name: String) -> Cookie<'static> {
         let mut cookie = self.cookie(name, String::new());
         cookie.make_removal();
         cookie
     }
 
-    /// RFC 6749, 4.1.1 with RFC 7636 and OpenID Connect Core 3.1.2.1.
-    fn authorization_url(&self, pending: &Pending, state: &str) -> Option<String> {
+    /// Builds the authorization request (RFC 6749 §4.1.1, RFC 7636, OpenID Connect Core §3.1.2.1).
+    fn authorization_url(&self, pending: &PendingLogin, state: &str) -> Option<String> {
         let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
-        let registration = self.settings.at(pending.level);
+        let registration = self.settings.registration_for(pending.level);
         let challenge = digest::fingerprint(pending.verifier.reveal());
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -198,23 +201,23 @@ impl DemoServiceProvider {
         Some(url.into())
     }
 
-    async fn finish(&self, pending: &Pending, answer: &Answer) -> Result<Outcome, CallbackFault> {
-        let registration = self.settings.at(pending.level);
+    async fn finish_login(&self, pending: &PendingLogin, answer: &UniqueParams) -> Result<LoginResult, CallbackError> {
+        let registration = self.settings.registration_for(pending.level);
         let iss_fits = match answer.one("iss") {
             Some(iss) => iss == registration.issuer,
             None => !pending.metadata.authorization_response_iss_parameter_supported,
         };
         if !iss_fits {
-            return Err(CallbackFault::Issuer); // RFC 9207, 2.4: the answer of another hub
+            return Err(CallbackError::Issuer); // RFC 9207 §2.4: mix-up with another hub
         }
         if let Some(error) = answer.one("error") {
             let description = answer.one("error_description").map(str::to_owned);
-            return Ok(Outcome::Failed(DemoError::Returned {
+            return Ok(LoginResult::Failed(DemoError::Returned {
                 error: error.to_owned(),
                 description,
             }));
         }
-        let code = answer.one("code").ok_or(CallbackFault::Empty)?;
+        let code = answer.one("code").ok_or(CallbackError::Empty)?;
         let form = [
             ("grant_type", "authorization_code"),
             ("client_id", &registration.client_id),
@@ -223,85 +226,85 @@ impl DemoServiceProvider {
             ("code", code),
             ("code_verifier", pending.verifier.reveal()),
         ];
-        let tokens = self.hub.redeem(&pending.metadata, &form).await?;
-        self.believe(pending, tokens).await
+        let tokens = self.hub.redeem_code(&pending.metadata, &form).await?;
+        self.verify_tokens(pending, tokens).await
     }
 
-    /// R156: every check comes before the first use of a claim.
-    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<Outcome, CallbackFault> {
-        let keys = self.hub.keys(&pending.metadata).await?;
-        let registration = self.settings.at(pending.level);
-        let expected = Expected {
+    /// Verifies both tokens before any claim is used (R156).
+    async fn verify_tokens(&self, pending: &PendingLogin, tokens: DemoTokens) -> Result<LoginResult, CallbackError> {
+        let keys = self.hub.fetch_keys(&pending.metadata).await?;
+        let registration = self.settings.registration_for(pending.level);
+        let expected = ExpectedToken {
             issuer: &registration.issuer,
             client_id: &registration.client_id,
             alg: registration.alg,
-            seal: registration.sealing.map(|sealing| (sealing, self.settings.keys.as_ref())),
+            encryption: registration.encryption.map(|encryption| (encryption, self.settings.keys.as_ref())),
             nonce: &pending.nonce,
             acr: pending.level,
         };
-        let id_token = judge::id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
-        let answer = self.hub.userinfo(&pending.metadata, &tokens.access_token).await?;
-        let userinfo = judge::userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
+        let id_token = verify::verify_id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
+        let answer = self.hub.fetch_userinfo(&pending.metadata, &tokens.access_token).await?;
+        let userinfo = verify::verify_userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
         let claims =
-            claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
+            claims.map(|(name, value)| NamedValue { name: name.clone(), value: display_claim(value) }).collect();
         let sign_out = pending
             .metadata
             .end_session_endpoint
             .clone()
-            .map(|endpoint| SignOut { endpoint, id_token: id_token.compact.clone() });
+            .map(|endpoint| LogoutTarget { endpoint, id_token: id_token.compact.clone() });
         let signed_in = DemoSignedIn {
             level: pending.level,
             claims,
-            id_token: parts(&id_token),
-            userinfo: parts(&userinfo),
-            data_provider: self
+            id_token: token_parts(&id_token),
+            userinfo: token_parts(&userinfo),
+            introspection: self
                 .hub
-                .record(registration.data_provider.as_deref(), &tokens.access_token)
+                .fetch_record(registration.data_provider.as_deref(), &tokens.access_token)
                 .await,
-            token_answer: tokens.raw,
+            token_response: tokens.raw,
         };
-        Ok(Outcome::SignedIn(signed_in.into(), sign_out))
+        Ok(LoginResult::SignedIn(signed_in.into(), sign_out))
     }
 }
 
-type This = web::Data<DemoServiceProvider>;
+type ServiceProviderData = web::Data<DemoServiceProvider>;
 
-async fn show(this: This, request: HttpRequest) -> HttpResponse {
+async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let session = request.cookie(&this.session_cookie());
     let outcome = session.and_then(|cookie| {
         this.finished.load(&digest::fingerprint(cookie.value()), this.env.now())
     });
-    let locale = language(&request, &Answer::parse(request.query_string().as_bytes()), "lang");
+    let locale = negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
     this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
         None => DemoSignedOut.render(chrome),
-        Some(Outcome::SignedIn(signed_in, _)) => signed_in.render(chrome),
-        Some(Outcome::Failed(error)) => error.render(chrome),
+        Some(LoginResult::SignedIn(signed_in, _)) => signed_in.render(chrome),
+        Some(LoginResult::Failed(error)) => error.render(chrome),
     })
 }
 
-async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    let form = Answer::parse(&body);
-    let locale = language(&request, &form, "ui_locales");
-    if let Some(reason) = other_site(&request) {
-        return this.refuse(StatusCode::FORBIDDEN, locale, reason);
+async fn log_in(this: ServiceProviderData, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+    let form = UniqueParams::parse(&body);
+    let locale = negotiate_locale(&request, &form, "ui_locales");
+    if let Some(reason) = cross_site_reason(&request) {
+        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
     }
-    let Some(level) = form.one("level").and_then(registration::level) else {
-        return this.refuse(
+    let Some(level) = form.one("level").and_then(registration::parse_level) else {
+        return this.error_page(
             StatusCode::BAD_REQUEST,
             locale,
-            "The form asks for no level of assurance, or for an unknown one.",
+            "The form has no level of assurance, or an unknown one.",
         );
     };
-    let metadata = match this.hub.discover(&this.settings.at(level).issuer).await {
+    let metadata = match this.hub.discover(&this.settings.registration_for(level).issuer).await {
         Ok(metadata) => metadata,
-        Err(fault) => return this.refuse(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
+        Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
     };
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
     let verifier = Secret::new(entropy.token());
-    let pending = Pending {
+    let pending = PendingLogin {
         level,
         nonce: entropy.token(),
         verifier,
@@ -310,80 +313,80 @@ async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpRespo
         locale,
     };
     let Some(url) = this.authorization_url(&pending, &state) else {
-        return this.refuse(
+        return this.error_page(
             StatusCode::BAD_GATEWAY,
             locale,
-            &HubFault::Malformed("configuration document").to_string(),
+            &OpClientError::Malformed("configuration document").to_string(),
         );
     };
     let cookie = this.cookie(this.login_cookie(&state), binding);
     let now = this.env.now();
-    this.pending.insert(state, Arc::new(pending), now + LIFE, now);
-    go_to(&url, vec![cookie])
+    this.pending.insert(state, Arc::new(pending), now + LOGIN_LIFETIME, now);
+    redirect_to(&url, vec![cookie])
 }
 
-async fn callback(this: This, request: HttpRequest) -> HttpResponse {
-    let answer = Answer::parse(request.query_string().as_bytes());
+async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
+    let answer = UniqueParams::parse(request.query_string().as_bytes());
     let state = answer.one("state").unwrap_or_default();
     let login_cookie = this.login_cookie(state);
-    // RFC 6749, 10.12: an answer counts once, and only in the browser that asked for it.
+    // RFC 6749 §10.12: a response is accepted once, and only in the browser that sent the request.
     let pending = request.cookie(&login_cookie).and_then(|cookie| {
         let binding = digest::fingerprint(cookie.value());
         this.pending.take(state, this.env.now(), |pending| {
-            digest::equal(pending.binding.as_bytes(), binding.as_bytes())
+            digest::constant_time_eq(pending.binding.as_bytes(), binding.as_bytes())
         })
     });
     let Some(pending) = pending else {
-        return this.refuse(
+        return this.error_page(
             StatusCode::BAD_REQUEST,
-            language(&request, &answer, "lang"),
-            "The answer belongs to no sign-in that this browser began (its state is unknown).",
+            negotiate_locale(&request, &answer, "lang"),
+            "The response belongs to no sign-in of this browser (its state is unknown).",
         );
     };
     let outcome = this
-        .finish(&pending, &answer)
+        .finish_login(&pending, &answer)
         .await
-        .unwrap_or_else(|fault| Outcome::Failed(DemoError::Refused { reason: fault.to_string() }));
-    // A fresh session for each outcome: an id known before the sign-in never becomes a signed-in one.
+        .unwrap_or_else(|fault| LoginResult::Failed(DemoError::Refused { reason: fault.to_string() }));
+    // A new session id for each result, against session fixation.
     let session = this.env.entropy().token();
     let now = this.env.now();
-    this.forget_session(&request);
-    this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LIFE, now);
-    go_to(
-        &home(pending.locale),
-        vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)],
+    this.remove_session(&request);
+    this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LOGIN_LIFETIME, now);
+    redirect_to(
+        &home_path(pending.locale),
+        vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
     )
 }
 
-/// Ends the service provider's own session, then sends the browser to the hub to end its own (R170).
-async fn log_out(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    let locale = language(&request, &Answer::parse(&body), "ui_locales");
-    if let Some(reason) = other_site(&request) {
-        return this.refuse(StatusCode::FORBIDDEN, locale, reason);
+/// Ends the session, then redirects to the end session endpoint of the hub (R170).
+async fn log_out(this: ServiceProviderData, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+    let locale = negotiate_locale(&request, &UniqueParams::parse(&body), "ui_locales");
+    if let Some(reason) = cross_site_reason(&request) {
+        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
     }
-    let location = match this.forget_session(&request).as_deref() {
-        Some(Outcome::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
-        Some(Outcome::SignedIn(_, None) | Outcome::Failed(_)) | None => None,
+    let location = match this.remove_session(&request).as_deref() {
+        Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
+        Some(LoginResult::SignedIn(_, None) | LoginResult::Failed(_)) | None => None,
     };
-    go_to(&location.unwrap_or_else(|| home(locale)), vec![this.expired(this.session_cookie())])
+    redirect_to(&location.unwrap_or_else(|| home_path(locale)), vec![this.removal_cookie(this.session_cookie())])
 }
 
-/// Back from the hub. A state that is not ours changes nothing: nobody is signed in any more either way.
-async fn signed_out(this: This, request: HttpRequest) -> HttpResponse {
-    let answer = Answer::parse(request.query_string().as_bytes());
+/// Handles the redirect after the logout at the hub. The state only selects the language.
+async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
+    let answer = UniqueParams::parse(request.query_string().as_bytes());
     let locale =
-        answer.one("state").and_then(|state| this.leaving.take(state, this.env.now(), |_| true));
-    go_to(&home(locale.unwrap_or_else(|| language(&request, &answer, "lang"))), vec![])
+        answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));
+    redirect_to(&home_path(locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))), vec![])
 }
 
 impl DemoServiceProvider {
-    fn forget_session(&self, request: &HttpRequest) -> Option<Arc<Outcome>> {
+    fn remove_session(&self, request: &HttpRequest) -> Option<Arc<LoginResult>> {
         let cookie = request.cookie(&self.session_cookie())?;
         self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true)
     }
 
-    /// RP-Initiated Logout 1.0, 2.
-    fn end_session_url(&self, sign_out: &SignOut, locale: Locale) -> Option<String> {
+    /// Builds the logout request (RP-Initiated Logout 1.0 §2).
+    fn end_session_url(&self, sign_out: &LogoutTarget, locale: Locale) -> Option<String> {
         let mut url = Url::parse(&sign_out.endpoint).ok()?;
         let (state, now) = (self.env.entropy().token(), self.env.now());
         url.query_pairs_mut()
@@ -391,15 +394,15 @@ impl DemoServiceProvider {
             .append_pair("post_logout_redirect_uri", &self.settings.post_logout_redirect_uri)
             .append_pair("state", &state)
             .append_pair("ui_locales", &locale.to_string());
-        self.leaving.insert(state, locale, now + LIFE, now);
+        self.logouts.insert(state, locale, now + LOGIN_LIFETIME, now);
         Some(url.into())
     }
 }
 
-/// A query or form as ordered pairs: a name that stands twice counts as absent, for which one would be meant?
-struct Answer(Vec<(String, String)>);
+/// Parameters of a query or form; a repeated name counts as absent, because its value is ambiguous.
+struct UniqueParams(Vec<(String, String)>);
 
-impl Answer {
+impl UniqueParams {
     fn parse(encoded: &[u8]) -> Self {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
     }
@@ -414,15 +417,15 @@ impl Answer {
     }
 }
 
-/// Login and logout by a form of another site (CSRF). Browsers too old to say where a form stands are let through: the
-/// session cookie is SameSite=Lax.
-fn other_site(request: &HttpRequest) -> Option<&'static str> {
+/// Returns why a form is rejected as cross-site (CSRF). Browsers without `Sec-Fetch-Site` are
+/// accepted: the session cookie is SameSite=Lax.
+fn cross_site_reason(request: &HttpRequest) -> Option<&'static str> {
     let site = request.headers().get("sec-fetch-site")?;
     let own = site == "same-origin" || site == "none";
     (!own).then_some("This form was sent by another site.")
 }
 
-fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
+fn redirect_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
     let mut answer = HttpResponse::SeeOther();
     answer
         .insert_header((header::LOCATION, location))

@@ -1,6 +1,5 @@
-//! The certificate authorities of a `ca` file: the only ones that a server's certificate may come from.
-//!
-//! Owns: reading such a file, and what is wrong with one. Must not know: whose file it is.
+//! Reads the `ca` file of a server: the only certificate authorities that may issue its
+//! certificate.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,56 +9,56 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
-/// Largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 20;
+/// Size limit of a `ca` file, in bytes.
+const MAX_CA_FILE_BYTES: u64 = 1 << 20;
 
-/// One or more certificates in PEM, each of which can be read.
+/// One or more valid certificates in PEM.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Authorities {
+pub struct CaBundle {
     pem: String,
 }
 
-impl Authorities {
+impl CaBundle {
     /// Reads a PEM file.
     ///
     /// # Errors
-    /// What is wrong with the file, in words for its operator.
+    /// Returns a message for the operator if the file can't be read, or is no valid PEM bundle.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut pem = String::new();
         let read =
-            File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut pem));
-        read.map_err(|error| format!("it can not be read: {error}"))?;
-        if u64::try_from(pem.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+            File::open(path).and_then(|file| file.take(MAX_CA_FILE_BYTES + 1).read_to_string(&mut pem));
+        read.map_err(|error| format!("the file can't be read: {error}"))?;
+        if u64::try_from(pem.len()).unwrap_or(u64::MAX) > MAX_CA_FILE_BYTES {
             return Err(
-                "it is larger than 1 MiB; write the authority's certificate alone, in PEM".into()
+                "the file is larger than 1 MiB; put only the authority's certificate into it, in PEM".into()
             );
         }
         Self::from_pem(pem)
     }
 
     fn from_pem(pem: String) -> Result<Self, String> {
-        let authorities = Self { pem };
-        authorities.root_store().map(|_| authorities)
+        let bundle = Self { pem };
+        bundle.root_store().map(|_| bundle)
     }
 
-    /// The text of the file.
+    /// Returns the PEM text.
     #[must_use]
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// The certificates as rustls wants them.
+    /// Returns the certificates as rustls root store.
     ///
     /// # Errors
-    /// As for [`Self::read`].
+    /// Returns the same messages as [`Self::read`].
     pub fn root_store(&self) -> Result<RootCertStore, String> {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(self.pem.as_bytes()) {
-            let certificate = certificate.map_err(|_| "it is no PEM file of certificates")?;
-            roots.add(certificate).map_err(|_| "it holds a certificate that can not be read")?;
+            let certificate = certificate.map_err(|_| "the file is not a PEM file of certificates")?;
+            roots.add(certificate).map_err(|_| "the file contains a certificate that can't be parsed")?;
         }
         if roots.is_empty() {
-            return Err("it holds no certificate; write the authority's own, in PEM".into());
+            return Err("the file contains no certificate; put the authority's certificate into it, in PEM".into());
         }
         Ok(roots)
     }
@@ -70,19 +69,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said_in_words() {
-        for (pem, said) in [
-            ("", "it holds no certificate"),
+    fn each_invalid_file_has_its_own_message() {
+        for (pem, expected) in [
+            ("", "contains no certificate"),
             (
                 "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-                "it holds no certificate",
+                "contains no certificate",
             ),
-            ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "no PEM file"),
-            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "can not be read"),
+            ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "not a PEM file"),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "can't be parsed"),
         ] {
-            let refused = Authorities::from_pem(pem.into()).unwrap_err();
-            assert!(refused.contains(said), "{pem}: {refused}");
+            let error = CaBundle::from_pem(pem.into()).unwrap_err();
+            assert!(error.contains(expected), "{pem}: {error}");
         }
-        assert!(Authorities::read(Path::new("/nowhere")).unwrap_err().contains("can not be read"));
+        assert!(CaBundle::read(Path::new("/nowhere")).unwrap_err().contains("can't be read"));
     }
 }

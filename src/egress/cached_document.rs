@@ -1,8 +1,8 @@
-//! A document of somebody else (metadata, keys): fetched when first needed, refreshed before it is old, and kept while
-//! its server is down (decisions 10).
+//! Caches a remote document (metadata, keys): fetched on first use, refreshed before it expires,
+//! and served from the last good copy while the remote server is down.
 //!
-//! Owns: when to fetch, and that one fetch serves all who wait. Must not know: what is fetched, or how; so it is for
-//! whoever hands it a fetch to log that fetch's fault, with the name of whose document it was.
+//! Responsible for when to fetch, and for sharing one fetch among concurrent callers. Does not know
+//! what is fetched; the caller logs a failed fetch.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,45 +14,46 @@ use http::HeaderMap;
 
 use crate::env::{Env, Timestamp};
 
-const DEFAULT_LIFE: Duration = Duration::from_secs(600);
-const SHORTEST_LIFE: Duration = Duration::from_secs(60);
-const LONGEST_LIFE: Duration = Duration::from_secs(86_400);
-/// How long a failed refresh is not repeated while an older copy serves.
-const RETRY: Duration = Duration::from_secs(30);
-/// How often a copy that lacked something may be fetched anew ahead of time.
-const FORCED: Duration = Duration::from_secs(60);
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
+const MIN_LIFETIME: Duration = Duration::from_secs(60);
+const MAX_LIFETIME: Duration = Duration::from_secs(86_400);
+/// Delay before a failed refresh is repeated, while an older copy serves.
+const RETRY_DELAY: Duration = Duration::from_secs(30);
+/// Shortest time between two early fetches.
+const EARLY_FETCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What a fetch brings: the value, and how long it may be believed.
+/// Result of a successful fetch.
 pub struct Fetched<T> {
     pub value: T,
-    pub life: Duration,
+    /// How long the value may be used.
+    pub lifetime: Duration,
 }
 
-/// What there is, and what should be done about it.
-pub enum Standing<T> {
+/// Freshness of the cached copy, and what the caller must do.
+pub enum Freshness<T> {
     Fresh(Arc<T>),
-    /// Good, and somebody should fetch again beside; told to one caller only until that is done.
-    Aging(Arc<T>),
-    /// Past its life: fetch first, and make do with it if that fails.
+    /// Usable, and the caller must refresh it in the background. Returned to one caller per
+    /// refresh.
+    RefreshDue(Arc<T>),
+    /// Expired: the caller fetches first, and uses this copy if the fetch fails.
     Stale(Arc<T>),
-    Absent,
+    Missing,
 }
 
-/// `F` is the fault of a fetch.
-pub struct Kept<T, F> {
-    copy: ArcSwapOption<KeptCopy<T>>,
-    /// Milliseconds: not to be refreshed before.
+/// Cached copy of a remote document. `F` is the error type of a fetch.
+pub struct CachedDocument<T, F> {
+    copy: ArcSwapOption<CachedCopy<T>>,
+    /// Earliest time of the next refresh, in milliseconds since the Unix epoch.
     retry_at: AtomicU64,
     refreshing: AtomicBool,
-    /// Held by the one who fetches.
-    turn: tokio::sync::Mutex<Turn>,
-    /// How many fetches have finished, so that those who waited for one know.
-    finished: AtomicU64,
-    /// What the last finished fetch came to.
-    last: Mutex<Option<Result<Arc<T>, F>>>,
+    /// Held during a fetch.
+    fetch_lock: tokio::sync::Mutex<FetchState>,
+    /// Number of finished fetches. A waiting caller sees from it that a fetch has finished.
+    fetch_count: AtomicU64,
+    last_outcome: Mutex<Option<Result<Arc<T>, F>>>,
 }
 
-struct KeptCopy<T> {
+struct CachedCopy<T> {
     value: Arc<T>,
     fetched_at: Timestamp,
     refresh_at: Timestamp,
@@ -60,95 +61,97 @@ struct KeptCopy<T> {
 }
 
 #[derive(Default)]
-struct Turn {
-    forced_at: Option<Timestamp>,
+struct FetchState {
+    early_fetch_at: Option<Timestamp>,
 }
 
-impl<T, F> Default for Kept<T, F> {
+impl<T, F> Default for CachedDocument<T, F> {
     fn default() -> Self {
         Self {
             copy: ArcSwapOption::empty(),
             retry_at: AtomicU64::default(),
             refreshing: AtomicBool::default(),
-            turn: tokio::sync::Mutex::default(),
-            finished: AtomicU64::default(),
-            last: Mutex::default(),
+            fetch_lock: tokio::sync::Mutex::default(),
+            fetch_count: AtomicU64::default(),
+            last_outcome: Mutex::default(),
         }
     }
 }
 
-impl<T, F: Clone> Kept<T, F> {
-    pub fn standing(&self, now: Timestamp) -> Standing<T> {
-        let Some(copy) = self.copy.load_full() else { return Standing::Absent };
+impl<T, F: Clone> CachedDocument<T, F> {
+    /// Returns the cached copy with its freshness.
+    pub fn freshness(&self, now: Timestamp) -> Freshness<T> {
+        let Some(copy) = self.copy.load_full() else { return Freshness::Missing };
         let value = Arc::clone(&copy.value);
         if now < copy.refresh_at || now.millis() < self.retry_at.load(Ordering::SeqCst) {
-            Standing::Fresh(value)
+            Freshness::Fresh(value)
         } else if now >= copy.stale_at {
-            Standing::Stale(value)
+            Freshness::Stale(value)
         } else if self.refreshing.swap(true, Ordering::SeqCst) {
-            Standing::Fresh(value)
+            Freshness::Fresh(value)
         } else {
-            Standing::Aging(value)
+            Freshness::RefreshDue(value)
         }
     }
 
-    /// The last good copy, however old. Asks nobody to do anything about it.
+    /// Returns the last good copy, regardless of its age.
     pub fn latest(&self) -> Option<Arc<T>> {
         self.copy.load().as_ref().map(|copy| Arc::clone(&copy.value))
     }
 
-    /// When the last good copy was fetched.
+    /// Returns the time at which the last good copy was fetched.
     pub fn fetched_at(&self) -> Option<Timestamp> {
         self.copy.load().as_ref().map(|copy| copy.fetched_at)
     }
 
-    /// Fetches, or waits for the fetch that is under way and shares its outcome.
+    /// Fetches the document, or waits for the running fetch and returns its outcome.
     ///
     /// # Errors
-    /// The fetch's fault; an older copy stays.
+    /// Returns the error of the fetch. An older copy stays cached.
     pub async fn fetch(
         &self,
         env: &Env,
         fetch: impl Future<Output = Result<Fetched<T>, F>>,
     ) -> Result<Arc<T>, F> {
-        let seen = self.finished.load(Ordering::SeqCst);
-        let _turn = self.turn.lock().await;
-        if self.finished.load(Ordering::SeqCst) != seen
-            && let Some(outcome) = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let seen = self.fetch_count.load(Ordering::SeqCst);
+        let _turn = self.fetch_lock.lock().await;
+        if self.fetch_count.load(Ordering::SeqCst) != seen
+            && let Some(outcome) = self.last_outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
         {
             return outcome;
         }
-        self.settle(fetch.await, env.now())
+        self.store_outcome(fetch.await, env.now())
     }
 
-    /// The copy lacks what a login needs (an unknown `kid`): fetches it ahead of time, at most once a minute, and
-    /// not if a newer copy is already here.
+    /// Fetches the document before it is due, because the copy `lacking` misses an entry such as a
+    /// `kid`. Returns the current copy instead if a newer one is cached, or if the last early fetch
+    /// was less than a minute ago.
     ///
     /// # Errors
-    /// The fetch's fault.
-    pub async fn fetch_ahead(
+    /// Returns the error of the fetch.
+    pub async fn fetch_early(
         &self,
         lacking: &Arc<T>,
         env: &Env,
         fetch: impl Future<Output = Result<Fetched<T>, F>>,
     ) -> Result<Arc<T>, F> {
-        let mut turn = self.turn.lock().await;
+        let mut state = self.fetch_lock.lock().await;
         let now = env.now();
         match self.copy.load_full() {
             Some(copy) if !Arc::ptr_eq(&copy.value, lacking) => return Ok(Arc::clone(&copy.value)),
-            _ if turn.forced_at.is_some_and(|last| now.since(last) < FORCED) => {
+            _ if state.early_fetch_at.is_some_and(|last| now.since(last) < EARLY_FETCH_INTERVAL) => {
                 return Ok(Arc::clone(lacking));
             }
             _ => {}
         }
-        turn.forced_at = Some(now);
-        self.settle(fetch.await, env.now())
+        state.early_fetch_at = Some(now);
+        self.store_outcome(fetch.await, env.now())
     }
 
-    fn settle(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
-        let outcome = outcome.map(|Fetched { value, life }| {
+    fn store_outcome(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
+        let outcome = outcome.map(|Fetched { value, lifetime: life }| {
             let value = Arc::new(value);
-            let copy = KeptCopy {
+            let copy = CachedCopy {
                 value: Arc::clone(&value),
                 fetched_at: now,
                 refresh_at: now + life * 3 / 4,
@@ -158,43 +161,44 @@ impl<T, F: Clone> Kept<T, F> {
             value
         });
         if outcome.is_err() {
-            self.retry_at.store((now + RETRY).millis(), Ordering::SeqCst);
+            self.retry_at.store((now + RETRY_DELAY).millis(), Ordering::SeqCst);
         }
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
+        *self.last_outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
         self.refreshing.store(false, Ordering::SeqCst);
-        self.finished.fetch_add(1, Ordering::SeqCst);
+        self.fetch_count.fetch_add(1, Ordering::SeqCst);
         outcome
     }
 }
 
-/// How long an answer may be believed: its `cache-control: max-age`, from one minute to one day; ten minutes without.
-pub fn life_of(headers: &HeaderMap) -> Duration {
+/// Returns the `max-age` of `Cache-Control`, clamped to between one minute and one day; ten minutes
+/// if it is absent.
+pub fn cache_lifetime(headers: &HeaderMap) -> Duration {
     let Some(control) =
         headers.get(http::header::CACHE_CONTROL).and_then(|value| value.to_str().ok())
     else {
-        return DEFAULT_LIFE;
+        return DEFAULT_LIFETIME;
     };
     let directives = || control.split(',').map(|directive| directive.trim().to_ascii_lowercase());
     if directives().any(|directive| directive == "no-store" || directive == "no-cache") {
-        return SHORTEST_LIFE;
+        return MIN_LIFETIME;
     }
     let max_age = directives()
         .find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse().ok());
-    max_age.map_or(DEFAULT_LIFE, Duration::from_secs).clamp(SHORTEST_LIFE, LONGEST_LIFE)
+    max_age.map_or(DEFAULT_LIFETIME, Duration::from_secs).clamp(MIN_LIFETIME, MAX_LIFETIME)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{HandClock, SeededEntropy};
+    use crate::env::{ManualClock, SeededEntropy};
 
-    fn world() -> (Arc<HandClock>, Env) {
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+    fn clock_and_env() -> (Arc<ManualClock>, Env) {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         (Arc::clone(&clock), Env::new(clock, Arc::new(SeededEntropy::new(1))))
     }
 
     fn brings(value: u32) -> Result<Fetched<u32>, &'static str> {
-        Ok(Fetched { value, life: Duration::from_secs(600) })
+        Ok(Fetched { value, lifetime: Duration::from_secs(600) })
     }
 
     fn fails() -> Result<Fetched<u32>, &'static str> {
@@ -203,32 +207,32 @@ mod tests {
 
     #[tokio::test]
     async fn a_copy_ages_is_refreshed_once_beside_and_serves_while_the_provider_is_down() {
-        let (clock, env) = world();
-        let kept = Kept::default();
-        assert!(matches!(kept.standing(env.now()), Standing::Absent));
-        kept.fetch(&env, async { brings(1) }).await.unwrap();
-        assert!(matches!(kept.standing(env.now()), Standing::Fresh(_)));
+        let (clock, env) = clock_and_env();
+        let document = CachedDocument::default();
+        assert!(matches!(document.freshness(env.now()), Freshness::Missing));
+        document.fetch(&env, async { brings(1) }).await.unwrap();
+        assert!(matches!(document.freshness(env.now()), Freshness::Fresh(_)));
         clock.advance(Duration::from_secs(451));
-        assert!(matches!(kept.standing(env.now()), Standing::Aging(_)));
+        assert!(matches!(document.freshness(env.now()), Freshness::RefreshDue(_)));
         assert!(
-            matches!(kept.standing(env.now()), Standing::Fresh(_)),
+            matches!(document.freshness(env.now()), Freshness::Fresh(_)),
             "one caller refreshes, not all"
         );
-        assert!(kept.fetch(&env, async { fails() }).await.is_err());
+        assert!(document.fetch(&env, async { fails() }).await.is_err());
         assert!(
-            matches!(kept.standing(env.now()), Standing::Fresh(_)),
+            matches!(document.freshness(env.now()), Freshness::Fresh(_)),
             "a failed refresh is not repeated at once"
         );
         clock.advance(Duration::from_secs(31));
-        assert!(matches!(kept.standing(env.now()), Standing::Aging(_)));
+        assert!(matches!(document.freshness(env.now()), Freshness::RefreshDue(_)));
         clock.advance(Duration::from_secs(200));
-        assert!(matches!(kept.standing(env.now()), Standing::Stale(value) if *value == 1));
+        assert!(matches!(document.freshness(env.now()), Freshness::Stale(value) if *value == 1));
     }
 
     #[tokio::test]
     async fn those_who_wait_share_one_fetch_and_its_outcome() {
-        let (_, env) = world();
-        let (kept, calls) = (Kept::default(), AtomicU64::new(0));
+        let (_, env) = clock_and_env();
+        let (document, calls) = (CachedDocument::default(), AtomicU64::new(0));
         let slow = |outcome: Result<Fetched<u32>, &'static str>| {
             let calls = &calls;
             async move {
@@ -237,31 +241,31 @@ mod tests {
                 outcome
             }
         };
-        let both = tokio::join!(kept.fetch(&env, slow(fails())), kept.fetch(&env, slow(brings(2))));
+        let both = tokio::join!(document.fetch(&env, slow(fails())), document.fetch(&env, slow(brings(2))));
         assert!(both.0.is_err() && both.1.is_err());
         assert_eq!(calls.load(Ordering::SeqCst), 1);
-        assert_eq!(*kept.fetch(&env, slow(brings(3))).await.unwrap(), 3, "a later one tries again");
+        assert_eq!(*document.fetch(&env, slow(brings(3))).await.unwrap(), 3, "a later fetch tries again");
     }
 
     #[tokio::test]
     async fn an_unknown_kid_can_not_make_the_hub_fetch_more_than_once_a_minute() {
-        let (clock, env) = world();
-        let kept = Kept::default();
-        let first = kept.fetch(&env, async { brings(1) }).await.unwrap();
-        let second = kept.fetch_ahead(&first, &env, async { brings(2) }).await.unwrap();
+        let (clock, env) = clock_and_env();
+        let document = CachedDocument::default();
+        let first = document.fetch(&env, async { brings(1) }).await.unwrap();
+        let second = document.fetch_early(&first, &env, async { brings(2) }).await.unwrap();
         assert_eq!(*second, 2);
         assert_eq!(
-            *kept.fetch_ahead(&first, &env, async { brings(3) }).await.unwrap(),
+            *document.fetch_early(&first, &env, async { brings(3) }).await.unwrap(),
             2,
-            "a newer copy is already here"
+            "a newer copy is already cached"
         );
         assert_eq!(
-            *kept.fetch_ahead(&second, &env, async { brings(4) }).await.unwrap(),
+            *document.fetch_early(&second, &env, async { brings(4) }).await.unwrap(),
             2,
             "within the minute"
         );
         clock.advance(Duration::from_secs(60));
-        assert_eq!(*kept.fetch_ahead(&second, &env, async { brings(5) }).await.unwrap(), 5);
+        assert_eq!(*document.fetch_early(&second, &env, async { brings(5) }).await.unwrap(), 5);
     }
 
     #[test]
@@ -277,8 +281,8 @@ mod tests {
         for (control, seconds) in table {
             let headers =
                 HeaderMap::from_iter([(http::header::CACHE_CONTROL, control.parse().unwrap())]);
-            assert_eq!(life_of(&headers).as_secs(), seconds, "{control}");
+            assert_eq!(cache_lifetime(&headers).as_secs(), seconds, "{control}");
         }
-        assert_eq!(life_of(&HeaderMap::new()), DEFAULT_LIFE);
+        assert_eq!(cache_lifetime(&HeaderMap::new()), DEFAULT_LIFETIME);
     }
 }

@@ -1,21 +1,24 @@
-//! An outgoing call's span, and what the called party hears of the trace.
+//! Tracing span of an outgoing call, and its `traceparent` header.
 //!
-//! A call is told by method, host and port: never by path or query, where codes, tokens and identities travel.
+//! A span holds the method, host and port, never the path or query, which may contain codes, tokens
+//! or identities.
 
 use http::HeaderValue;
 use openidconnect::HttpResponse;
 use reqwest::Request;
 
-use super::guard::GuardFault;
+use super::safe_http_client::EgressError;
 use crate::telemetry::trace::{self, Span};
 
-pub struct Call(Span);
+/// Span of one outgoing call.
+pub struct CallSpan(Span);
 
-impl Call {
-    pub fn begin(request: &Request) -> Self {
+impl CallSpan {
+    /// Starts the span of `request`.
+    pub fn start(request: &Request) -> Self {
         let method = if request.method() == http::Method::POST { "POST" } else { "GET" };
-        let mut span = trace::call(method);
-        span.host(
+        let mut span = trace::start_call(method);
+        span.set_server(
             method,
             request.url().host_str().unwrap_or_default(),
             request.url().port_or_known_default(),
@@ -23,8 +26,8 @@ impl Call {
         Self(span)
     }
 
-    /// The request, with `traceparent` if its party may hear of it.
-    pub fn along(&self, mut request: Request) -> Request {
+    /// Returns the request with a `traceparent` header, if the called party may see the trace.
+    pub fn with_traceparent(&self, mut request: Request) -> Request {
         if let Some(value) = self.0.traceparent().and_then(|text| HeaderValue::from_str(&text).ok())
         {
             request.headers_mut().insert("traceparent", value);
@@ -32,14 +35,15 @@ impl Call {
         request
     }
 
-    pub fn end(&mut self, answer: &Result<HttpResponse, GuardFault>) {
-        match answer {
-            Ok(answer) => self.0.status(answer.status().as_u16()),
-            Err(fault) => self.0.failed(match fault {
-                GuardFault::AddressForbidden(_) => "address_forbidden",
-                GuardFault::Unreachable { .. } => "unreachable",
-                GuardFault::Timeout(_) => "timeout",
-                GuardFault::TooLarge { .. } => "too_large",
+    /// Records the status or the error of the call.
+    pub fn record_outcome(&mut self, outcome: &Result<HttpResponse, EgressError>) {
+        match outcome {
+            Ok(response) => self.0.set_status(response.status().as_u16()),
+            Err(error) => self.0.fail_with(match error {
+                EgressError::AddressForbidden(_) => "address_forbidden",
+                EgressError::Unreachable { .. } => "unreachable",
+                EgressError::Timeout(_) => "timeout",
+                EgressError::TooLarge { .. } => "too_large",
             }),
         }
     }

@@ -1,20 +1,20 @@
-//! L1 · When certificates in PEM end.
+//! L1 · Reads the expiry of PEM certificates.
 
 use openssl::asn1::Asn1Time;
 use openssl::x509::X509;
 
 use crate::env::Timestamp;
 
-/// The first end among the certificates of a PEM text, whatever else stands in it; `None` if it has none.
+/// Returns the earliest expiry among the certificates of a PEM text; `None` if it contains none.
 #[must_use]
-pub fn first_end(pem: &[u8]) -> Option<Timestamp> {
+pub fn earliest_expiry(pem: &[u8]) -> Option<Timestamp> {
     let epoch = Asn1Time::from_unix(0).ok()?;
-    let end = |certificate: &X509| {
+    let expiry = |certificate: &X509| {
         let since = epoch.diff(certificate.not_after()).ok()?;
         let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
         Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
     };
-    X509::stack_from_pem(pem).ok()?.iter().filter_map(end).min()
+    X509::stack_from_pem(pem).ok()?.iter().filter_map(expiry).min()
 }
 
 #[cfg(test)]
@@ -33,9 +33,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_end_of_a_chain_counts() {
+    fn the_earliest_expiry_of_a_chain_is_returned() {
         let chain = [certificate(2_000_000_123), certificate(1_900_000_000)].concat();
-        assert_eq!(first_end(&chain), Some(Timestamp::from_seconds(1_900_000_000)));
-        assert_eq!(first_end(b"none"), None);
+        assert_eq!(earliest_expiry(&chain), Some(Timestamp::from_seconds(1_900_000_000)));
+        assert_eq!(earliest_expiry(b"none"), None);
     }
 }

@@ -1,31 +1,33 @@
-//! The circuit breaker: a server that has failed several times in a row is left alone for a while, so that logins
-//! end at once instead of waiting for nothing, and it can get up again. The register's and the store's; an identity
-//! provider has one of its own, which judges people's logins too.
+//! Circuit breaker for the register and the store: after several consecutive failures, calls fail
+//! at once for a while. Identity providers have breakers of their own.
 //!
-//! Owns: when a question may go out. Must not know: what is asked. Pure but for its lock; the time is passed in.
+//! Does no I/O and reads no clock: the time is passed in.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Failures in a row that open the circuit.
-pub const FAILURES: u32 = 5;
-/// How long it stays open where nothing else is said; then one question tries.
-pub const PAUSE: Duration = Duration::from_secs(10);
+/// Consecutive failures that open the circuit.
+pub const FAILURES_TO_OPEN: u32 = 5;
+/// How long the circuit stays open before one trial call is allowed.
+pub const DEFAULT_OPEN_DURATION: Duration = Duration::from_secs(10);
 
+/// State of a circuit breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Condition {
+pub enum BreakerState {
     Closed,
     Open,
-    /// One question is out; all others are spared.
+    /// One trial call is under way; all others are rejected.
     HalfOpen,
 }
 
-impl Condition {
+impl BreakerState {
+    /// All metric labels.
     pub const LABELS: [&str; 3] =
         [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
+    /// Returns the metric label of the state.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -35,13 +37,14 @@ impl Condition {
     }
 }
 
-/// Told of each change, from and to, in order.
-pub type Listener = Box<dyn Fn(Condition, Condition) + Send + Sync>;
+/// Called at each state change, in order, with the old and the new state.
+pub type StateChangeListener = Box<dyn Fn(BreakerState, BreakerState) + Send + Sync>;
 
-pub struct Breaker {
+/// Circuit breaker of one remote server.
+pub struct CircuitBreaker {
     state: Mutex<State>,
-    pause: Duration,
-    told: Listener,
+    open_duration: Duration,
+    on_change: StateChangeListener,
 }
 
 #[derive(Clone, Copy)]
@@ -52,89 +55,93 @@ enum State {
 }
 
 impl State {
-    const fn condition(self) -> Condition {
+    const fn circuit_state(self) -> BreakerState {
         match self {
-            Self::Closed { .. } => Condition::Closed,
-            Self::Open { .. } => Condition::Open,
-            Self::HalfOpen { .. } => Condition::HalfOpen,
+            Self::Closed { .. } => BreakerState::Closed,
+            Self::Open { .. } => BreakerState::Open,
+            Self::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 }
 
-impl Breaker {
-    pub fn new(told: Listener) -> Self {
-        Self::pausing(PAUSE, told)
+impl CircuitBreaker {
+    /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_DURATION`].
+    pub fn new(on_change: StateChangeListener) -> Self {
+        Self::with_open_duration(DEFAULT_OPEN_DURATION, on_change)
     }
 
-    /// One whose pause is not [`PAUSE`].
-    pub fn pausing(pause: Duration, told: Listener) -> Self {
-        Self { state: Mutex::new(State::Closed { failures: 0 }), pause, told }
+    /// Returns a closed breaker that stays open for `open_duration`.
+    pub fn with_open_duration(open_duration: Duration, on_change: StateChangeListener) -> Self {
+        Self { state: Mutex::new(State::Closed { failures: 0 }), open_duration, on_change }
     }
 
-    pub fn condition(&self) -> Condition {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).condition()
+    /// Returns the current state.
+    pub fn state(&self) -> BreakerState {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).circuit_state()
     }
 
-    /// Leave to ask, or `None` while the circuit is open.
-    pub fn enter(&self, now: Instant) -> Option<Pass<'_>> {
-        self.change(|state| match state {
-            State::Closed { .. } => (state, Some(Errand::Ordinary)),
+    /// Returns a permit for one call, or `None` while the circuit is open.
+    pub fn try_acquire(&self, now: Instant) -> Option<BreakerPermit<'_>> {
+        self.transition(|state| match state {
+            State::Closed { .. } => (state, Some(PermitKind::Regular)),
             State::Open { until } if now >= until => {
-                (State::HalfOpen { since: now }, Some(Errand::Probe))
+                (State::HalfOpen { since: now }, Some(PermitKind::Trial))
             }
             State::Open { .. } | State::HalfOpen { .. } => (state, None),
         })
-        .map(|errand| Pass { breaker: self, errand, settled: false })
+        .map(|kind| BreakerPermit { breaker: self, kind, is_recorded: false })
     }
 
-    fn change<T>(&self, step: impl FnOnce(State) -> (State, T)) -> T {
+    fn transition<T>(&self, step: impl FnOnce(State) -> (State, T)) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = state.condition();
+        let before = state.circuit_state();
         let (after, outcome) = step(*state);
         *state = after;
-        if before != after.condition() {
-            // Under the lock, so that changes are told in the order in which they happened.
-            (self.told)(before, after.condition());
+        if before != after.circuit_state() {
+            // Under the lock, so that the listener sees changes in order.
+            (self.on_change)(before, after.circuit_state());
         }
         outcome
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Errand {
-    Ordinary,
-    Probe,
+enum PermitKind {
+    Regular,
+    Trial,
 }
 
-/// One question that is out. Dropped without a word (its login was given up), it counts for nothing, and a probe
-/// makes room for the next.
-pub struct Pass<'b> {
-    breaker: &'b Breaker,
-    errand: Errand,
-    settled: bool,
+/// Permit for one call. If it is dropped without an outcome (the login was abandoned), nothing is
+/// counted, and another trial call is allowed.
+pub struct BreakerPermit<'b> {
+    breaker: &'b CircuitBreaker,
+    kind: PermitKind,
+    is_recorded: bool,
 }
 
-impl Pass<'_> {
-    pub fn succeeded(mut self) {
-        self.settled = true;
-        let errand = self.errand;
-        self.breaker.change(|state| match (state, errand) {
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => {
+impl BreakerPermit<'_> {
+    /// Records a successful call.
+    pub fn record_success(mut self) {
+        self.is_recorded = true;
+        let kind = self.kind;
+        self.breaker.transition(|state| match (state, kind) {
+            (State::Closed { .. }, _) | (State::HalfOpen { .. }, PermitKind::Trial) => {
                 (State::Closed { failures: 0 }, ())
             }
-            // Asked before the circuit opened: late good news is no proof that the server is well now.
+            // A call started before the circuit opened does not prove that the server works now.
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
         });
     }
 
-    pub fn failed(mut self, now: Instant) {
-        self.settled = true;
-        let (errand, until) = (self.errand, now + self.breaker.pause);
-        self.breaker.change(|state| match (state, errand) {
-            (State::Closed { failures }, _) if failures + 1 < FAILURES => {
+    /// Records a failed call.
+    pub fn record_failure(mut self, now: Instant) {
+        self.is_recorded = true;
+        let (kind, until) = (self.kind, now + self.breaker.open_duration);
+        self.breaker.transition(|state| match (state, kind) {
+            (State::Closed { failures }, _) if failures + 1 < FAILURES_TO_OPEN => {
                 (State::Closed { failures: failures + 1 }, ())
             }
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => {
+            (State::Closed { .. }, _) | (State::HalfOpen { .. }, PermitKind::Trial) => {
                 (State::Open { until }, ())
             }
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
@@ -142,12 +149,12 @@ impl Pass<'_> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
-        if self.settled || self.errand == Errand::Ordinary {
+        if self.is_recorded || self.kind == PermitKind::Regular {
             return;
         }
-        self.breaker.change(|state| match state {
+        self.breaker.transition(|state| match state {
             State::HalfOpen { since } => (State::Open { until: since }, ()),
             State::Closed { .. } | State::Open { .. } => (state, ()),
         });
@@ -159,83 +166,83 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    struct Stage {
-        breaker: Breaker,
-        told: Arc<Mutex<Vec<(Condition, Condition)>>>,
+    struct Fixture {
+        breaker: CircuitBreaker,
+        changes: Arc<Mutex<Vec<(BreakerState, BreakerState)>>>,
         now: Instant,
     }
 
-    impl Stage {
+    impl Fixture {
         fn new() -> Self {
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let listener = Arc::clone(&told);
+            let changes = Arc::new(Mutex::new(Vec::new()));
+            let listener = Arc::clone(&changes);
             let breaker =
-                Breaker::new(Box::new(move |from, to| listener.lock().unwrap().push((from, to))));
-            Self { breaker, told, now: Instant::now() }
+                CircuitBreaker::new(Box::new(move |from, to| listener.lock().unwrap().push((from, to))));
+            Self { breaker, changes, now: Instant::now() }
         }
 
         fn fail(&self, times: u32) {
             for _ in 0..times {
-                self.breaker.enter(self.now).unwrap().failed(self.now);
+                self.breaker.try_acquire(self.now).unwrap().record_failure(self.now);
             }
         }
 
-        fn told(&self) -> Vec<Condition> {
-            self.told.lock().unwrap().iter().map(|(_, to)| *to).collect()
+        fn changes(&self) -> Vec<BreakerState> {
+            self.changes.lock().unwrap().iter().map(|(_, to)| *to).collect()
         }
     }
 
     #[tokio::test]
-    async fn failures_in_a_row_open_it_and_one_success_between_them_does_not() {
-        let stage = Stage::new();
-        stage.fail(FAILURES - 1);
-        stage.breaker.enter(stage.now).unwrap().succeeded();
-        stage.fail(FAILURES - 1);
-        assert!(stage.breaker.enter(stage.now).is_some() && stage.told().is_empty());
-        stage.fail(1);
-        assert!(stage.breaker.enter(stage.now).is_none());
-        assert!(stage.breaker.enter(stage.now + PAUSE - Duration::from_millis(1)).is_none());
-        assert_eq!(stage.told(), [Condition::Open], "told once");
+    async fn consecutive_failures_open_it_and_a_success_between_them_resets_the_count() {
+        let fixture = Fixture::new();
+        fixture.fail(FAILURES_TO_OPEN - 1);
+        fixture.breaker.try_acquire(fixture.now).unwrap().record_success();
+        fixture.fail(FAILURES_TO_OPEN - 1);
+        assert!(fixture.breaker.try_acquire(fixture.now).is_some() && fixture.changes().is_empty());
+        fixture.fail(1);
+        assert!(fixture.breaker.try_acquire(fixture.now).is_none());
+        assert!(fixture.breaker.try_acquire(fixture.now + DEFAULT_OPEN_DURATION - Duration::from_millis(1)).is_none());
+        assert_eq!(fixture.changes(), [BreakerState::Open], "reported once");
     }
 
     #[tokio::test]
-    async fn after_the_pause_one_question_tries_and_its_outcome_counts() {
-        let mut stage = Stage::new();
-        stage.fail(FAILURES);
-        stage.now += PAUSE;
-        let probe = stage.breaker.enter(stage.now).unwrap();
-        assert!(stage.breaker.enter(stage.now).is_none(), "one at a time");
-        probe.failed(stage.now);
-        assert!(stage.breaker.enter(stage.now).is_none());
-        stage.now += PAUSE;
-        stage.breaker.enter(stage.now).unwrap().succeeded();
-        stage.fail(FAILURES - 1);
-        assert!(stage.breaker.enter(stage.now).is_some());
-        use Condition::{Closed, HalfOpen, Open};
-        assert_eq!(stage.told(), [Open, HalfOpen, Open, HalfOpen, Closed]);
+    async fn after_the_open_duration_one_trial_call_is_allowed_and_its_outcome_counts() {
+        let mut fixture = Fixture::new();
+        fixture.fail(FAILURES_TO_OPEN);
+        fixture.now += DEFAULT_OPEN_DURATION;
+        let probe = fixture.breaker.try_acquire(fixture.now).unwrap();
+        assert!(fixture.breaker.try_acquire(fixture.now).is_none(), "one trial call at a time");
+        probe.record_failure(fixture.now);
+        assert!(fixture.breaker.try_acquire(fixture.now).is_none());
+        fixture.now += DEFAULT_OPEN_DURATION;
+        fixture.breaker.try_acquire(fixture.now).unwrap().record_success();
+        fixture.fail(FAILURES_TO_OPEN - 1);
+        assert!(fixture.breaker.try_acquire(fixture.now).is_some());
+        use BreakerState::{Closed, HalfOpen, Open};
+        assert_eq!(fixture.changes(), [Open, HalfOpen, Open, HalfOpen, Closed]);
     }
 
     #[tokio::test]
-    async fn a_probe_whose_login_was_given_up_does_not_close_the_way_for_ever() {
-        let mut stage = Stage::new();
-        stage.fail(FAILURES);
-        stage.now += PAUSE;
-        drop(stage.breaker.enter(stage.now).unwrap());
-        assert!(stage.breaker.enter(stage.now).is_some());
+    async fn a_dropped_trial_permit_allows_another_trial_call() {
+        let mut fixture = Fixture::new();
+        fixture.fail(FAILURES_TO_OPEN);
+        fixture.now += DEFAULT_OPEN_DURATION;
+        drop(fixture.breaker.try_acquire(fixture.now).unwrap());
+        assert!(fixture.breaker.try_acquire(fixture.now).is_some());
     }
 
     #[tokio::test]
-    async fn what_was_asked_before_it_opened_changes_nothing_any_more() {
-        let mut stage = Stage::new();
+    async fn the_outcome_of_a_call_started_before_it_opened_is_ignored() {
+        let mut fixture = Fixture::new();
         let (early_good, early_bad) =
-            (stage.breaker.enter(stage.now).unwrap(), stage.breaker.enter(stage.now).unwrap());
-        stage.fail(FAILURES);
-        early_good.succeeded();
-        assert!(stage.breaker.enter(stage.now).is_none());
-        stage.now += PAUSE;
-        let probe = stage.breaker.enter(stage.now).unwrap();
-        early_bad.failed(stage.now);
-        probe.succeeded();
-        assert!(stage.breaker.enter(stage.now).is_some());
+            (fixture.breaker.try_acquire(fixture.now).unwrap(), fixture.breaker.try_acquire(fixture.now).unwrap());
+        fixture.fail(FAILURES_TO_OPEN);
+        early_good.record_success();
+        assert!(fixture.breaker.try_acquire(fixture.now).is_none());
+        fixture.now += DEFAULT_OPEN_DURATION;
+        let probe = fixture.breaker.try_acquire(fixture.now).unwrap();
+        early_bad.record_failure(fixture.now);
+        probe.record_success();
+        assert!(fixture.breaker.try_acquire(fixture.now).is_some());
     }
 }

@@ -1,8 +1,8 @@
-//! The guard's rules for what is no HTTP: a TCP connection to a host that may be called (decisions 10).
+//! Opens TCP connections for protocols other than HTTP, by the rules of
+//! [`super::safe_http_client`].
 //!
-//! Owns: which addresses may be connected to, and how long that may take. Must not know: what is spoken there.
-//! Stops server-side request forgery and DNS rebinding, as [`super::guard`] does: the name is resolved once, and the
-//! connection goes to what was resolved.
+//! Stops server-side request forgery and DNS rebinding: the name is resolved once, and the
+//! connection goes to one of the resolved addresses. Does not know what is sent over it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,69 +12,72 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use url::Host;
 
-use super::guard::{FORBIDDEN, GuardFault, bare};
-use super::lookups::Lookups;
+use super::safe_http_client::{FORBIDDEN_ADDRESS, EgressError, without_brackets};
+use super::dns_resolver::DnsResolver;
 use super::public_addresses::is_public;
 
-/// Connects to one host and port.
+/// Opens TCP connections to one host and port.
 #[derive(Clone, Debug)]
 pub struct Dialer {
     host: Host,
     port: u16,
     is_internal: bool,
-    limit: Duration,
-    lookups: Arc<Lookups>,
+    timeout: Duration,
+    resolver: Arc<DnsResolver>,
 }
 
 impl Dialer {
-    /// `internal_hosts`: names, or addresses as a URL writes them, that may be loopback, link-local or private. `limit`
-    /// is for resolving and connecting together.
+    /// Returns a dialer for `host`. The hosts in `internal_hosts` (names, or addresses as in a URL)
+    /// may be loopback, link-local or private. `timeout` covers name resolution and connecting.
     ///
     /// # Errors
-    /// `AddressForbidden`: the host is an address that may not be called.
+    /// `AddressForbidden` if the host is an IP address that may not be called.
     pub fn new(
         host: Host,
         port: u16,
         internal_hosts: &[String],
-        limit: Duration,
-    ) -> Result<Self, GuardFault> {
+        timeout: Duration,
+    ) -> Result<Self, EgressError> {
         let written = host.to_string();
         let is_internal = internal_hosts
             .iter()
-            .any(|internal| bare(internal).eq_ignore_ascii_case(bare(&written)));
-        let dialer = Self { host, port, is_internal, limit, lookups: Arc::default() };
-        match dialer.literal() {
-            Some(ip) if !dialer.may(ip) => Err(dialer.forbidden()),
+            .any(|internal| without_brackets(internal).eq_ignore_ascii_case(without_brackets(&written)));
+        let dialer = Self { host, port, is_internal, timeout, resolver: Arc::default() };
+        match dialer.literal_ip() {
+            Some(ip) if !dialer.may_connect_to(ip) => Err(dialer.forbidden_error()),
             Some(_) | None => Ok(dialer),
         }
     }
 
+    /// Opens a connection.
+    ///
     /// # Errors
-    /// The name leads nowhere, or only to addresses that may not be called; nobody answers in time.
-    pub async fn connect(&self) -> Result<TcpStream, GuardFault> {
-        let deadline = Instant::now() + self.limit;
-        let late = |_| GuardFault::Timeout(self.host.to_string());
+    /// `Unreachable` if the name can't be resolved or the connection fails, `AddressForbidden` if
+    /// no resolved address may be called, `Timeout` if the time is up.
+    pub async fn connect(&self) -> Result<TcpStream, EgressError> {
+        let deadline = Instant::now() + self.timeout;
+        let timeout = |_| EgressError::Timeout(self.host.to_string());
         let addresses =
-            tokio::time::timeout_at(deadline, self.addresses()).await.map_err(late)??;
+            tokio::time::timeout_at(deadline, self.addresses()).await.map_err(timeout)??;
         tokio::time::timeout_at(deadline, TcpStream::connect(addresses.as_slice()))
             .await
-            .map_err(late)?
-            .map_err(|error| self.unreachable(&error))
+            .map_err(timeout)?
+            .map_err(|error| self.unreachable_error(&error))
     }
 
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, GuardFault> {
-        if let Some(ip) = self.literal() {
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, EgressError> {
+        if let Some(ip) = self.literal_ip() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
         let name = self.host.to_string();
-        // A hanging name server must not take the threads that others' names are looked up by.
-        let found = self.lookups.of(&name).await.map_err(|error| self.unreachable(&error))?;
-        let allowed = found.iter().map(|address| address.ip()).filter(|ip| self.may(*ip));
+        // A name server that hangs must not block lookups of other names.
+        let found = self.resolver.resolve(&name).await.map_err(|error| self.unreachable_error(&error))?;
+        let allowed = found.iter().map(|address| address.ip()).filter(|ip| self.may_connect_to(*ip));
         let allowed: Vec<SocketAddr> = allowed.map(|ip| SocketAddr::new(ip, self.port)).collect();
-        if allowed.is_empty() { Err(self.forbidden()) } else { Ok(allowed) }
+        if allowed.is_empty() { Err(self.forbidden_error()) } else { Ok(allowed) }
     }
 
-    const fn literal(&self) -> Option<IpAddr> {
+    const fn literal_ip(&self) -> Option<IpAddr> {
         match self.host {
             Host::Domain(_) => None,
             Host::Ipv4(ip) => Some(IpAddr::V4(ip)),
@@ -82,16 +85,16 @@ impl Dialer {
         }
     }
 
-    fn may(&self, ip: IpAddr) -> bool {
+    fn may_connect_to(&self, ip: IpAddr) -> bool {
         self.is_internal || is_public(ip)
     }
 
-    fn forbidden(&self) -> GuardFault {
-        GuardFault::AddressForbidden(format!("{}: {FORBIDDEN}", self.host))
+    fn forbidden_error(&self) -> EgressError {
+        EgressError::AddressForbidden(format!("{}: {FORBIDDEN_ADDRESS}", self.host))
     }
 
-    fn unreachable(&self, error: &std::io::Error) -> GuardFault {
-        GuardFault::Unreachable { host: self.host.to_string(), why: error.to_string() }
+    fn unreachable_error(&self, error: &std::io::Error) -> EgressError {
+        EgressError::Unreachable { host: self.host.to_string(), why: error.to_string() }
     }
 }
 
@@ -100,31 +103,31 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    fn dialer(host: &str, port: u16, internal: &[&str]) -> Result<Dialer, GuardFault> {
+    fn dialer(host: &str, port: u16, internal: &[&str]) -> Result<Dialer, EgressError> {
         let internal: Vec<String> = internal.iter().map(ToString::to_string).collect();
         Dialer::new(Host::parse(host).unwrap(), port, &internal, Duration::from_secs(5))
     }
 
     #[tokio::test]
-    async fn a_private_address_is_refused_by_whatever_name_it_goes() {
+    async fn a_private_address_is_refused_under_every_name() {
         for literal in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "0x7f.1"]
         {
             assert!(
-                matches!(dialer(literal, 389, &[]), Err(GuardFault::AddressForbidden(_))),
+                matches!(dialer(literal, 389, &[]), Err(EgressError::AddressForbidden(_))),
                 "{literal}"
             );
         }
-        // A name says where it leads only when it is resolved, and again each time.
+        // The address of a name is known only after resolution, which may change each time.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let rebound = dialer("localhost", port, &[]).unwrap().connect().await;
-        assert!(matches!(rebound, Err(GuardFault::AddressForbidden(_))), "{rebound:?}");
+        assert!(matches!(rebound, Err(EgressError::AddressForbidden(_))), "{rebound:?}");
         assert!(dialer("localhost", port, &["LOCALHOST"]).unwrap().connect().await.is_ok());
         assert!(dialer("127.0.0.1", port, &["127.0.0.1"]).unwrap().connect().await.is_ok());
     }
 
     #[tokio::test]
-    async fn a_name_that_hangs_is_looked_up_by_few_threads_and_its_callers_are_told_in_time() {
+    async fn a_hanging_lookup_uses_few_threads_and_its_callers_time_out() {
         let hanging = Dialer::new(
             Host::parse("localhost").unwrap(),
             389,
@@ -132,22 +135,22 @@ mod tests {
             Duration::ZERO,
         )
         .unwrap();
-        let _turns = hanging.lookups.all_turns("localhost").await;
-        assert!(matches!(hanging.connect().await, Err(GuardFault::Timeout(_))));
+        let _permits = hanging.resolver.all_permits("localhost").await;
+        assert!(matches!(hanging.connect().await, Err(EgressError::Timeout(_))));
         let other = dialer("localhost", 0, &["localhost"]).unwrap();
         assert!(
             !other.addresses().await.unwrap().is_empty(),
-            "another connector's lookups are its own"
+            "each dialer has its own resolver"
         );
     }
 
     #[tokio::test]
-    async fn nobody_there_is_a_fault_with_the_host_alone() {
+    async fn a_refused_connection_is_an_error_that_names_only_the_host() {
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-        let fault = dialer("127.0.0.1", free, &["127.0.0.1"]).unwrap().connect().await.unwrap_err();
+        let error = dialer("127.0.0.1", free, &["127.0.0.1"]).unwrap().connect().await.unwrap_err();
         assert!(
-            matches!(&fault, GuardFault::Unreachable { host, .. } if host == "127.0.0.1"),
-            "{fault}"
+            matches!(&error, EgressError::Unreachable { host, .. } if host == "127.0.0.1"),
+            "{error}"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Names are resolved by threads, of which there are few: a name server that hangs over one name must not take them from
-//! the others.
+//! Resolves host names with a limit of concurrent lookups per name.
 //!
-//! Owns: how many lookups of one name may be under way. Must not know: which addresses may be called.
+//! Lookups block threads, of which there are few: without the limit, a name server that hangs for
+//! one name would stop the lookups of all others. Does not know which addresses may be called.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,48 +10,51 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 
-/// Lookups of one name at once.
-const PER_NAME: usize = 8;
+/// Concurrent lookups of one name.
+const MAX_LOOKUPS_PER_NAME: usize = 8;
 
-/// More names than are in use at once; beyond it those that nobody looks up are forgotten.
-const NAMES: usize = 1024;
+/// Number of tracked names beyond which names without a running lookup are removed.
+const MAX_TRACKED_NAMES: usize = 1024;
 
+/// DNS resolver with a limit of concurrent lookups per name.
 #[derive(Default, Debug)]
-pub struct Lookups(Mutex<BTreeMap<String, Arc<Semaphore>>>);
+pub struct DnsResolver(Mutex<BTreeMap<String, Arc<Semaphore>>>);
 
-impl Lookups {
-    /// The addresses of a name, in the resolver's order. It waits for its turn among the lookups of this name.
+impl DnsResolver {
+    /// Returns the addresses of a name, in the order of the system's resolver. Waits for a permit
+    /// if too many lookups of the name are running.
     ///
     /// # Errors
-    /// The name leads nowhere.
-    pub async fn of(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
-        let turn = self.turns(host).acquire_owned().await.map_err(io::Error::other)?;
-        let asked = host.to_owned();
-        // A task of its own, which goes on when the caller's time is up: the turn is given back with the thread.
+    /// Returns the resolver's error if the name has no address.
+    pub async fn resolve(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
+        let permit = self.permits(host).acquire_owned().await.map_err(io::Error::other)?;
+        let name = host.to_owned();
+        // A separate task continues when the caller times out, so the permit is held as long as the
+        // thread.
         let lookup = tokio::spawn(async move {
-            let found = tokio::net::lookup_host((asked.as_str(), 0)).await.map(Iterator::collect);
-            drop(turn);
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await.map(Iterator::collect);
+            drop(permit);
             found
         });
         lookup.await.map_err(io::Error::other)?
     }
 
-    fn turns(&self, host: &str) -> Arc<Semaphore> {
+    fn permits(&self, host: &str) -> Arc<Semaphore> {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if names.len() >= NAMES {
-            names.retain(|_, turns| Arc::strong_count(turns) > 1);
+        if names.len() >= MAX_TRACKED_NAMES {
+            names.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
         Arc::clone(
-            names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_NAME))),
+            names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(MAX_LOOKUPS_PER_NAME))),
         )
     }
 }
 
 #[cfg(test)]
-impl Lookups {
-    /// As if that many lookups of the name hung.
-    pub async fn all_turns(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
-        self.turns(host).acquire_many_owned(u32::try_from(PER_NAME).unwrap()).await.unwrap()
+impl DnsResolver {
+    /// Takes all permits of a name, as if its lookups hung.
+    pub async fn all_permits(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
+        self.permits(host).acquire_many_owned(u32::try_from(MAX_LOOKUPS_PER_NAME).unwrap()).await.unwrap()
     }
 }
 
@@ -60,27 +63,27 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_whose_lookups_hang_takes_no_turn_from_another() {
-        let lookups = Lookups::default();
-        let hanging = lookups.turns("hangs.test");
-        let held: Vec<_> = (0..PER_NAME).map(|_| hanging.try_acquire().unwrap()).collect();
-        assert!(lookups.turns("hangs.test").try_acquire().is_err());
-        assert!(!lookups.of("localhost").await.unwrap().is_empty());
+    async fn hanging_lookups_of_one_name_do_not_block_another() {
+        let resolver = DnsResolver::default();
+        let hanging = resolver.permits("hangs.test");
+        let held: Vec<_> = (0..MAX_LOOKUPS_PER_NAME).map(|_| hanging.try_acquire().unwrap()).collect();
+        assert!(resolver.permits("hangs.test").try_acquire().is_err());
+        assert!(!resolver.resolve("localhost").await.unwrap().is_empty());
         drop(held);
-        assert!(lookups.turns("hangs.test").try_acquire().is_ok());
+        assert!(resolver.permits("hangs.test").try_acquire().is_ok());
     }
 
     #[test]
-    fn names_that_nobody_looks_up_are_forgotten() {
-        let lookups = Lookups::default();
-        let used = lookups.turns("used.test");
+    fn names_without_a_running_lookup_are_removed() {
+        let resolver = DnsResolver::default();
+        let used = resolver.permits("used.test");
         let held = used.try_acquire().unwrap();
-        for number in 0..2 * NAMES {
-            lookups.turns(&format!("{number}.test"));
+        for number in 0..2 * MAX_TRACKED_NAMES {
+            resolver.permits(&format!("{number}.test"));
         }
-        assert!(lookups.0.lock().unwrap().len() <= NAMES);
-        let known = lookups.turns("used.test");
-        assert_eq!(known.available_permits(), PER_NAME - 1);
+        assert!(resolver.0.lock().unwrap().len() <= MAX_TRACKED_NAMES);
+        let known = resolver.permits("used.test");
+        assert_eq!(known.available_permits(), MAX_LOOKUPS_PER_NAME - 1);
         drop(held);
     }
 }

@@ -1,4 +1,4 @@
-//! For tests: an HTTP server of a few lines on a free loopback port, whose answers a test makes up.
+//! Fake HTTP server for tests, on a free loopback port.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,24 +6,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+/// Request that the server received.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub method: String,
     /// Path and query.
     pub target: String,
     /// Header lines, as received.
-    pub head: String,
+    pub headers: String,
     pub body: String,
 }
 
+/// Response that the server sends.
 #[derive(Clone)]
-pub struct Told {
+pub struct FakeResponse {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
 }
 
-impl Told {
+impl FakeResponse {
+    /// Returns a 200 response with a JSON body.
     pub fn json(body: &serde_json::Value) -> Self {
         Self {
             status: 200,
@@ -32,45 +35,49 @@ impl Told {
         }
     }
 
-    /// No answer: the connection ends.
-    pub fn cut() -> Self {
+    /// Sends nothing and closes the connection.
+    pub fn connection_closed() -> Self {
         Self::status(0)
     }
 
+    /// Returns a response with an empty body.
     pub fn status(status: u16) -> Self {
         Self { status, headers: vec![], body: vec![] }
     }
 }
 
-/// Answers until it is dropped. The body ends with the connection, so that no length is announced.
+/// HTTP server that runs until it is dropped. It ends a body by closing the connection, so no
+/// length is announced.
 pub struct FakeServer {
     pub port: u16,
-    asked: Arc<AtomicUsize>,
+    request_count: Arc<AtomicUsize>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl FakeServer {
-    pub async fn start(answer: impl Fn(Asked) -> Told + Send + Sync + 'static) -> Self {
+    /// Starts a server that answers each request by `respond`.
+    pub async fn start(respond: impl Fn(ReceivedRequest) -> FakeResponse + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(AtomicUsize::new(0));
-        let (answer, counter) = (Arc::new(answer), Arc::clone(&asked));
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let (respond, counter) = (Arc::new(respond), Arc::clone(&request_count));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 counter.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(stream, Arc::clone(&answer)));
+                tokio::spawn(serve(stream, Arc::clone(&respond)));
             }
         });
-        Self { port, asked, task }
+        Self { port, request_count, task }
     }
 
+    /// Returns the base URL.
     pub fn base(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How many calls came in.
-    pub fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    /// Returns the number of accepted connections.
+    pub fn request_count(&self) -> usize {
+        self.request_count.load(Ordering::SeqCst)
     }
 }
 
@@ -80,24 +87,24 @@ impl Drop for FakeServer {
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: Arc<impl Fn(Asked) -> Told>) {
-    let Some(asked) = read(&mut stream).await else { return };
-    let told = answer(asked);
-    if told.status == 0 {
+async fn serve(mut stream: TcpStream, respond: Arc<impl Fn(ReceivedRequest) -> FakeResponse>) {
+    let Some(request) = read(&mut stream).await else { return };
+    let response = respond(request);
+    if response.status == 0 {
         return;
     }
-    let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", told.status);
-    for (name, value) in told.headers {
+    let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", response.status);
+    for (name, value) in response.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    // The peer may hang up early; that is what some tests are about.
+    // The peer may disconnect early; some tests check that.
     let _ = stream.write_all(head.as_bytes()).await;
-    let _ = stream.write_all(&told.body).await;
+    let _ = stream.write_all(&response.body).await;
     let _ = stream.shutdown().await;
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Asked> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes);
@@ -109,10 +116,10 @@ async fn read(stream: &mut TcpStream) -> Option<Asked> {
             if body.len() >= length.unwrap_or(0) {
                 let mut words = head.split(' ');
                 let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-                return Some(Asked {
+                return Some(ReceivedRequest {
                     method,
                     target,
-                    head: head.to_owned(),
+                    headers: head.to_owned(),
                     body: body.to_owned(),
                 });
             }

@@ -1,73 +1,78 @@
-//! One HTTP client for all who call by the same rules: each reads the machine's authorities when it is made, which takes
-//! milliseconds, and hundreds of identity providers must not take seconds. Connections are kept by host, so that sharing a
-//! client shares nothing with another host's.
+//! Shares HTTP clients among callers with equal rules.
+//!
+//! Building a client parses the system's certificate authorities, which takes milliseconds;
+//! hundreds of identity providers would take seconds. Connections are pooled per host, so no host's
+//! connection is used for another.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::authorities::Authorities;
-use super::guard::{CallLimits, Guard, GuardFault, Pooling, Schemes, Trust};
+use super::ca_bundle::CaBundle;
+use super::safe_http_client::{CallLimits, SafeHttpClient, EgressError, Pooling, AllowedSchemes, TlsOptions};
 
-/// So many different rules are kept; nobody has more but by changing them again and again.
-const KEPT: usize = 64;
+/// Number of cached clients beyond which the cache is cleared. Only repeated configuration changes
+/// reach it.
+const MAX_CLIENTS: usize = 64;
 
-type Rules = (Schemes, Vec<String>, Option<Authorities>, Pooling);
+/// Rules of a client, by which it is shared.
+type ClientKey = (AllowedSchemes, Vec<String>, Option<CaBundle>, Pooling);
 
-/// Guards with the default limits, by their rules. Cheap to clone; all clones share.
+/// HTTP clients with the default limits, by their rules. Clones share one cache.
 #[derive(Clone, Default)]
-pub struct Guards(Arc<Mutex<BTreeMap<Rules, Guard>>>);
+pub struct HttpClientPool(Arc<Mutex<BTreeMap<ClientKey, SafeHttpClient>>>);
 
-impl Guards {
-    /// As [`Guard::new`]; with `authorities`, a server's certificate may come from these alone.
+impl HttpClientPool {
+    /// Returns the client for these rules. With a `ca_bundle`, only its authorities may
+    /// issue a server's certificate.
     ///
     /// # Errors
-    /// The TLS library can't be set up.
-    pub fn of(
+    /// Returns an error if the TLS library can't be set up.
+    pub fn client(
         &self,
-        schemes: Schemes,
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
-        authorities: Option<&Authorities>,
-    ) -> Result<Guard, GuardFault> {
-        self.get_or_make(schemes, internal_hosts, authorities, Pooling::Reuse)
+        ca_bundle: Option<&CaBundle>,
+    ) -> Result<SafeHttpClient, EgressError> {
+        self.get_or_build(schemes, internal_hosts, ca_bundle, Pooling::Reuse)
     }
 
-    /// As [`Guard::connecting_anew`].
+    /// Returns a client for these rules that opens a new connection for each call.
     ///
     /// # Errors
-    /// The TLS library can't be set up.
-    pub fn connecting_anew(
+    /// Returns an error if the TLS library can't be set up.
+    pub fn client_without_pooling(
         &self,
-        schemes: Schemes,
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
-        authorities: Option<&Authorities>,
-    ) -> Result<Guard, GuardFault> {
-        self.get_or_make(schemes, internal_hosts, authorities, Pooling::Fresh)
+        ca_bundle: Option<&CaBundle>,
+    ) -> Result<SafeHttpClient, EgressError> {
+        self.get_or_build(schemes, internal_hosts, ca_bundle, Pooling::Fresh)
     }
 
-    fn get_or_make(
+    fn get_or_build(
         &self,
-        schemes: Schemes,
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
-        authorities: Option<&Authorities>,
+        ca_bundle: Option<&CaBundle>,
         pooling: Pooling,
-    ) -> Result<Guard, GuardFault> {
-        let rules = (schemes, internal_hosts.to_vec(), authorities.cloned(), pooling);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(guard) = kept.get(&rules) {
-            return Ok(guard.clone());
+    ) -> Result<SafeHttpClient, EgressError> {
+        let key = (schemes, internal_hosts.to_vec(), ca_bundle.cloned(), pooling);
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
         }
-        let trust = Trust { ca: authorities.map(Authorities::pem), identity: None };
-        let guard = match pooling {
-            Pooling::Reuse => Guard::trusting(schemes, internal_hosts, CallLimits::DEFAULT, trust)?,
+        let tls = TlsOptions { ca: ca_bundle.map(CaBundle::pem), client_identity: None };
+        let client = match pooling {
+            Pooling::Reuse => SafeHttpClient::with_tls(schemes, internal_hosts, CallLimits::DEFAULT, tls)?,
             Pooling::Fresh => {
-                Guard::connecting_anew(schemes, internal_hosts, CallLimits::DEFAULT, trust)?
+                SafeHttpClient::without_pooling(schemes, internal_hosts, CallLimits::DEFAULT, tls)?
             }
         };
-        if kept.len() >= KEPT {
-            kept.clear();
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
         }
-        kept.insert(rules, guard.clone());
-        Ok(guard)
+        clients.insert(key, client.clone());
+        Ok(client)
     }
 }
 
@@ -76,13 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guard_is_shared_by_equal_rules_only() {
-        let guards = Guards::default();
+    fn a_client_is_shared_only_by_equal_rules() {
+        let pool = HttpClientPool::default();
         let inside = url::Url::parse("https://10.0.0.1/").unwrap();
-        let strict = guards.of(Schemes::HttpsOnly, &[], None).unwrap();
-        let lenient = guards.of(Schemes::HttpsOnly, &["10.0.0.1".into()], None).unwrap();
-        assert!(strict.admit(&inside).is_err() && lenient.admit(&inside).is_ok());
-        guards.of(Schemes::HttpsOnly, &[], None).unwrap();
-        assert_eq!(guards.0.lock().unwrap().len(), 2);
+        let strict = pool.client(AllowedSchemes::HttpsOnly, &[], None).unwrap();
+        let lenient = pool.client(AllowedSchemes::HttpsOnly, &["10.0.0.1".into()], None).unwrap();
+        assert!(strict.check_url(&inside).is_err() && lenient.check_url(&inside).is_ok());
+        pool.client(AllowedSchemes::HttpsOnly, &[], None).unwrap();
+        assert_eq!(pool.0.lock().unwrap().len(), 2);
     }
 }

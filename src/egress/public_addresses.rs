@@ -1,8 +1,9 @@
-//! Which addresses belong to the public internet.
+//! Classifies IP addresses as public or not.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// True for an address of the public internet (IANA special-purpose registries, RFC 6890).
+/// Returns whether an address belongs to the public internet (IANA special-purpose registries, RFC
+/// 6890).
 #[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
@@ -32,7 +33,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(p, q, r, s))
     };
     match (a, b) {
-        // IPv4 in another dress is judged as what it leads to: mapped, NAT64 (RFC 6052), 6to4.
+        // Embedded IPv4 addresses are checked as IPv4: mapped, NAT64 (RFC 6052), 6to4.
         (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => v4(g, h),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => v4(g, h),
         (0x2002, _) => v4(b, c),

@@ -1,11 +1,12 @@
-//! How long a server asks its client to wait (`Retry-After`, RFC 9110 §10.2.3).
+//! Parses the `Retry-After` header (RFC 9110 §10.2.3).
 
 use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
 
-/// Returns the wait that an answer asks for. A date counts from the answer's own, so that no clock is compared.
+/// Returns the delay of `Retry-After`. A date is compared with the response's `Date`, so that no
+/// clock is involved.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
@@ -23,19 +24,19 @@ mod tests {
 
     #[test]
     fn seconds_and_dates_are_understood_and_nonsense_is_none() {
-        let of = |pairs: &[(&'static str, &str)]| {
+        let parse = |pairs: &[(&'static str, &str)]| {
             let pairs = pairs
                 .iter()
                 .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
             retry_after(&HeaderMap::from_iter(pairs)).map(|wait| wait.as_secs())
         };
         let date = ("date", "Fri, 31 Dec 1999 23:58:59 GMT");
-        assert_eq!(of(&[("retry-after", "120")]), Some(120));
-        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"), date]), Some(60));
-        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]), None);
-        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1998 23:59:59 GMT"), date]), None);
-        assert_eq!(of(&[("retry-after", "-1")]), None);
-        assert_eq!(of(&[("retry-after", "soon"), date]), None);
-        assert_eq!(of(&[]), None);
+        assert_eq!(parse(&[("retry-after", "120")]), Some(120));
+        assert_eq!(parse(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"), date]), Some(60));
+        assert_eq!(parse(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]), None);
+        assert_eq!(parse(&[("retry-after", "Fri, 31 Dec 1998 23:59:59 GMT"), date]), None);
+        assert_eq!(parse(&[("retry-after", "-1")]), None);
+        assert_eq!(parse(&[("retry-after", "soon"), date]), None);
+        assert_eq!(parse(&[]), None);
     }
 }

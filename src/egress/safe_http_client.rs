@@ -1,9 +1,8 @@
-//! The one guard for every outgoing address, configured or discovered (decisions 10): an HTTP client that does not
-//! let an identity provider's documents send the hub to where the hub must not go.
+//! HTTP client for all outgoing calls, to configured or discovered addresses.
 //!
-//! Owns: which addresses may be called, and how long and how large a call may be. Must not know: what is asked.
-//! Stops server-side request forgery, DNS rebinding (resolved once, connected to what was resolved), redirects into
-//! the private network, and answers without end.
+//! Responsible for the addresses that may be called, and the limits of a call in time and size.
+//! Stops server-side request forgery, DNS rebinding (the name is resolved once, and the connection
+//! goes to a resolved address), redirects into the private network, and endless responses.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -17,225 +16,227 @@ use reqwest::redirect::Policy;
 use reqwest::tls::TlsInfo;
 use url::{Host, Url};
 
-use super::lookups::Lookups;
+use super::dns_resolver::DnsResolver;
 use super::public_addresses::is_public;
-use super::traced::Call;
+use super::call_span::CallSpan;
 use crate::ids::Secret;
 
-/// Which schemes may be called.
+/// URL schemes that may be called.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Schemes {
+pub enum AllowedSchemes {
     HttpsOnly,
     /// `insecure_http = true`.
-    HttpToo,
+    HttpAndHttps,
 }
 
-/// How long and how large a call may be.
+/// Limits of a call in time and size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallLimits {
-    pub connect: Duration,
-    /// From the first byte sent to the last one read.
-    pub whole: Duration,
-    /// Bytes of the answer's body.
-    pub body: usize,
+    pub connect_timeout: Duration,
+    /// From the start of the call to the last byte of the response.
+    pub total_timeout: Duration,
+    /// Size limit of the response body, in bytes.
+    pub max_body_bytes: usize,
 }
 
 impl CallLimits {
-    /// Decisions 10.
+    /// Limits of calls to identity providers.
     pub const DEFAULT: Self =
-        Self { connect: Duration::from_secs(2), whole: Duration::from_secs(6), body: 1 << 20 };
+        Self { connect_timeout: Duration::from_secs(2), total_timeout: Duration::from_secs(6), max_body_bytes: 1 << 20 };
 }
 
-/// What proves the two ends of a TLS connection to each other, where the machine's own authorities are not enough.
+/// Certificates of a TLS connection that differ from the system's defaults.
 #[derive(Clone, Copy, Default)]
-pub struct Trust<'a> {
-    /// PEM: the only authorities that a server's certificate may come from. Absent: those of the machine.
+pub struct TlsOptions<'a> {
+    /// PEM: the only authorities that may issue a server's certificate; `None` for the system's.
     pub ca: Option<&'a str>,
-    /// PEM: our certificate with its chain, and its key, for servers that ask for one.
-    pub identity: Option<&'a Secret<String>>,
+    /// PEM: the client certificate with its chain and key, for servers that request one.
+    pub client_identity: Option<&'a Secret<String>>,
 }
 
-/// Why a call was not made, or its answer not taken. Holds the host at most, never a path, query or body.
+/// Error of an outgoing call. Contains at most the host, never a path, query or body.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum GuardFault {
+pub enum EgressError {
     #[error("{0}")]
     AddressForbidden(String),
-    #[error("{host} can not be reached: {why}")]
+    #[error("{host} can't be reached: {why}")]
     Unreachable { host: String, why: String },
     #[error("{0} did not answer in time")]
     Timeout(String),
-    #[error("the answer of {host} is larger than {limit} bytes")]
+    #[error("the response of {host} is larger than {limit} bytes")]
     TooLarge { host: String, limit: usize },
 }
 
-/// The certificate of the server that answered, in DER.
+/// Certificate of the server that responded, in DER.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerCertificate(pub Vec<u8>);
 
-/// Whether answers tell of it.
+/// Whether responses carry the [`PeerCertificate`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PeerCertificates {
-    Dropped,
-    Kept,
+enum PeerCertificateCapture {
+    Off,
+    On,
 }
 
-/// Whether a connection is used for more than one call.
+/// Whether connections are reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pooling {
     Reuse,
-    /// Each call resolves the name, connects and negotiates TLS, as a probe must.
+    /// Each call resolves the name, connects and negotiates TLS, as a probe must do.
     Fresh,
 }
 
-/// An HTTP client with its own pool of connections.
+/// HTTP client with its own connection pool.
 #[derive(Clone)]
-pub struct Guard {
+pub struct SafeHttpClient {
     client: reqwest::Client,
     rules: Arc<AddressRules>,
     limits: CallLimits,
 }
 
-impl Guard {
-    /// `internal_hosts`: names, or addresses as a URL writes them, that may be loopback, link-local or private.
+impl SafeHttpClient {
+    /// Returns a client with the system's authorities. The hosts in `internal_hosts` (names, or
+    /// addresses as in a URL) may be loopback, link-local or private.
     ///
     /// # Errors
-    /// The TLS library can't be set up.
+    /// Returns an error if the TLS library can't be set up.
     pub fn new(
-        schemes: Schemes,
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
-    ) -> Result<Self, GuardFault> {
-        Self::trusting(schemes, internal_hosts, limits, Trust::default())
+    ) -> Result<Self, EgressError> {
+        Self::with_tls(schemes, internal_hosts, limits, TlsOptions::default())
     }
 
-    /// As `new`, for servers of a private authority, or that ask for a client certificate.
+    /// Returns a client with these TLS options.
     ///
     /// # Errors
-    /// The TLS library can't be set up with these certificates.
-    pub fn trusting(
-        schemes: Schemes,
+    /// Returns an error if the TLS library can't be set up with these certificates.
+    pub fn with_tls(
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
-        trust: Trust<'_>,
-    ) -> Result<Self, GuardFault> {
-        Self::made(
+        tls: TlsOptions<'_>,
+    ) -> Result<Self, EgressError> {
+        Self::build(
             schemes,
             internal_hosts,
             limits,
-            trust,
-            PeerCertificates::Dropped,
+            tls,
+            PeerCertificateCapture::Off,
             Pooling::Reuse,
         )
     }
 
-    /// As `trusting`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
+    /// As `trusting`, with a [`PeerCertificate`] among the extensions of each response that came
+    /// over TLS.
     ///
     /// # Errors
-    /// The TLS library can't be set up.
-    pub fn keeping_certificates(
-        schemes: Schemes,
+    /// Returns an error if the TLS library can't be set up.
+    pub fn capturing_certificates(
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
-        trust: Trust<'_>,
-    ) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Kept, Pooling::Reuse)
+        tls: TlsOptions<'_>,
+    ) -> Result<Self, EgressError> {
+        Self::build(schemes, internal_hosts, limits, tls, PeerCertificateCapture::On, Pooling::Reuse)
     }
 
     /// As `trusting`, with each call on a connection of its own.
     ///
     /// # Errors
-    /// The TLS library can't be set up.
-    pub fn connecting_anew(
-        schemes: Schemes,
+    /// Returns an error if the TLS library can't be set up.
+    pub fn without_pooling(
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
-        trust: Trust<'_>,
-    ) -> Result<Self, GuardFault> {
-        Self::made(
+        tls: TlsOptions<'_>,
+    ) -> Result<Self, EgressError> {
+        Self::build(
             schemes,
             internal_hosts,
             limits,
-            trust,
-            PeerCertificates::Dropped,
+            tls,
+            PeerCertificateCapture::Off,
             Pooling::Fresh,
         )
     }
 
-    fn made(
-        schemes: Schemes,
+    fn build(
+        schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
-        trust: Trust<'_>,
-        certificates: PeerCertificates,
+        tls: TlsOptions<'_>,
+        certificates: PeerCertificateCapture,
         pooling: Pooling,
-    ) -> Result<Self, GuardFault> {
+    ) -> Result<Self, EgressError> {
         let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
-        let refused = |error: &reqwest::Error| GuardFault::Unreachable {
+        let to_error = |error: &reqwest::Error| EgressError::Unreachable {
             host: "any host".into(),
             why: root_cause(error),
         };
-        let client = trust
-            .of(reqwest::Client::builder())
-            .map_err(|error| refused(&error))?
+        let client = tls
+            .apply_to(reqwest::Client::builder())
+            .map_err(|error| to_error(&error))?
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(GuardedResolver {
+            .dns_resolver(Arc::new(PublicAddressResolver {
                 rules: Arc::clone(&rules),
-                lookups: Arc::default(),
+                resolver: Arc::default(),
             }))
             .redirect(Policy::none())
             .no_proxy()
-            .https_only(schemes == Schemes::HttpsOnly)
-            .connect_timeout(limits.connect)
-            .timeout(limits.whole)
-            .tls_info(certificates == PeerCertificates::Kept)
+            .https_only(schemes == AllowedSchemes::HttpsOnly)
+            .connect_timeout(limits.connect_timeout)
+            .timeout(limits.total_timeout)
+            .tls_info(certificates == PeerCertificateCapture::On)
             .pool_max_idle_per_host(if pooling == Pooling::Fresh { 0 } else { usize::MAX })
             .build()
-            .map_err(|error| refused(&error))?;
+            .map_err(|error| to_error(&error))?;
         Ok(Self { client, rules, limits })
     }
 
-    /// Whether `url` may be called at all, as far as can be said before its name is resolved.
+    /// Checks whether `url` may be called, before its name is resolved.
     ///
     /// # Errors
-    /// `AddressForbidden`, saying why.
-    pub fn admit(&self, url: &Url) -> Result<(), GuardFault> {
-        self.rules.admit(url)
+    /// `AddressForbidden` with the reason.
+    pub fn check_url(&self, url: &Url) -> Result<(), EgressError> {
+        self.rules.check_url(url)
     }
 
-    /// Makes the call. Any status is an answer; a redirect is one too, and is not followed.
+    /// Sends a request. Every status is a success; redirects are not followed.
     ///
     /// # Errors
-    /// See [`GuardFault`].
-    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
+    /// Returns an [`EgressError`] if the address is forbidden, or no complete response arrives.
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, EgressError> {
         let request = reqwest::Request::try_from(request).map_err(|_| {
-            GuardFault::AddressForbidden("the address to call is not an absolute URL".into())
+            EgressError::AddressForbidden("the address to call is not an absolute URL".into())
         })?;
-        self.admit(request.url())?;
-        let mut call = Call::begin(&request);
-        let answer = self.execute(call.along(request)).await;
-        call.end(&answer);
-        answer
+        self.check_url(request.url())?;
+        let mut call = CallSpan::start(&request);
+        let response = self.execute(call.with_traceparent(request)).await;
+        call.record_outcome(&response);
+        response
     }
 
-    async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, GuardFault> {
+    async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, EgressError> {
         let host = request.url().host_str().unwrap_or_default().to_owned();
-        let mut answer =
-            self.client.execute(request).await.map_err(|error| fault_of(&host, &error))?;
-        let too_large = || GuardFault::TooLarge { host: host.clone(), limit: self.limits.body };
-        if answer.content_length().is_some_and(|length| length > self.limits.body as u64) {
+        let mut received =
+            self.client.execute(request).await.map_err(|error| classify_error(&host, &error))?;
+        let too_large = || EgressError::TooLarge { host: host.clone(), limit: self.limits.max_body_bytes };
+        if received.content_length().is_some_and(|length| length > self.limits.max_body_bytes as u64) {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| fault_of(&host, &error))? {
-            if body.len() + chunk.len() > self.limits.body {
+        while let Some(chunk) = received.chunk().await.map_err(|error| classify_error(&host, &error))? {
+            if body.len() + chunk.len() > self.limits.max_body_bytes {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
         }
         let mut response = HttpResponse::new(body);
-        *response.status_mut() = answer.status();
-        *response.headers_mut() = std::mem::take(answer.headers_mut());
-        if let Some(der) = answer.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
+        *response.status_mut() = received.status();
+        *response.headers_mut() = std::mem::take(received.headers_mut());
+        if let Some(der) = received.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
         {
             response.extensions_mut().insert(PeerCertificate(der.to_owned()));
         }
@@ -243,129 +244,131 @@ impl Guard {
     }
 }
 
-impl Guard {
-    /// As [`Self::send`], for a call that changes nothing and may be made twice: a fault of the connection is met with one
-    /// more try. Never for what may have been done already, as a code exchange, and not where the time was up.
+impl SafeHttpClient {
+    /// Sends a request, and retries once if the connection failed. Only for requests that change
+    /// nothing, so not for a code exchange. A timeout is not retried.
     ///
     /// # Errors
-    /// Those of the second try.
-    pub async fn send_safe(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
+    /// Returns the error of the second attempt.
+    pub async fn send_with_retry(&self, request: HttpRequest) -> Result<HttpResponse, EgressError> {
         match self.send(request.clone()).await {
-            Err(GuardFault::Unreachable { .. }) => self.send(request).await,
+            Err(EgressError::Unreachable { .. }) => self.send(request).await,
             outcome => outcome,
         }
     }
 }
 
-impl Trust<'_> {
-    fn of(self, mut client: reqwest::ClientBuilder) -> reqwest::Result<reqwest::ClientBuilder> {
+impl TlsOptions<'_> {
+    fn apply_to(self, mut client: reqwest::ClientBuilder) -> reqwest::Result<reqwest::ClientBuilder> {
         if let Some(ca) = self.ca {
             client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(ca.as_bytes())?);
         }
-        if let Some(identity) = self.identity {
+        if let Some(identity) = self.client_identity {
             client = client.identity(reqwest::Identity::from_pem(identity.reveal().as_bytes())?);
         }
         Ok(client)
     }
 }
 
-impl<'c> AsyncHttpClient<'c> for Guard {
-    type Error = GuardFault;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, GuardFault>> + Send + 'c>>;
+impl<'c> AsyncHttpClient<'c> for SafeHttpClient {
+    type Error = EgressError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, EgressError>> + Send + 'c>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(self.send(request))
     }
 }
 
-/// Whether a guard of these rules would call this address, as far as the address alone tells.
+/// Checks whether a client with these rules may call `url`, before its name is resolved.
 ///
 /// # Errors
-/// `AddressForbidden`, with the reason.
-pub fn admits(schemes: Schemes, internal_hosts: &[String], url: &Url) -> Result<(), GuardFault> {
-    AddressRules::new(schemes, internal_hosts).admit(url)
+/// `AddressForbidden` with the reason.
+pub fn check_url(schemes: AllowedSchemes, internal_hosts: &[String], url: &Url) -> Result<(), EgressError> {
+    AddressRules::new(schemes, internal_hosts).check_url(url)
 }
 
 struct AddressRules {
-    schemes: Schemes,
+    schemes: AllowedSchemes,
     /// Lower case, without brackets.
     internal_hosts: Vec<String>,
 }
 
 impl AddressRules {
-    fn new(schemes: Schemes, internal_hosts: &[String]) -> Self {
+    fn new(schemes: AllowedSchemes, internal_hosts: &[String]) -> Self {
         Self {
             schemes,
             internal_hosts: internal_hosts
                 .iter()
-                .map(|host| bare(host).to_ascii_lowercase())
+                .map(|host| without_brackets(host).to_ascii_lowercase())
                 .collect(),
         }
     }
 
-    fn admit(&self, url: &Url) -> Result<(), GuardFault> {
+    fn check_url(&self, url: &Url) -> Result<(), EgressError> {
         let host = url.host_str().unwrap_or_default();
-        let refuse = |why: &str| Err(GuardFault::AddressForbidden(format!("{host}: {why}")));
+        let reject = |why: &str| Err(EgressError::AddressForbidden(format!("{host}: {why}")));
         match url.scheme() {
             "https" => {}
-            "http" if self.schemes == Schemes::HttpToo => {}
+            "http" if self.schemes == AllowedSchemes::HttpAndHttps => {}
             "http" => {
-                return refuse(
-                    "http is not allowed; use https, or set insecure_http = true in the file that names it",
+                return reject(
+                    "http is not allowed; use https, or set insecure_http = true in the file that contains the address",
                 );
             }
-            _ => return refuse("only https is called"),
+            _ => return reject("only https is allowed"),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refuse("the address must not carry user information");
+            return reject("the address must not contain user information");
         }
-        // A literal address never meets the resolver, so it is judged here.
+        // A literal address is not resolved, so it is checked here.
         let literal = match url.host() {
-            None => return refuse("the address names no host"),
+            None => return reject("the address has no host"),
             Some(Host::Domain(_)) => None,
             Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
             Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
         };
         match literal {
-            Some(ip) if !is_public(ip) && !self.is_internal(host) => refuse(FORBIDDEN),
+            Some(ip) if !is_public(ip) && !self.is_internal(host) => reject(FORBIDDEN_ADDRESS),
             _ => Ok(()),
         }
     }
 
     fn is_internal(&self, host: &str) -> bool {
-        let host = bare(host);
+        let host = without_brackets(host);
         self.internal_hosts.iter().any(|internal| internal.eq_ignore_ascii_case(host))
     }
 }
 
-pub(super) const FORBIDDEN: &str = "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
+/// Reason why an address may not be called.
+pub(super) const FORBIDDEN_ADDRESS: &str = "a loopback, link-local, private or reserved address; to allow it, add the host to internal_hosts";
 
-pub(super) fn bare(host: &str) -> &str {
+/// Returns the host of a URL without the brackets of an IPv6 address.
+pub(super) fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
-/// Resolves a name and keeps the addresses that may be called; the connection goes to one of these, and the name is
-/// not asked again.
-struct GuardedResolver {
+/// Resolves a name to the addresses that may be called. The connection goes to one of them without
+/// a second lookup, which stops DNS rebinding.
+struct PublicAddressResolver {
     rules: Arc<AddressRules>,
-    lookups: Arc<Lookups>,
+    resolver: Arc<DnsResolver>,
 }
 
 #[derive(thiserror::Error, Debug)]
-#[error("{0}: {FORBIDDEN}")]
-struct ForbiddenName(String);
+#[error("{0}: {FORBIDDEN_ADDRESS}")]
+struct ForbiddenAddressError(String);
 
-impl Resolve for GuardedResolver {
+impl Resolve for PublicAddressResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (rules, lookups) = (Arc::clone(&self.rules), Arc::clone(&self.lookups));
+        let (rules, resolver) = (Arc::clone(&self.rules), Arc::clone(&self.resolver));
         Box::pin(async move {
             let host = name.as_str().to_owned();
-            let mut found = lookups.of(&host).await?;
+            let mut found = resolver.resolve(&host).await?;
             if !rules.is_internal(&host) {
                 let any = !found.is_empty();
                 found.retain(|address| is_public(address.ip()));
                 if any && found.is_empty() {
-                    return Err(ForbiddenName(host).into());
+                    return Err(ForbiddenAddressError(host).into());
                 }
             }
             Ok(Box::new(found.into_iter()) as Addrs)
@@ -373,22 +376,22 @@ impl Resolve for GuardedResolver {
     }
 }
 
-fn fault_of(host: &str, error: &reqwest::Error) -> GuardFault {
+fn classify_error(host: &str, error: &reqwest::Error) -> EgressError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(forbidden) = error.downcast_ref::<ForbiddenName>() {
-            return GuardFault::AddressForbidden(forbidden.to_string());
+        if let Some(forbidden) = error.downcast_ref::<ForbiddenAddressError>() {
+            return EgressError::AddressForbidden(forbidden.to_string());
         }
         cause = error.source();
     }
     if error.is_timeout() {
-        return GuardFault::Timeout(host.to_owned());
+        return EgressError::Timeout(host.to_owned());
     }
-    GuardFault::Unreachable { host: host.to_owned(), why: root_cause(error) }
+    EgressError::Unreachable { host: host.to_owned(), why: root_cause(error) }
 }
 
-/// The innermost cause (refused, reset, a certificate's fault). The outer ones repeat the URL, whose query may hold
-/// what must not be logged.
+/// Returns the innermost cause, such as a to_error connection or a certificate error. The outer
+/// errors repeat the URL, whose query must not be logged.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     let mut depth = 0;

@@ -1,7 +1,8 @@
-//! `private_key_jwt`: a client proves itself by a JWT that it has signed (RFC 7523; OpenID Connect Core 1.0, 9).
+//! Validates `private_key_jwt` assertions (RFC 7523; OpenID Connect Core 1.0 §9).
 //!
-//! Owns: what an assertion must say, and that it counts once. Must not know: where the client's keys come from, HTTP.
-//! Until the signature holds, whoever fails learns nothing; the client that signed it is told what is wrong.
+//! Responsible for the rules of an assertion and for its single use. Does not know where the
+//! client's keys come from, or HTTP. Until the signature is verified, a failure reveals nothing;
+//! afterwards the response names the defect to the client that signed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,46 +11,46 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::client::ClientFault;
+use super::client::ClientAuthError;
 use super::records::assertion_key;
-use super::{Grants, store_code};
+use super::{Grants, store_error_code};
 use crate::config::Service;
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
-use crate::config::federation::Authentication;
+use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::Rules;
-use crate::store::{Draft, StoreFault};
+use crate::protocol::registration::ProtocolRules;
+use crate::store::{NewRecord, StoreError};
 use crate::token::verify::{
-    self, Expiry, OpenFault, Opened, TimeFault, check_times, numeric_date, open_jws,
+    self, Expiry, JwsError, VerifiedJws, TimeClaimError, check_time_claims, numeric_date, verify_jws,
 };
 
-/// How far a client's clock may be off.
-const TOLERANCE: Duration = Duration::from_secs(60);
-/// Room for any UUID or hash, and not for a store's memory.
-const LONGEST_JTI: usize = 255;
+/// Accepted difference between a client's clock and the hub's.
+const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
+/// Fits any UUID or hash, and bounds the store's memory.
+const MAX_JTI_CHARS: usize = 255;
 
-/// Why an assertion is refused.
+/// Why an assertion is invalid.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AssertionFault {
-    #[error("its payload is no JSON object with an iss")]
+pub(super) enum AssertionError {
+    #[error("its payload is not a JSON object with an iss")]
     Unreadable,
-    #[error("the keys of its jwks_uri have not been had yet")]
+    #[error("the keys of its jwks_uri have not been fetched yet")]
     NoKeys,
     #[error("{0}")]
-    Unproven(#[from] OpenFault),
-    #[error("its typ is of another kind of token")]
+    Jws(#[from] JwsError),
+    #[error("its typ names another kind of token")]
     Typ,
     #[error("its iss and sub are not both the client_id")]
     Subject,
     #[error(
-        "its aud is not our issuer as one string; client_assertion_audiences in the client's file can allow others"
+        "its aud is not the hub's issuer as one string; client_assertion_audiences in the client's file can allow others"
     )]
     Audience,
     #[error(
-        "its aud names something else than client_assertion_audiences of the client's file allows"
+        "its aud names a value that client_assertion_audiences in the client's file does not allow"
     )]
     AudienceUnlisted,
     #[error("it has expired, or has no numeric exp")]
@@ -58,26 +59,26 @@ pub(super) enum AssertionFault {
     TooLong,
     #[error("it expires more than eleven minutes from now")]
     TooLongOpenid,
-    #[error("its nbf or iat lies in the future, or is no number")]
+    #[error("its nbf or iat is in the future, or not a number")]
     NotYet,
     #[error("it has no jti of 1 to 255 characters")]
     Jti,
     #[error("its jti was used before")]
     Replayed,
     #[error(
-        "it may have been used before the hub started, which has no memory of that time; its iat, or the earliest that its exp allows, is older"
+        "it may have been used before the hub started with an empty store: its iat, or the earliest iat that its exp allows, is older"
     )]
     BeforeStart,
-    #[error("used assertions of this client alone take half of what the store remembers of all")]
-    Crowding,
-    #[error("the store can't remember its jti")]
+    #[error("the used assertions of this client fill half of the store's capacity")]
+    QuotaExceeded,
+    #[error("the store can't save its jti")]
     Store(ErrorCode),
 }
 
-impl AssertionFault {
+impl AssertionError {
     pub(super) const fn code(self) -> ErrorCode {
         match self {
-            Self::Unreadable | Self::Unproven(_) => ErrorCode::AssertionUnproven,
+            Self::Unreadable | Self::Jws(_) => ErrorCode::AssertionUnproven,
             Self::NoKeys => ErrorCode::ClientKeysUnavailable,
             Self::Typ => ErrorCode::AssertionTyp,
             Self::Subject => ErrorCode::AssertionSubject,
@@ -90,125 +91,128 @@ impl AssertionFault {
             Self::Jti => ErrorCode::AssertionJti,
             Self::Replayed => ErrorCode::AssertionReplayed,
             Self::BeforeStart => ErrorCode::AssertionBeforeStart,
-            Self::Crowding => ErrorCode::AssertionsCrowding,
+            Self::QuotaExceeded => ErrorCode::TooManyAssertions,
             Self::Store(code) => code,
         }
     }
 }
 
 impl Grants {
-    /// The service provider that signed this assertion; `claimed` is who it says it is from.
-    pub(super) async fn by_assertion(
+    /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
+    /// issuer.
+    pub(super) async fn authenticate_by_assertion(
         &self,
         claimed: Option<&ClientId>,
         assertion: &str,
-    ) -> Result<Arc<Service>, ClientFault> {
+    ) -> Result<Arc<Service>, ClientAuthError> {
         let client =
-            claimed.and_then(|client_id| self.federation.load().active(client_id).cloned());
+            claimed.and_then(|client_id| self.federation.load().active_service(client_id).cloned());
         let rules = client.as_ref().and_then(|client| match &client.authentication {
-            Authentication::PrivateKeyJwt(rules) => Some(rules),
-            Authentication::SecretPost(_)
-            | Authentication::SecretBasic(_)
-            | Authentication::Secret(_) => None,
+            ClientAuthentication::PrivateKeyJwt(rules) => Some(rules),
+            ClientAuthentication::SecretPost(_)
+            | ClientAuthentication::SecretBasic(_)
+            | ClientAuthentication::Secret(_) => None,
         });
         let (Some(client), Some(rules)) = (&client, rules) else {
-            self.spend_a_verification(assertion);
+            self.equalize_timing(assertion);
             return Err(match (claimed, &client) {
-                (None, _) => AssertionFault::Unreadable.into(),
-                (Some(_), None) => ClientFault::Unknown,
-                (Some(_), Some(_)) => ClientFault::OtherMethod,
+                (None, _) => AssertionError::Unreadable.into(),
+                (Some(_), None) => ClientAuthError::Unknown,
+                (Some(_), Some(_)) => ClientAuthError::OtherMethod,
             });
         };
         let client_id = &client.registration.client_id;
-        let opened = self.open(client, assertion, rules.alg).await?;
+        let jws = self.verify_assertion(client, assertion, rules.alg).await?;
         let now = self.env.now();
-        let used = judge(&opened, client_id, rules, &self.issuer, now)?;
-        if used.issued_at.seconds() < self.assertion_room.known_since().seconds() {
-            return Err(AssertionFault::BeforeStart.into());
+        let used = validate_assertion(&jws, client_id, rules, &self.issuer, now)?;
+        if used.issued_at.seconds() < self.assertion_quota.known_since().seconds() {
+            return Err(AssertionError::BeforeStart.into());
         }
-        self.use_once(client_id, &used, now).await?;
+        self.record_jti(client_id, &used, now).await?;
         Ok(Arc::clone(client))
     }
 
-    async fn open(
+    async fn verify_assertion(
         &self,
         client: &Service,
         assertion: &str,
         alg: SigningAlg,
-    ) -> Result<Opened, AssertionFault> {
+    ) -> Result<VerifiedJws, AssertionError> {
         let client_id = &client.registration.client_id;
-        let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionFault::NoKeys)?;
-        let mut opened = open_jws(assertion, alg, &keys.verification);
-        if opened == Err(OpenFault::UnknownKey) {
+        let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionError::NoKeys)?;
+        let mut jws = verify_jws(assertion, alg, &keys.verification);
+        if jws == Err(JwsError::UnknownKey) {
             // The client may have rotated its keys since they were fetched.
-            let newer = self.client_keys.keys_anew(client_id, &client.keys, &keys, &self.env).await;
+            let newer = self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.env).await;
             if !Arc::ptr_eq(&newer, &keys) {
-                opened = open_jws(assertion, alg, &newer.verification);
+                jws = verify_jws(assertion, alg, &newer.verification);
             }
         }
-        opened.map_err(|fault| {
-            if fault != OpenFault::Signature {
-                self.spend_a_verification(assertion);
+        jws.map_err(|error| {
+            if error != JwsError::Signature {
+                self.equalize_timing(assertion);
             }
-            fault.into()
+            error.into()
         })
     }
 
-    /// An assertion that fails before its signature is looked at costs as much as one that fails by it, so that ids and
-    /// methods can't be listed by timing.
-    fn spend_a_verification(&self, assertion: &str) {
-        self.own_keys.load().rehearse(verify::announced_alg(assertion).unwrap_or_default());
+    /// Spends the time of a signature verification. An assertion that fails earlier takes as long
+    /// as one with a wrong signature, so that timing does not reveal ids and methods (R206).
+    fn equalize_timing(&self, assertion: &str) {
+        self.own_keys.load().verify_dummy(verify::claimed_alg(assertion).unwrap_or_default());
     }
 
-    /// RFC 7523, 3, point 7: whoever has overheard an assertion can't use it again, on any node.
-    async fn use_once(
+    /// Records the `jti`, so that an intercepted assertion can't be replayed on any node (RFC 7523
+    /// §3, point 7).
+    async fn record_jti(
         &self,
         client_id: &ClientId,
-        used: &Used<'_>,
+        used: &AcceptedAssertion<'_>,
         now: Timestamp,
-    ) -> Result<(), AssertionFault> {
-        // Before the store is asked: it has one room for all, and knows no clients.
-        if !self.assertion_room.has_place(client_id, now) {
-            return Err(AssertionFault::Crowding);
+    ) -> Result<(), AssertionError> {
+        // Checked before the store, whose capacity is shared by all clients.
+        if !self.assertion_quota.has_capacity(client_id, now) {
+            return Err(AssertionError::QuotaExceeded);
         }
-        let draft = Draft {
+        let draft = NewRecord {
             value: Vec::new(),
             expires_at: used.until,
-            unread_until: None,
+            expires_unread_at: None,
             families: Arc::default(),
         };
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
-                self.assertion_room.take_place(client_id, used.until);
+                self.assertion_quota.reserve(client_id, used.until);
                 Ok(())
             }
-            Err(StoreFault::Exists) => Err(AssertionFault::Replayed),
-            Err(fault) => Err(AssertionFault::Store(store_code(&fault))),
+            Err(StoreError::Exists) => Err(AssertionError::Replayed),
+            Err(error) => Err(AssertionError::Store(store_error_code(&error))),
         }
     }
 }
 
-/// How many used assertions of each client the store remembers now: one client that floods the token endpoint with good
-/// assertions must not keep the others out.
+/// Bounds the used assertions that the store holds for each client: a client that floods the token
+/// endpoint with valid assertions must not exhaust the store.
 #[derive(Debug)]
-pub struct AssertionRoom {
-    each: usize,
-    /// By the minute in which they are forgotten. Only registered clients get here, and a life has few minutes.
-    taken: Mutex<HashMap<ClientId, BTreeMap<u64, usize>>>,
-    /// Milliseconds. The store knows every assertion that was used since.
+pub struct UsedAssertionQuota {
+    max_per_client: usize,
+    /// Counts by the minute of expiry. Only registered clients get an entry, and an assertion's
+    /// lifetime spans few minutes.
+    used_by_minute: Mutex<HashMap<ClientId, BTreeMap<u64, usize>>>,
+    /// Unix milliseconds since which the store knows every used assertion.
     known_since: AtomicU64,
 }
 
-impl AssertionRoom {
-    /// Half of what the store takes for each.
+impl UsedAssertionQuota {
+    /// Creates a quota that gives each client half of the store's capacity.
     #[must_use]
-    pub fn within(capacity: usize) -> Self {
-        Self { each: capacity.div_ceil(2), taken: Mutex::default(), known_since: AtomicU64::new(0) }
+    pub fn with_store_capacity(capacity: usize) -> Self {
+        Self { max_per_client: capacity.div_ceil(2), used_by_minute: Mutex::default(), known_since: AtomicU64::new(0) }
     }
 
-    /// Notes that the store has begun empty at `start`: an assertion that was issued before may have been used before
-    /// (RFC 7523 §3, replay).
-    pub fn forgot_before(&self, start: Timestamp) {
+    /// Records that the store was empty at `start`: an assertion issued earlier may have been used
+    /// before (RFC 7523 §3, replay).
+    pub fn set_known_since(&self, start: Timestamp) {
         self.known_since.store(start.millis(), Ordering::Relaxed);
     }
 
@@ -216,82 +220,84 @@ impl AssertionRoom {
         Timestamp::from_millis(self.known_since.load(Ordering::Relaxed))
     }
 
-    fn has_place(&self, client_id: &ClientId, now: Timestamp) -> bool {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(of_client) = taken.get_mut(client_id) else { return true };
-        *of_client = of_client.split_off(&minute(now));
-        of_client.values().sum::<usize>() < self.each
+    fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
+        let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(client_counts) = taken.get_mut(client_id) else { return true };
+        *client_counts = client_counts.split_off(&unix_minute(now));
+        client_counts.values().sum::<usize>() < self.max_per_client
     }
 
-    fn take_place(&self, client_id: &ClientId, until: Timestamp) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken.entry(client_id.clone()).or_default().entry(minute(until)).or_default() += 1;
+    fn reserve(&self, client_id: &ClientId, until: Timestamp) {
+        let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken.entry(client_id.clone()).or_default().entry(unix_minute(until)).or_default() += 1;
     }
 }
 
-fn minute(at: Timestamp) -> u64 {
+fn unix_minute(at: Timestamp) -> u64 {
     at.seconds() / 60
 }
 
-/// What must be remembered of an assertion that counts.
+/// What the store needs of a valid assertion.
 #[derive(Debug)]
-struct Used<'a> {
+struct AcceptedAssertion<'a> {
     jti: &'a str,
-    /// From then on it is refused as expired.
+    /// Afterwards it is rejected as expired.
     until: Timestamp,
-    /// Its `iat`; without one the earliest moment that its `exp` allows.
+    /// Its `iat`; without one, the earliest that its `exp` allows.
     issued_at: Timestamp,
 }
 
-fn judge<'a>(
-    opened: &'a Opened,
+fn validate_assertion<'a>(
+    jws: &'a VerifiedJws,
     client_id: &ClientId,
     rules: &AssertionRules,
     issuer: &str,
     now: Timestamp,
-) -> Result<Used<'a>, AssertionFault> {
-    let Opened { header, claims } = opened;
-    if !is_of_our_kind(header) {
-        return Err(AssertionFault::Typ);
+) -> Result<AcceptedAssertion<'a>, AssertionError> {
+    let VerifiedJws { header, claims } = jws;
+    if !has_acceptable_typ(header) {
+        return Err(AssertionError::Typ);
     }
     let is =
         |name: &str, expected: &str| claims.get(name).and_then(Value::as_str) == Some(expected);
     if !is("iss", client_id.as_str()) || !is("sub", client_id.as_str()) {
-        return Err(AssertionFault::Subject);
+        return Err(AssertionError::Subject);
     }
-    // An assertion that several servers accept can be replayed by one of them at another, and the address of an endpoint is
-    // what a false server can have a client put there: each but the issuer is the operator's choice.
-    if !claims.get("aud").is_some_and(|aud| rules.audiences.accept(aud, issuer)) {
+    // An assertion that several servers accept can be replayed by one of them at another, and a
+    // malicious server can make a client put any endpoint address into `aud`. Audiences other than
+    // the issuer are the operator's choice.
+    if !claims.get("aud").is_some_and(|aud| rules.audiences.accepts(aud, issuer)) {
         return Err(match rules.audiences {
-            AcceptedAudiences::IssuerAlone => AssertionFault::Audience,
-            AcceptedAudiences::AnyOf(_) => AssertionFault::AudienceUnlisted,
+            AcceptedAudiences::IssuerAlone => AssertionError::Audience,
+            AcceptedAudiences::AnyOf(_) => AssertionError::AudienceUnlisted,
         });
     }
-    let expires_at = numeric_date(claims, "exp").ok().flatten().ok_or(AssertionFault::Expired)?;
-    check_times(claims, Expiry::Required, now, TOLERANCE).map_err(|fault| match fault {
-        TimeFault::Expired => AssertionFault::Expired,
-        TimeFault::Malformed | TimeFault::NotYet | TimeFault::Future => AssertionFault::NotYet,
+    let expires_at = numeric_date(claims, "exp").ok().flatten().ok_or(AssertionError::Expired)?;
+    check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE).map_err(|error| match error {
+        TimeClaimError::Expired => AssertionError::Expired,
+        TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => AssertionError::NotYet,
     })?;
-    if expires_at > now + rules.longest_life {
+    if expires_at > now + rules.max_lifetime {
         return Err(match rules.rules {
-            Rules::Federation => AssertionFault::TooLong,
-            Rules::Openid => AssertionFault::TooLongOpenid,
+            ProtocolRules::Federation => AssertionError::TooLong,
+            ProtocolRules::Openid => AssertionError::TooLongOpenid,
         });
     }
     let jti = claims
         .get("jti")
         .and_then(Value::as_str)
-        .filter(|jti| (1..=LONGEST_JTI).contains(&jti.chars().count()));
+        .filter(|jti| (1..=MAX_JTI_CHARS).contains(&jti.chars().count()));
     let issued_at = numeric_date(claims, "iat")
         .ok()
         .flatten()
-        .unwrap_or_else(|| expires_at - rules.longest_life);
-    Ok(Used { jti: jti.ok_or(AssertionFault::Jti)?, until: expires_at + TOLERANCE, issued_at })
+        .unwrap_or_else(|| expires_at - rules.max_lifetime);
+    Ok(AcceptedAssertion { jti: jti.ok_or(AssertionError::Jti)?, until: expires_at + CLOCK_SKEW_TOLERANCE, issued_at })
 }
 
-/// RFC 7523bis, 4: a type of its own, so that no other JWT of the client passes for one. None, or the `JWT` that several
-/// libraries put on everything, says no more and no less than RFC 7523 asked for. RFC 7515, 4.1.9: case doesn't count.
-fn is_of_our_kind(header: &Map<String, Value>) -> bool {
+/// RFC 7523bis §4: a dedicated type, so that no other JWT of the client passes for an assertion.
+/// RFC 7523 requires no type, and several libraries put `JWT` on every token. Case is ignored (RFC
+/// 7515 §4.1.9).
+fn has_acceptable_typ(header: &Map<String, Value>) -> bool {
     match header.get("typ") {
         None => true,
         Some(Value::String(typ)) => {

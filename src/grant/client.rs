@@ -1,39 +1,40 @@
-//! Who is calling: what a client offers at the token endpoint, against what it has registered (decisions 6).
+//! Authenticates clients at the token endpoint with their registered method (RFC 6749 §2.3; RFC
+//! 9700 §2.5).
 //!
-//! Owns: secrets and their dates, which method counts, and that whoever fails learns nothing by the answer or by its
-//! time. Assertions are judged in `grant::assertion`. RFC 6749, 2.3; RFC 9700, 2.5.
+//! Responsible for secrets with their validity, for the registered method, and for failures that
+//! reveal nothing by content or timing. [`super::assertion`] validates assertions.
 
 use std::sync::Arc;
 
 use super::Grants;
-use super::assertion::AssertionFault;
-use super::refusal::Refusal;
-use crate::config::federation::Authentication;
-use crate::config::{DatedSecret, Service, Standing};
+use super::assertion::AssertionError;
+use super::error::GrantError;
+use crate::config::federation::ClientAuthentication;
+use crate::config::{DatedSecret, Service, ValidityStatus};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 
-/// Why a client is not believed: for the operator's eyes.
+/// Why client authentication failed; for the operator only.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ClientFault {
+pub(super) enum ClientAuthError {
     #[error("no active service provider has this client_id")]
     Unknown,
-    #[error("it used another method than its registered token_endpoint_auth_method")]
+    #[error("the client used another method than its registered token_endpoint_auth_method")]
     OtherMethod,
-    #[error("the secret is none of its secrets")]
+    #[error("the secret is not one of the client's secrets")]
     Secret,
-    #[error("the secret is right, but its not_before has not come yet")]
+    #[error("the secret matches, but its not_before is in the future")]
     SecretNotYet,
-    #[error("the secret is right, but its not_after has passed")]
+    #[error("the secret matches, but its not_after has passed")]
     SecretExpired,
-    #[error("its client assertion is refused: {0}")]
-    Assertion(#[from] AssertionFault),
+    #[error("the client assertion is invalid: {0}")]
+    Assertion(#[from] AssertionError),
 }
 
-impl ClientFault {
+impl ClientAuthError {
     const fn code(self) -> ErrorCode {
         match self {
             Self::Unknown => ErrorCode::ClientUnknown,
@@ -41,52 +42,53 @@ impl ClientFault {
             Self::Secret => ErrorCode::ClientAuthentication,
             Self::SecretNotYet => ErrorCode::ClientSecretNotYet,
             Self::SecretExpired => ErrorCode::ClientSecretExpired,
-            Self::Assertion(fault) => fault.code(),
+            Self::Assertion(error) => error.code(),
         }
     }
 }
 
 impl Grants {
-    /// The service provider that these credentials prove.
+    /// Authenticates a service provider.
     ///
     /// # Errors
-    /// A 401 that reads the same for an unknown id, an inactive one, another method than the registered one, and a
-    /// secret or signature that is wrong; one that says what is wrong with an assertion whose signature holds; a 503
-    /// where the hub can't tell; `TooManyMistakes` instead of a 401 that is one too many.
-    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<Service>, Refusal> {
-        let judged = match offered {
+    /// A 401 that reads the same for an unknown id, an inactive client, another method than the
+    /// registered one, and a wrong secret or signature; a 401 that names the defect of an assertion
+    /// whose signature is valid; a 503 when the hub can't decide; `TooManyFailures` instead of a
+    /// 401 over the limit.
+    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<Service>, GrantError> {
+        let authenticated = match offered {
             Credentials::SecretPost { client_id, secret } => {
-                self.by_secret(client_id, secret, SecretBy::Post)
+                self.authenticate_by_secret(client_id, secret, SecretTransport::Post)
             }
             Credentials::SecretBasic { client_id, secret } => {
-                self.by_secret(client_id, secret, SecretBy::Basic)
+                self.authenticate_by_secret(client_id, secret, SecretTransport::Basic)
             }
             Credentials::Assertion { claimed, assertion } => {
-                self.by_assertion(claimed.as_ref(), assertion.reveal()).await
+                self.authenticate_by_assertion(claimed.as_ref(), assertion.reveal()).await
             }
         };
-        judged.map_err(|fault| self.refusal(offered, fault))
+        authenticated.map_err(|error| self.authentication_error(offered, error))
     }
 
-    fn by_secret(
+    fn authenticate_by_secret(
         &self,
         client_id: &ClientId,
         secret: &Secret<String>,
-        by: SecretBy,
-    ) -> Result<Arc<Service>, ClientFault> {
+        transport: SecretTransport,
+    ) -> Result<Arc<Service>, ClientAuthError> {
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let client = self.federation.load().active(client_id).cloned();
-        let registered = client.as_ref().and_then(|client| by.registered(&client.authentication));
-        let standing = standing(registered, &offered, self.env.now());
-        let is_by_this_method = registered.is_some();
-        let client = client.ok_or(ClientFault::Unknown)?;
-        if !is_by_this_method {
-            return Err(ClientFault::OtherMethod);
+        let client = self.federation.load().active_service(client_id).cloned();
+        let registered = client.as_ref().and_then(|client| transport.registered_secrets(&client.authentication));
+        let outcome = check_secret(registered, &offered, self.env.now());
+        let uses_registered_method = registered.is_some();
+        let client = client.ok_or(ClientAuthError::Unknown)?;
+        if !uses_registered_method {
+            return Err(ClientAuthError::OtherMethod);
         }
-        standing.map(|()| client)
+        outcome.map(|()| client)
     }
 
-    fn refusal(&self, offered: &Credentials, fault: ClientFault) -> Refusal {
+    fn authentication_error(&self, offered: &Credentials, error: ClientAuthError) -> GrantError {
         let named = match offered {
             Credentials::SecretPost { client_id, .. }
             | Credentials::SecretBasic { client_id, .. } => Some(client_id),
@@ -95,47 +97,50 @@ impl Grants {
         let federation = self.federation.load();
         let service = named.and_then(|id| federation.service(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
-        let (code, over) = self.mistakes.authentication_failed(named, fault.code());
-        Refusal { code, client_id, reason: Some(fault.to_string()), over }
+        let (code, rate_limited) = self.auth_failures.count_failed_authentication(named, error.code());
+        GrantError { code, client_id, reason: Some(error.to_string()), rate_limited }
     }
 }
 
-/// Whether one of `registered` is the secret offered, and counts now. Nobody's secrets, `None`, cost the same comparison as
-/// somebody's, so that ids can't be listed by timing.
-pub(super) fn standing(
+/// Checks that one of `registered` is the offered secret and is valid now. Without registered
+/// secrets it makes the same comparison, so that timing does not reveal which ids exist (R206).
+///
+/// # Errors
+/// `Secret`, `SecretNotYet`, `SecretExpired`.
+pub(super) fn check_secret(
     registered: Option<&[DatedSecret]>,
     offered: &[u8; 32],
     now: Timestamp,
-) -> Result<(), ClientFault> {
-    let nobody = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
-    let found = registered.unwrap_or(&nobody).iter().fold(None, |found, kept| {
-        let same = digest::equal(&kept.sha256, offered);
-        // A secret may be listed twice, with two spans of time: one that is valid now counts.
-        let standing = kept.validity.at(now);
-        if same && found != Some(Standing::Valid) { Some(standing) } else { found }
+) -> Result<(), ClientAuthError> {
+    let dummy = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
+    let found = registered.unwrap_or(&dummy).iter().fold(None, |found, secret| {
+        let same = digest::constant_time_eq(&secret.sha256, offered);
+        // A secret may be listed twice with different validity periods; one valid entry suffices.
+        let status = secret.validity.status_at(now);
+        if same && found != Some(ValidityStatus::Valid) { Some(status) } else { found }
     });
     match found {
-        Some(Standing::Valid) => Ok(()),
-        Some(Standing::NotYet) => Err(ClientFault::SecretNotYet),
-        Some(Standing::Over) => Err(ClientFault::SecretExpired),
-        None => Err(ClientFault::Secret),
+        Some(ValidityStatus::Valid) => Ok(()),
+        Some(ValidityStatus::NotYetValid) => Err(ClientAuthError::SecretNotYet),
+        Some(ValidityStatus::Expired) => Err(ClientAuthError::SecretExpired),
+        None => Err(ClientAuthError::Secret),
     }
 }
 
-/// Where a secret was put.
+/// Where the request carried the secret.
 #[derive(Clone, Copy)]
-enum SecretBy {
+enum SecretTransport {
     Post,
     Basic,
 }
 
-impl SecretBy {
-    /// The secrets that may come this way; `None` if another method is registered.
-    fn registered(self, registered: &Authentication) -> Option<&[DatedSecret]> {
+impl SecretTransport {
+    /// Returns the secrets accepted in this place; `None` if another method is registered.
+    fn registered_secrets(self, registered: &ClientAuthentication) -> Option<&[DatedSecret]> {
         match (self, registered) {
-            (Self::Post, Authentication::SecretPost(secrets))
-            | (Self::Basic, Authentication::SecretBasic(secrets))
-            | (Self::Post | Self::Basic, Authentication::Secret(secrets)) => Some(secrets),
+            (Self::Post, ClientAuthentication::SecretPost(secrets))
+            | (Self::Basic, ClientAuthentication::SecretBasic(secrets))
+            | (Self::Post | Self::Basic, ClientAuthentication::Secret(secrets)) => Some(secrets),
             _ => None,
         }
     }

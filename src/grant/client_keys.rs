@@ -1,8 +1,8 @@
-//! The public keys of every service provider and data provider: those of its file, or those that it publishes at its
-//! `jwks_uri`.
+//! Public keys of service providers and data providers: inline in their files, or published at
+//! their `jwks_uri`.
 //!
-//! Owns: fetching them in the background, refreshing them before they are old, keeping the last good copy while their
-//! server is down (decisions 6, 10). Must not know: what is verified or sealed with them.
+//! Responsible for fetching them in the background, refreshing them before they expire, and serving
+//! the last good copy while their server is down. Does not know what they verify or encrypt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,110 +13,114 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use crate::config::{Federation, JwksUri, KeySource};
-use crate::egress::guard::{CallLimits, Guard, GuardFault};
-use crate::egress::kept::{Fetched, Kept, Standing, life_of};
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError};
+use crate::egress::cached_document::{Fetched, CachedDocument, Freshness, cache_lifetime};
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::alg::EncryptionAlg;
 use crate::telemetry::Metrics;
 use crate::token::ClientKeys;
-use crate::token::client_keys::ClientKeysFault;
+use crate::token::client_keys::ClientKeysError;
 
-/// How often it is looked whether any key set is missing or old.
-const ROUND: Duration = Duration::from_secs(10);
-/// Calls at once; a hundred slow servers must not delay the hundred and first for long.
-const CALLS: usize = 16;
-/// A key set of a hundred keys with their certificates fits twice.
-const LIMITS: CallLimits = CallLimits { body: 256 * 1024, ..CallLimits::DEFAULT };
+/// Interval between checks for missing or expiring key sets.
+const REFRESH_CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// Maximum of concurrent fetches, so that slow servers do not delay the others.
+const MAX_CONCURRENT_FETCHES: usize = 16;
+/// Limits of one fetch. The body limit holds twice a set of one hundred keys with certificates.
+const FETCH_LIMITS: CallLimits = CallLimits { max_body_bytes: 256 * 1024, ..CallLimits::DEFAULT };
 
-/// Where every client's keys are looked up. One for the program: ids of service providers and data providers are unique
-/// together. Which keys are whose is the federation's to say: whoever asks brings the source that counts for them.
+/// Directory of all clients' keys; one per process.
+///
+/// Ids are unique across service providers and data providers. The caller supplies the key source
+/// from the federation in force.
 pub struct KeyDirectory {
-    /// A client has two for the moment in which its file changes.
-    sets: ArcSwap<BTreeMap<ClientId, Vec<Arc<Published>>>>,
+    /// A client has two entries while its changed file takes effect.
+    sets: ArcSwap<BTreeMap<ClientId, Vec<Arc<PublishedKeySet>>>>,
     metrics: Arc<Metrics>,
 }
 
-struct Published {
+struct PublishedKeySet {
     client_id: ClientId,
     address: JwksUri,
-    guard: Guard,
-    kept: Kept<ClientKeys, FetchFault>,
+    guard: SafeHttpClient,
+    cached: CachedDocument<ClientKeys, KeyFetchError>,
     metrics: Arc<Metrics>,
 }
 
-/// A `jwks_uri` that could never be called.
+/// Error for a `jwks_uri` that must not be called.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("the jwks_uri of {client_id} can't be called: {fault}")]
-pub struct DirectoryFault {
+#[error("the jwks_uri of {client_id} can't be called: {error}")]
+pub struct KeyDirectoryError {
     client_id: ClientId,
-    fault: GuardFault,
+    error: EgressError,
 }
 
-/// Why a key set was not had. Names the host at most, nothing of the answer.
+/// Why fetching a key set failed. Contains at most the host, nothing of the response.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum FetchFault {
+pub enum KeyFetchError {
     #[error(transparent)]
-    Guard(#[from] GuardFault),
-    #[error("it was answered with status {0}")]
+    Guard(#[from] EgressError),
+    #[error("the server responded with status {0}")]
     Status(u16),
-    #[error("what came {0}")]
-    Set(#[from] ClientKeysFault),
-    #[error("what came holds no key with a kid that {} can encrypt to", .0.as_str())]
-    Unfit(EncryptionAlg),
+    #[error("the response {0}")]
+    Set(#[from] ClientKeysError),
+    #[error("the key set has no key with a kid for encryption with {}", .0.as_str())]
+    NoEncryptionKey(EncryptionAlg),
 }
 
-impl FetchFault {
-    /// For the metric.
+impl KeyFetchError {
+    /// Returns the metric label.
     const fn label(&self) -> &'static str {
         match self {
             Self::Guard(_) => "no_answer",
             Self::Status(_) => "bad_status",
-            Self::Set(_) | Self::Unfit(_) => "bad_keys",
+            Self::Set(_) | Self::NoEncryptionKey(_) => "bad_keys",
         }
     }
 }
 
 impl KeyDirectory {
-    /// Nothing is fetched yet: see [`KeyDirectory::follow`].
+    /// Creates a directory; [`KeyDirectory::run`] starts fetching.
     ///
     /// # Errors
     /// An address that must not be called.
-    pub fn new(federation: &Federation, metrics: &Arc<Metrics>) -> Result<Self, DirectoryFault> {
+    pub fn new(federation: &Federation, metrics: &Arc<Metrics>) -> Result<Self, KeyDirectoryError> {
         let directory = Self { sets: ArcSwap::default(), metrics: Arc::clone(metrics) };
         directory.prepare(federation)?;
         Ok(directory)
     }
 
-    /// Makes room for the keys of a federation that is about to count. Those that are known stay as they are.
+    /// Adds entries for the keys of a federation that is about to take effect. Existing entries
+    /// stay.
     ///
     /// # Errors
     /// An address that must not be called; nothing has changed then.
-    pub fn prepare(&self, federation: &Federation) -> Result<(), DirectoryFault> {
+    pub fn prepare(&self, federation: &Federation) -> Result<(), KeyDirectoryError> {
         let mut sets = BTreeMap::clone(&self.sets.load());
-        for (client_id, address) in publishers(federation) {
+        for (client_id, address) in key_publishers(federation) {
             if sets
                 .get(client_id)
                 .is_some_and(|known| known.iter().any(|published| published.address == *address))
             {
                 continue;
             }
-            // A guard keeps roots and connections of its own, so those of the same rules share one.
+            // An HTTP client owns its roots and connections; key sets under the same rules share
+            // one.
             let alike =
-                sets.values().flatten().find(|known| known.address.rules() == address.rules());
+                sets.values().flatten().find(|known| known.address.egress_rules() == address.egress_rules());
             let guard = alike.map(|known| known.guard.clone());
-            let published = Published::new(client_id, address, guard, &self.metrics);
+            let published = PublishedKeySet::new(client_id, address, guard, &self.metrics);
             let published = published
-                .map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?;
+                .map_err(|error| KeyDirectoryError { client_id: client_id.clone(), error })?;
             sets.entry(client_id.clone()).or_default().push(Arc::new(published));
         }
         self.sets.store(Arc::new(sets));
         Ok(())
     }
 
-    /// Forgets the keys that a federation has no use for, now that it counts.
+    /// Removes the entries that the federation in force does not use.
     pub fn retain(&self, federation: &Federation) {
-        let wanted: BTreeMap<&ClientId, &JwksUri> = publishers(federation).collect();
+        let wanted: BTreeMap<&ClientId, &JwksUri> = key_publishers(federation).collect();
         let mut sets = BTreeMap::clone(&self.sets.load());
         sets.retain(|client_id, known| {
             known.retain(|published| {
@@ -127,32 +131,33 @@ impl KeyDirectory {
         self.sets.store(Arc::new(sets));
     }
 
-    /// Sets the gauges of when keys were fetched. What has never been is what an operator looks for.
-    pub fn report(&self) {
+    /// Sets the gauges of the last fetch of each key set, including those that were never fetched.
+    pub fn record_fetch_times(&self) {
         let sets = self.sets.load();
         let fetched = sets.iter().flat_map(|(id, known)| {
-            known.iter().map(|known| (id.clone(), known.kept.fetched_at()))
+            known.iter().map(|known| (id.clone(), known.cached.fetched_at()))
         });
-        self.metrics.client_keys_fetched(fetched);
+        self.metrics.set_client_keys_fetched(fetched);
     }
 
-    /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the client
-    /// has none, or they have never been fetched.
+    /// Returns the parsed keys as of now; for a `jwks_uri`, the last good copy. `None` if the
+    /// client has none, or they were never fetched.
     #[must_use]
     pub fn keys(&self, client_id: &ClientId, source: &KeySource) -> Option<Arc<ClientKeys>> {
         match source {
             KeySource::None => None,
             KeySource::Inline(keys) => Some(Arc::clone(keys)),
-            KeySource::Uri(address) => self.known(client_id, address)?.kept.latest(),
+            KeySource::Uri(address) => self.published_set(client_id, address)?.cached.latest(),
         }
     }
 
-    /// `lacking`, as [`KeyDirectory::keys`] gave it, lacks what is needed (a signature by an unknown `kid`): fetches
-    /// anew, at most once a minute. Gives what is there afterwards, which may be `lacking` again.
+    /// Fetches the keys again when `lacking` does not contain the needed one (an unknown `kid`); at
+    /// most once a minute. Returns the keys known afterwards, which may be `lacking` again.
     ///
-    /// The fetch is a task of its own: a request dies with its connection, and a stranger who hangs up early each minute
-    /// would otherwise keep a client's new key from ever being fetched.
-    pub async fn keys_anew(
+    /// The fetch is a separate task: a request ends with its connection, and a client that
+    /// disconnects early every minute could otherwise keep another client's new key from being
+    /// fetched.
+    pub async fn refetch_keys(
         &self,
         client_id: &ClientId,
         source: &KeySource,
@@ -160,13 +165,13 @@ impl KeyDirectory {
         env: &Env,
     ) -> Arc<ClientKeys> {
         let KeySource::Uri(address) = source else { return Arc::clone(lacking) };
-        let Some(published) = self.known(client_id, address) else { return Arc::clone(lacking) };
+        let Some(published) = self.published_set(client_id, address) else { return Arc::clone(lacking) };
         let (env, known) = (env.clone(), Arc::clone(lacking));
         let fetching = tokio::spawn(async move { published.fetch_ahead(&known, &env).await });
         fetching.await.unwrap_or_else(|_| Arc::clone(lacking))
     }
 
-    fn known(&self, client_id: &ClientId, address: &JwksUri) -> Option<Arc<Published>> {
+    fn published_set(&self, client_id: &ClientId, address: &JwksUri) -> Option<Arc<PublishedKeySet>> {
         self.sets
             .load()
             .get(client_id)?
@@ -175,112 +180,113 @@ impl KeyDirectory {
             .cloned()
     }
 
-    /// Fetches what is missing or getting old, now and for ever; also for those that come later.
-    pub async fn follow(self: Arc<Self>, env: Env) {
-        let mut round = tokio::time::interval(ROUND);
+    /// Fetches missing and expiring key sets, forever; also those added later.
+    pub async fn run(self: Arc<Self>, env: Env) {
+        let mut round = tokio::time::interval(REFRESH_CHECK_INTERVAL);
         loop {
             round.tick().await;
             self.refresh(&env).await;
         }
     }
 
-    /// One round: fetches every key set that is missing or getting old, and waits for the outcome.
+    /// Fetches all missing and expiring key sets once, and waits for the results.
     pub async fn refresh(&self, env: &Env) {
         let published = self.published();
         let calls = published.iter().map(|published| published.refresh(env));
-        stream::iter(calls).buffer_unordered(CALLS).collect::<()>().await;
+        stream::iter(calls).buffer_unordered(MAX_CONCURRENT_FETCHES).collect::<()>().await;
     }
 
-    /// Fetches every published key set once, and says whether its owner could be answered with it.
-    pub async fn probe(&self, federation: &Federation) -> Vec<(ClientId, Result<(), FetchFault>)> {
+    /// Fetches every published key set once, and reports whether the hub could encrypt to its
+    /// owner.
+    pub async fn check_published_keys(&self, federation: &Federation) -> Vec<(ClientId, Result<(), KeyFetchError>)> {
         let mut findings = Vec::new();
         for published in self.published() {
             let owner =
                 federation.key_owners().find(|owner| *owner.client_id == published.client_id);
             let algs = owner.map(|owner| owner.encryption).unwrap_or_default();
-            let fits = published.ask().await.and_then(|Fetched { value, .. }| {
-                let lacking = algs.into_iter().find(|alg| value.encryption.choose(*alg).is_none());
-                lacking.map_or(Ok(()), |alg| Err(FetchFault::Unfit(alg)))
+            let fits = published.request().await.and_then(|Fetched { value, .. }| {
+                let lacking = algs.into_iter().find(|alg| value.encryption.select(*alg).is_none());
+                lacking.map_or(Ok(()), |alg| Err(KeyFetchError::NoEncryptionKey(alg)))
             });
             findings.push((published.client_id.clone(), fits));
         }
         findings
     }
 
-    fn published(&self) -> Vec<Arc<Published>> {
+    fn published(&self) -> Vec<Arc<PublishedKeySet>> {
         self.sets.load().values().flatten().cloned().collect()
     }
 }
 
-/// Whose keys are fetched, and from where. One that is switched off is served nothing, so nothing is asked of it.
-fn publishers(federation: &Federation) -> impl Iterator<Item = (&ClientId, &JwksUri)> {
+/// Returns the clients whose keys are fetched, with their addresses. Inactive clients are skipped.
+fn key_publishers(federation: &Federation) -> impl Iterator<Item = (&ClientId, &JwksUri)> {
     federation.key_owners().filter(|owner| owner.active).filter_map(|owner| match owner.keys {
         KeySource::Uri(address) => Some((owner.client_id, address)),
         KeySource::None | KeySource::Inline(_) => None,
     })
 }
 
-impl Published {
+impl PublishedKeySet {
     fn new(
         client_id: &ClientId,
         address: &JwksUri,
-        guard: Option<Guard>,
+        guard: Option<SafeHttpClient>,
         metrics: &Arc<Metrics>,
-    ) -> Result<Self, GuardFault> {
+    ) -> Result<Self, EgressError> {
         let guard = match guard {
             Some(guard) => guard,
-            None => Guard::new(address.schemes, &address.internal_hosts, LIMITS)?,
+            None => SafeHttpClient::new(address.schemes, &address.internal_hosts, FETCH_LIMITS)?,
         };
-        guard.admit(&address.uri)?;
+        guard.check_url(&address.uri)?;
         let (client_id, address, metrics) =
             (client_id.clone(), address.clone(), Arc::clone(metrics));
-        Ok(Self { client_id, address, guard, kept: Kept::default(), metrics })
+        Ok(Self { client_id, address, guard, cached: CachedDocument::default(), metrics })
     }
 
     async fn refresh(&self, env: &Env) {
-        match self.kept.standing(env.now()) {
-            Standing::Fresh(_) => return,
-            Standing::Aging(_) | Standing::Stale(_) | Standing::Absent => {}
+        match self.cached.freshness(env.now()) {
+            Freshness::Fresh(_) => return,
+            Freshness::RefreshDue(_) | Freshness::Stale(_) | Freshness::Missing => {}
         }
-        // What it came to has been told where it was fetched.
-        let _outcome = self.kept.fetch(env, self.fetch()).await;
+        // `fetch` has already counted and logged the outcome.
+        let _outcome = self.cached.fetch(env, self.fetch()).await;
     }
 
     async fn fetch_ahead(&self, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
-        let newer = self.kept.fetch_ahead(lacking, env, self.fetch()).await;
-        newer.unwrap_or_else(|_| self.kept.latest().unwrap_or_else(|| Arc::clone(lacking)))
+        let newer = self.cached.fetch_early(lacking, env, self.fetch()).await;
+        newer.unwrap_or_else(|_| self.cached.latest().unwrap_or_else(|| Arc::clone(lacking)))
     }
 
-    /// Asks, counts what came, and tells of a fault in one line.
-    async fn fetch(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
-        let outcome = self.ask().await;
-        self.metrics.client_keys_asked(
+    /// Fetches the key set, counts the outcome, and logs an error.
+    async fn fetch(&self) -> Result<Fetched<ClientKeys>, KeyFetchError> {
+        let outcome = self.request().await;
+        self.metrics.record_client_key_fetch(
             &self.client_id,
-            outcome.as_ref().map_or_else(FetchFault::label, |_| "ok"),
+            outcome.as_ref().map_or_else(KeyFetchError::label, |_| "ok"),
         );
-        if let Err(fault) = &outcome {
-            let copy = if self.kept.latest().is_some() {
-                "the last good copy serves"
+        if let Err(error) = &outcome {
+            let copy = if self.cached.latest().is_some() {
+                "using the last good copy"
             } else {
-                "there is none yet"
+                "no copy yet"
             };
-            tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
+            tracing::warn!(client_id = %self.client_id, %error, "client keys could not be fetched; {copy}");
         }
         outcome
     }
 
-    async fn ask(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
+    async fn request(&self) -> Result<Fetched<ClientKeys>, KeyFetchError> {
         let unusable =
-            || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
+            || EgressError::AddressForbidden("the jwks_uri is not a callable address".into());
         let request = http::Request::get(self.address.uri.as_str())
             .header(http::header::ACCEPT, "application/jwk-set+json, application/json");
-        let answer = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
-        match answer.status().as_u16() {
+        let response = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
+        match response.status().as_u16() {
             200 => Ok(Fetched {
-                value: ClientKeys::from_jwks(answer.body())?,
-                life: life_of(answer.headers()),
+                value: ClientKeys::from_jwks(response.body())?,
+                lifetime: cache_lifetime(response.headers()),
             }),
-            status => Err(FetchFault::Status(status)),
+            status => Err(KeyFetchError::Status(status)),
         }
     }
 }

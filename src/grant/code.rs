@@ -1,87 +1,89 @@
-//! Issuing a code: the last effect of a login.
+//! Issues authorization codes, the last step of a login.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
-use super::records::{CodeRecord, TokenRecord, code_key, encode};
-use super::session::{Begun, InSession};
-use super::{Grants, store_code};
-use crate::audit::{Event, Name};
+use super::records::{CodeRecord, TokenRecord, code_key, encode_record};
+use super::session::{SessionOrigin, GrantSession};
+use super::{Grants, store_error_code};
+use crate::audit::{Event, EventKind};
 use crate::identity::Claim;
 use crate::ids::Subject;
-use crate::login::{Grant, Proven};
+use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, StoreFault};
+use crate::store::{NewRecord, StoreError};
 use crate::telemetry::trace;
 
 impl Grants {
-    /// Stores what `grant.code` stands for, after the session that the login begins. The same grant may come again, when
-    /// nobody knows how far the first try got: it is brought to its end, and never done twice, since a spent code's
-    /// tombstone outlives the moment until which a code is taken.
+    /// Stores the session and the code of a finished login.
+    ///
+    /// The operation is idempotent: when a first attempt had an unknown outcome, a repeat with the
+    /// same grant completes it and never issues twice, because the tombstone of a redeemed code
+    /// outlives the time in which a code is accepted.
     ///
     /// # Errors
-    /// `StoreFull`: nothing can be redeemed then. `StoreUnavailable`: perhaps. `AlreadyDone`: the code was used, or its
-    /// time is over.
-    pub async fn issue(&self, grant: Grant) -> Result<(), ErrorCode> {
+    /// `StoreFull`: the code does not exist. `StoreUnavailable`: the code may exist. `AlreadyDone`:
+    /// the code was redeemed or has expired.
+    pub async fn issue_code(&self, grant: Grant) -> Result<(), ErrorCode> {
         let now = self.env.now();
         let request = &grant.request;
-        let expires_at = grant.granted_at + self.lives.code;
+        let expires_at = grant.granted_at + self.lifetimes.code;
         if expires_at <= now {
             return Err(ErrorCode::AlreadyDone);
         }
-        // The session first: a code must not be redeemable by a login whose session could not be kept.
-        let InSession { family: session, begun, hint_key } =
+        // The session first: a code must not be redeemable when its session could not be stored.
+        let GrantSession { family: session, origin: begun, hint_key } =
             self.begin_session(&grant, now).await?;
-        let release = self.federation.load().release(request);
+        let release = self.federation.load().released_claims(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
             nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
-            amr: request.claims.amr.then(|| grant.proven.evidence.outgoing(&self.amr_marker)),
-            claims: of(&grant.proven.claims, &release.id_token),
-            auth_time: grant.proven.authentication.auth_time,
-            connector: grant.proven.authentication.connector.clone(),
-            obtained: grant.proven.authentication.level,
+            amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
+            claims: released_claims(&grant.user.claims, &release.id_token),
+            auth_time: grant.user.authentication.auth_time,
+            connector: grant.user.authentication.connector.clone(),
+            achieved: grant.user.authentication.level,
             session,
             hint_key,
             token: TokenRecord {
                 client_id: request.client_id.clone(),
-                subject: grant.proven.subject.clone(),
+                subject: grant.user.subject.clone(),
                 scopes: grant.scopes.clone(),
-                claims: of(&grant.proven.claims, &release.userinfo),
+                claims: released_claims(&grant.user.claims, &release.userinfo),
                 support_id: grant.support_id.clone(),
-                level: grant.proven.level,
+                level: grant.user.level,
                 issued_at: now,
                 redirect_uri: None,
-                subjects_by_sector: self.subjects_by_sector(&grant)?,
-                trace: trace::of_login(),
+                subjects_by_sector: self.derive_subjects_by_sector(&grant)?,
+                trace: trace::login_context(),
             },
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = Draft { value: encode(&record)?, expires_at, unread_until: None, families };
-        if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
-            return Err(match fault {
-                // Another node, or an earlier try, was faster.
-                StoreFault::Exists => return self.issued_before(&grant, begun).await,
-                // What was begun may be brought to its end.
-                fault @ StoreFault::Unavailable(_) => store_code(&fault),
-                fault => {
-                    // One that an earlier try began may be the winner's.
-                    if begun == Begun::Now {
-                        self.abandon_session(&grant).await;
+        let draft = NewRecord { value: encode_record(&record)?, expires_at, expires_unread_at: None, families };
+        if let Err(error) = self.store.insert(code_key(code), draft, now).await {
+            return Err(match error {
+                // Another node or an earlier attempt stored the code first.
+                StoreError::Exists => return self.finish_earlier_issue(&grant, begun).await,
+                // A repeat may complete it.
+                error @ StoreError::Unavailable(_) => store_error_code(&error),
+                error => {
+                    // An existing session may belong to the attempt that succeeded.
+                    if begun == SessionOrigin::New {
+                        self.discard_new_session(&grant).await;
                     }
-                    refused(&fault)
+                    insert_error_code(&error)
                 }
             });
         }
-        self.end_former_session(&grant).await;
-        self.metrics.token_issued("code");
-        self.audit.tell(|| {
-            let Proven { authentication, subject, level, .. } = &grant.proven;
-            let issued = Event::of(Name::CodeIssued)
+        self.end_previous_session(&grant).await;
+        self.metrics.record_issued_token("code");
+        self.audit.record(|| {
+            let IdentifiedUser { authentication, subject, level, .. } = &grant.user;
+            let issued = Event::new(EventKind::CodeIssued)
                 .sp(&request.client_id)
                 .idp(&authentication.connector)
                 .level(*level);
@@ -94,28 +96,29 @@ impl Grants {
         Ok(())
     }
 
-    /// What is left to do where the code is there: while it lives, only to end the session before. A session that began just
-    /// now was ended meanwhile, by a logout, and must not come back.
-    async fn issued_before(&self, grant: &Grant, begun: Begun) -> Result<(), ErrorCode> {
-        if self.code_lives(grant.code.reveal()).await? {
-            self.end_former_session(grant).await;
+    /// Completes an attempt whose code already exists: while the code is live, only the previous
+    /// session must be ended. If the code is gone, a logout ended the session meanwhile, and a
+    /// session that this attempt created is removed.
+    async fn finish_earlier_issue(&self, grant: &Grant, begun: SessionOrigin) -> Result<(), ErrorCode> {
+        if self.is_code_live(grant.code.reveal()).await? {
+            self.end_previous_session(grant).await;
             return Ok(());
         }
-        if begun == Begun::Now {
-            self.abandon_session(grant).await;
+        if begun == SessionOrigin::New {
+            self.discard_new_session(grant).await;
         }
         Err(ErrorCode::AlreadyDone)
     }
 
-    /// One for each sector of the data providers that share a scope with the grant.
-    fn subjects_by_sector(&self, grant: &Grant) -> Result<BTreeMap<String, Subject>, ErrorCode> {
-        let Proven { authentication, identity, .. } = &grant.proven;
+    /// Derives one `sub` for each sector of the data providers that share a scope with the grant.
+    fn derive_subjects_by_sector(&self, grant: &Grant) -> Result<BTreeMap<String, Subject>, ErrorCode> {
+        let IdentifiedUser { authentication, identity, .. } = &grant.user;
         let mut subjects = BTreeMap::new();
         for provider in self.federation.load().active_data_providers() {
             if shared_scopes(&grant.scopes, provider).is_some()
                 && !subjects.contains_key(&provider.sector)
             {
-                let subject = self.subjects.of(
+                let subject = self.subjects.derive(
                     provider.subject_key_version,
                     &provider.sector,
                     authentication,
@@ -127,32 +130,32 @@ impl Grants {
         Ok(subjects)
     }
 
-    /// True while the code is neither redeemed nor expired.
+    /// Returns true while the code is neither redeemed nor expired.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn code_lives(&self, code: &str) -> Result<bool, ErrorCode> {
+    pub async fn is_code_live(&self, code: &str) -> Result<bool, ErrorCode> {
         let record = self
             .store
             .load(&code_key(code), self.env.now())
             .await
-            .map_err(|fault| store_code(&fault))?;
+            .map_err(|error| store_error_code(&error))?;
         Ok(record.is_some())
     }
 }
 
-fn refused(fault: &StoreFault) -> ErrorCode {
-    match fault {
-        // The person has signed out while this login was being answered.
-        StoreFault::Revoked => ErrorCode::LoginRequired,
-        fault => store_code(fault),
+fn insert_error_code(error: &StoreError) -> ErrorCode {
+    match error {
+        // The user signed out during this login.
+        StoreError::Revoked => ErrorCode::LoginRequired,
+        error => store_error_code(error),
     }
 }
 
-/// Of the claims that were shown, those that are told in one place.
-fn of(shown: &Map<String, Value>, names: &BTreeSet<Claim>) -> Map<String, Value> {
-    let told = shown
+/// Returns the claims shown to the user that are released in one place.
+fn released_claims(shown: &Map<String, Value>, names: &BTreeSet<Claim>) -> Map<String, Value> {
+    let released = shown
         .iter()
-        .filter(|(name, _)| Claim::named(name).is_some_and(|claim| names.contains(&claim)));
-    told.map(|(name, value)| (name.clone(), value.clone())).collect()
+        .filter(|(name, _)| Claim::from_name(name).is_some_and(|claim| names.contains(&claim)));
+    released.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -1,7 +1,7 @@
-//! Sealing answers to the service provider that asked (R005, R007; decisions 6, High).
+//! Selects how responses are encrypted to a service provider (R005, R007).
 //!
-//! Owns: which key an answer is sealed with, and that on the high platform none leaves unsealed. Must not know: how a
-//! JWE is made, where keys come from.
+//! Responsible for choosing the key, and for never sending an unencrypted response on the high
+//! platform.
 
 use std::sync::Arc;
 
@@ -10,77 +10,84 @@ use crate::assurance::Platform;
 use crate::config::Service;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::seal::{EncryptionKey, Mark};
+use crate::token::encrypt::{EncryptionKey, JweMark};
 
-/// What is to be sent.
+/// Kind of a response; each has its own registered algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum ResponseKind {
     IdToken,
     Userinfo,
 }
 
-/// What an answer goes out in; chosen before the work begins, so that keys which change meanwhile change nothing.
+/// Encryption of a response. Chosen before the response is built, so that a concurrent key change
+/// does not affect it.
 #[derive(Debug)]
-pub(super) enum Envelope {
-    /// The standard platform: signed, and legible.
-    Open,
-    Sealed(Arc<EncryptionKey>),
+pub(super) enum ResponseEncryption {
+    /// Signed only: the standard platform.
+    SignedOnly,
+    Encrypted(Arc<EncryptionKey>),
 }
 
-impl Envelope {
-    pub(super) fn close(&self, jws: String) -> Result<String, ErrorCode> {
-        self.close_with(jws, None)
+impl ResponseEncryption {
+    /// Encrypts a compact JWS, or returns it unchanged when no encryption applies.
+    pub(super) fn encrypt(&self, jws: String) -> Result<String, ErrorCode> {
+        self.encrypt_marked(jws, None)
     }
 
-    /// The same; an encrypted answer can be recognized by this mark.
-    pub(super) fn close_with(
+    /// Encrypts like [`Self::encrypt`]; `mark` lets the hub recognize the encrypted response later.
+    pub(super) fn encrypt_marked(
         &self,
         jws: String,
-        mark: Option<Mark<'_>>,
+        mark: Option<JweMark<'_>>,
     ) -> Result<String, ErrorCode> {
-        let Self::Sealed(key) = self else { return Ok(jws) };
-        let sealed = mark.map_or_else(|| key.seal(&jws), |mark| key.seal_marked(&jws, &mark));
-        sealed.map_err(|fault| {
-            tracing::error!(%fault, kid = key.kid, "an answer could not be sealed");
-            ErrorCode::SealingFailed
+        let Self::Encrypted(key) = self else { return Ok(jws) };
+        let encrypted = mark.map_or_else(|| key.encrypt(&jws), |mark| key.encrypt_marked(&jws, &mark));
+        encrypted.map_err(|error| {
+            tracing::error!(%error, kid = key.kid, "response could not be encrypted");
+            ErrorCode::EncryptionFailed
         })
     }
 }
 
 impl Grants {
-    /// Whether this service provider's answers could be written now: on the high platform, whether its keys are known.
+    /// Checks that responses for this service provider can be encrypted now. Without registered
+    /// encryption they always can.
     ///
     /// # Errors
     /// `ClientKeysMissing`.
-    pub fn can_answer(&self, client_id: &ClientId) -> Result<(), ErrorCode> {
+    pub fn check_response_keys(&self, client_id: &ClientId) -> Result<(), ErrorCode> {
         let federation = self.federation.load();
-        let Some(client) = federation.active(client_id) else { return Ok(()) };
-        self.envelope(client, Answer::IdToken)?;
-        self.envelope(client, Answer::Userinfo)?;
+        let Some(client) = federation.active_service(client_id) else { return Ok(()) };
+        self.response_encryption(client, ResponseKind::IdToken)?;
+        self.response_encryption(client, ResponseKind::Userinfo)?;
         Ok(())
     }
 
+    /// Returns the encryption of a response to this service provider.
+    ///
     /// # Errors
-    /// `ClientKeysMissing`; never an open envelope on the high platform.
-    pub(super) fn envelope(&self, client: &Service, answer: Answer) -> Result<Envelope, ErrorCode> {
+    /// `ClientKeysMissing` if no usable key is known, and on the high platform if no encryption is
+    /// registered.
+    pub(super) fn response_encryption(&self, client: &Service, answer: ResponseKind) -> Result<ResponseEncryption, ErrorCode> {
         let encryption = match (self.platform, &client.encryption) {
-            (Platform::Standard, None) => return Ok(Envelope::Open),
-            // No loaded configuration leads here; one that is put together otherwise must not leak.
+            (Platform::Standard, None) => return Ok(ResponseEncryption::SignedOnly),
+            // The configuration loader excludes this case; a federation built otherwise must not
+            // leak either.
             (Platform::High, None) => return Err(ErrorCode::ClientKeysMissing),
             (Platform::Standard | Platform::High, Some(encryption)) => encryption,
         };
         let alg = match answer {
-            Answer::IdToken => encryption.id_token,
-            Answer::Userinfo => encryption.userinfo,
+            ResponseKind::IdToken => encryption.id_token,
+            ResponseKind::Userinfo => encryption.userinfo,
         };
         let keys = self
             .client_keys
             .keys(&client.registration.client_id, &client.keys)
             .ok_or(ErrorCode::ClientKeysMissing)?;
         keys.encryption
-            .choose(alg)
+            .select(alg)
             .cloned()
-            .map(Envelope::Sealed)
+            .map(ResponseEncryption::Encrypted)
             .ok_or(ErrorCode::ClientKeysMissing)
     }
 }

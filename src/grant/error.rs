@@ -1,37 +1,38 @@
-//! Why a request with or for a token is refused: the code for everyone, the rest for the operator's one line.
+//! Error of the token endpoints: the code is public, the rest is for the operator's log line.
 
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::quota::Over;
+use crate::quota::RateLimitError;
 
-/// Nothing of it but the code leaves the hub.
+/// Why a request for or with a token failed. Only `code` leaves the hub.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct GrantError {
     pub code: ErrorCode,
-    /// Only a registered id: anything may stand where an unknown one should.
+    /// Only a registered id: an unknown one could hold any text.
     pub client_id: Option<ClientId>,
-    /// Where more is to be said than the code says.
+    /// Details beyond the code.
     pub reason: Option<String>,
-    /// Of `TooManyMistakes`: until when.
-    pub over: Option<Over>,
+    /// The exceeded limit, for `TooManyFailures`.
+    pub rate_limited: Option<RateLimitError>,
 }
 
-impl Refusal {
-    pub(super) fn of(client_id: &ClientId, code: ErrorCode) -> Self {
+impl GrantError {
+    /// Creates an error of a known client.
+    pub(super) fn for_client(client_id: &ClientId, code: ErrorCode) -> Self {
         Self { client_id: Some(client_id.clone()), ..Self::from(code) }
     }
 }
 
-/// Of nobody known.
-impl From<ErrorCode> for Refusal {
+/// An error of an unidentified client.
+impl From<ErrorCode> for GrantError {
     fn from(code: ErrorCode) -> Self {
-        Self { code, client_id: None, reason: None, over: None }
+        Self { code, client_id: None, reason: None, rate_limited: None }
     }
 }
 
-/// One mistake too many.
-impl From<Over> for Refusal {
-    fn from(over: Over) -> Self {
-        Self { over: Some(over), ..Self::from(ErrorCode::TooManyMistakes) }
+/// An exceeded failure limit.
+impl From<RateLimitError> for GrantError {
+    fn from(over: RateLimitError) -> Self {
+        Self { rate_limited: Some(over), ..Self::from(ErrorCode::TooManyFailures) }
     }
 }

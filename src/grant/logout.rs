@@ -1,191 +1,201 @@
-//! Logout in the store: the way back is kept, then the session ends with all that was issued in it (decisions 12).
-//!
-//! Owns: the order of that, and that a record is taken once. Must not know: identity providers, cookies, pages.
+//! Stores logout destinations and pending logout requests, and ends sessions
+//! (`docs/design/logout.md`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::records::{decode, departed_key, encode, logout_key, parked_key, session_key};
-use super::session::family_of;
-use super::{Grants, store_code};
+use super::records::{decode_record, logout_redirect_key, encode_record, logout_destination_key, pending_logout_key, session_key};
+use super::session::session_family;
+use super::{Grants, store_error_code};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::logout::ProvenReturn;
+use crate::protocol::logout::ProvenPostLogoutRedirect;
 use crate::session::Session;
-use crate::store::{Draft, Key, Taken};
+use crate::store::{NewRecord, RecordKey, TakeOutcome};
 
-/// How long a person may take at their identity provider.
-const LOGOUT_LIFE: Duration = Duration::from_secs(600);
-/// How long a request whose answer got lost may come again.
-const REPEATED_LIFE: Duration = Duration::from_secs(60);
-/// How long a request that came by POST waits for the GET that follows at once.
-const PARKED_LIFE: Duration = Duration::from_secs(60);
+/// How long a user may take at the identity provider's logout.
+const DESTINATION_LIFETIME: Duration = Duration::from_secs(600);
+/// How long a logout request may be repeated after its response was lost.
+const REDIRECT_LIFETIME: Duration = Duration::from_secs(60);
+/// How long a POST logout request waits for the GET that follows immediately.
+const PENDING_REQUEST_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Where a logout leads in the end.
+/// Where the browser goes after a logout.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Destination {
+pub struct LogoutDestination {
     pub service_provider: Option<ClientId>,
-    /// Without it, the page that says so.
-    pub back: Option<ProvenReturn>,
+    /// Redirect to the service provider; without one, the hub shows its logout page.
+    #[serde(rename = "back")]
+    pub return_to: Option<ProvenPostLogoutRedirect>,
 }
 
 impl Grants {
-    /// Keeps the destination for the browser that comes back from this identity provider with `state`.
+    /// Stores the destination for the browser that returns from this identity provider with
+    /// `state`.
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn keep_destination(
+    pub async fn save_logout_destination(
         &self,
         connector: &ConnectorId,
         state: &str,
-        kept: &Destination,
+        kept: &LogoutDestination,
     ) -> Result<(), ErrorCode> {
-        self.keep(logout_key(connector, state), kept, LOGOUT_LIFE).await
+        self.insert_record(logout_destination_key(connector, state), kept, DESTINATION_LIFETIME).await
     }
 
-    /// What was kept: once, and then no more.
+    /// Removes and returns the destination. At most one caller gets it.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn take_destination(
+    pub async fn take_logout_destination(
         &self,
         connector: &ConnectorId,
         state: &str,
-    ) -> Result<Option<Destination>, ErrorCode> {
-        self.take(&logout_key(connector, state)).await
+    ) -> Result<Option<LogoutDestination>, ErrorCode> {
+        self.take_record(&logout_destination_key(connector, state)).await
     }
 
-    /// Keeps where this request sent the browser, for a repeat of it whose session is gone by then.
+    /// Stores where this request sent the browser, for a repeated request whose session has ended
+    /// by then.
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn keep_departure(
+    pub async fn remember_logout_redirect(
         &self,
         cookie: &Secret<String>,
-        asked: &Destination,
+        asked: &LogoutDestination,
         url: &str,
     ) -> Result<(), ErrorCode> {
-        self.keep(departed_key(cookie.reveal(), &encode(asked)?), &url, REPEATED_LIFE).await
+        self.insert_record(logout_redirect_key(cookie.reveal(), &encode_record(asked)?), &url, REDIRECT_LIFETIME).await
     }
 
-    /// Where the same request sent the same browser a moment ago.
+    /// Returns where an identical request of this browser was sent.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn departure(
+    pub async fn logout_redirect(
         &self,
         cookie: &Secret<String>,
-        asked: &Destination,
+        asked: &LogoutDestination,
     ) -> Result<Option<String>, ErrorCode> {
-        self.departed(&departed_key(cookie.reveal(), &encode(asked)?)).await
+        self.load_redirect(&logout_redirect_key(cookie.reveal(), &encode_record(asked)?)).await
     }
 
-    async fn departed(&self, key: &Key) -> Result<Option<String>, ErrorCode> {
+    async fn load_redirect(&self, key: &RecordKey) -> Result<Option<String>, ErrorCode> {
         let found =
-            self.store.load(key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
-        found.map(|record| decode(&record.value)).transpose()
+            self.store.load(key, self.env.now()).await.map_err(|error| store_error_code(&error))?;
+        found.map(|record| decode_record(&record.value)).transpose()
     }
 
-    /// Keeps where this very request sent the browser, for a repeat whose encrypted hint no session recognizes any more.
+    /// Stores where this exact request sent the browser, for a repeated request whose encrypted
+    /// hint no session recognizes any more.
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn remember_redirect(
+    pub async fn remember_request_redirect(
         &self,
         cookie: &Secret<String>,
         request: &str,
         location: &str,
     ) -> Result<(), ErrorCode> {
-        self.keep(departed_key(cookie.reveal(), request.as_bytes()), &location, REPEATED_LIFE).await
+        self.insert_record(logout_redirect_key(cookie.reveal(), request.as_bytes()), &location, REDIRECT_LIFETIME).await
     }
 
-    /// Returns where the same request sent the same browser a moment ago.
+    /// Returns where the identical request of this browser was sent.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn remembered_redirect(
+    pub async fn request_redirect(
         &self,
         cookie: &Secret<String>,
         request: &str,
     ) -> Result<Option<String>, ErrorCode> {
-        self.departed(&departed_key(cookie.reveal(), request.as_bytes())).await
+        self.load_redirect(&logout_redirect_key(cookie.reveal(), request.as_bytes())).await
     }
 
-    /// Keeps the pairs of a request that passed every check, for the GET that brings the browser's cookies.
+    /// Stores the parameters of a validated POST logout request, for the GET that carries the
+    /// browser's cookies. Returns the ticket to retrieve them with.
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn park(&self, pairs: &[(String, String)]) -> Result<Secret<String>, ErrorCode> {
+    pub async fn save_logout_request(&self, pairs: &[(String, String)]) -> Result<Secret<String>, ErrorCode> {
         let ticket = self.env.entropy().token();
-        self.keep(parked_key(&ticket), &pairs, PARKED_LIFE).await?;
+        self.insert_record(pending_logout_key(&ticket), &pairs, PENDING_REQUEST_LIFETIME).await?;
         Ok(Secret::new(ticket))
     }
 
-    /// # Errors
-    /// `StoreUnavailable`.
-    pub async fn unpark(&self, ticket: &str) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
-        self.take(&parked_key(ticket)).await
-    }
-
-    /// Ends the session of this cookie, its codes and its tokens; gives what it was. Exactly one caller gets it.
+    /// Removes and returns the parameters stored under this ticket. At most one caller gets them.
     ///
     /// # Errors
-    /// `StoreUnavailable`: the session may still be there.
+    /// `StoreUnavailable`.
+    pub async fn take_logout_request(&self, ticket: &str) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
+        self.take_record(&pending_logout_key(ticket)).await
+    }
+
+    /// Ends the session of this cookie and revokes its codes and tokens. Exactly one caller gets
+    /// the session.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still exist.
     pub async fn end_session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
         let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
         let now = self.env.now();
-        // Before the session goes: a hub that dies in between leaves it there, and the same request ends them all. The longest that a code of this moment, and then its token, could live.
-        let until = now + self.lives.code + self.lives.access_token;
+        // Revoked first: if the hub stops in between, the session remains, and a repeated request
+        // ends everything. `until` is the longest that a code issued now, and then its token, could
+        // live.
+        let until = now + self.lifetimes.code + self.lifetimes.access_token;
         self.store
-            .revoke(&family_of(&session), until, now)
+            .revoke(&session_family(&session), until, now)
             .await
-            .map_err(|fault| store_code(&fault))?;
-        // For as long as the login that began it can be answered again, the place stays taken: signed out is signed out.
-        self.take_until::<Session>(&session_key(cookie.reveal()), now + self.lives.code).await
+            .map_err(|error| store_error_code(&error))?;
+        // The tombstone stays as long as the login that began the session can be answered again: it
+        // must not restart the session.
+        self.take_record_until::<Session>(&session_key(cookie.reveal()), now + self.lifetimes.code).await
     }
 
-    async fn keep(
+    async fn insert_record(
         &self,
-        key: Key,
+        key: RecordKey,
         record: &impl Serialize,
         life: Duration,
     ) -> Result<(), ErrorCode> {
         let now = self.env.now();
-        let draft = Draft {
-            value: encode(record)?,
+        let draft = NewRecord {
+            value: encode_record(record)?,
             expires_at: now + life,
-            unread_until: None,
+            expires_unread_at: None,
             families: Arc::default(),
         };
-        self.store.insert(key, draft, now).await.map(|_| ()).map_err(|fault| store_code(&fault))
+        self.store.insert(key, draft, now).await.map(|_| ()).map_err(|error| store_error_code(&error))
     }
 
-    async fn take<T: serde::de::DeserializeOwned>(
+    async fn take_record<T: serde::de::DeserializeOwned>(
         &self,
-        key: &Key,
+        key: &RecordKey,
     ) -> Result<Option<T>, ErrorCode> {
-        // A tombstone that is over at once: there is nothing to tell whoever comes second.
-        self.take_until(key, self.env.now()).await
+        // The tombstone expires immediately: a second caller needs no information.
+        self.take_record_until(key, self.env.now()).await
     }
 
-    async fn take_until<T: serde::de::DeserializeOwned>(
+    async fn take_record_until<T: serde::de::DeserializeOwned>(
         &self,
-        key: &Key,
+        key: &RecordKey,
         until: Timestamp,
     ) -> Result<Option<T>, ErrorCode> {
         match self
             .store
             .take(key, Vec::new(), until, self.env.now())
             .await
-            .map_err(|fault| store_code(&fault))?
+            .map_err(|error| store_error_code(&error))?
         {
-            Taken::Won(record) => decode(&record.value).map(Some),
-            Taken::Spent(_) | Taken::Gone => Ok(None),
+            TakeOutcome::Taken(record) => decode_record(&record.value).map(Some),
+            TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }
     }
 }

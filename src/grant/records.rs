@@ -1,4 +1,5 @@
-//! What the store keeps of codes and tokens: JSON under a hashed key, so that a look into the store gives nobody a code.
+//! Store records of codes and tokens: JSON under hashed keys, so that reading the store reveals no
+//! usable code or token.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,32 +14,33 @@ use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
-use crate::store::{Family, Key, Kind};
+use crate::store::{Family, RecordKey, RecordKind};
 
-/// A code: what it is bound to, and what its token will stand for.
+/// An authorization code: its bindings, and the token that it will issue.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CodeRecord {
     pub redirect_uri: String,
     pub code_challenge: Option<String>,
     pub nonce: Option<String>,
-    /// Present if and only if the request asked for `amr`.
+    /// Present if and only if the request has an `amr` claim.
     pub amr: Option<Vec<String>>,
-    /// Identity claims that were asked for in the ID token (Core, 5.5).
+    /// Identity claims requested in the ID token (OpenID Connect Core §5.5).
     #[serde(default)]
     pub claims: Map<String, Value>,
     pub auth_time: Timestamp,
     pub connector: ConnectorId,
-    /// What the identity provider proved: the gate judges it again.
-    pub obtained: Level,
-    /// Ends with the session that it was issued in.
+    /// Level proven by the identity provider; the gate checks it again on redemption.
+    #[serde(rename = "obtained")]
+    pub achieved: Level,
+    /// Family of the session that the code was issued in; the code is revoked with it.
     pub session: Family,
-    /// The session's, by which its encrypted ID tokens are recognized at logout.
+    /// The session's key that marks its encrypted ID tokens, which identifies them at logout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_key: Option<Secret<String>>,
     pub token: TokenRecord,
 }
 
-/// An access token: the snapshot of claims that the person saw, for one service provider.
+/// An access token: the claims that the user saw, for one service provider.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct TokenRecord {
     pub client_id: ClientId,
@@ -46,66 +48,69 @@ pub struct TokenRecord {
     pub scopes: Vec<Scope>,
     pub claims: Map<String, Value>,
     pub support_id: SupportId,
-    /// The level that this answer tells: at most what was obtained.
+    /// Level released to the service provider; never above the level obtained.
     pub level: Level,
-    /// When the token was issued; in a code's record, when the code was.
+    /// When the token was issued; in a [`CodeRecord`], when the code was issued.
     pub issued_at: Timestamp,
-    /// Who the person is to each data provider that may learn of this token, by sector. Derived with the code, so that no
-    /// record keeps more of an identity than its service provider gets: these are pseudonyms, and die with the token.
+    /// The user's `sub` for each data provider that may introspect this token, by sector. Derived
+    /// when the code is issued, so that no record holds more of an identity than its service
+    /// provider receives.
     pub subjects_by_sector: BTreeMap<String, Subject>,
-    /// Where its code was sent; absent in a code's record, which says so itself, and in tokens of earlier releases.
+    /// Redirect URI of the code; absent inside a [`CodeRecord`] and in tokens of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
-    /// Where the spans of its login hang; absent where nobody traces.
+    /// Trace context of the login; absent when tracing is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 
-pub(super) fn code_key(code: &str) -> Key {
-    key(Kind::Code, code)
+pub(super) fn code_key(code: &str) -> RecordKey {
+    hashed_key(RecordKind::Code, code)
 }
 
-pub(super) fn token_key(token: &str) -> Key {
-    key(Kind::Token, token)
+pub(super) fn token_key(token: &str) -> RecordKey {
+    hashed_key(RecordKind::Token, token)
 }
 
-/// A logout's way back: of one connector, so that no other can use it up.
-pub(super) fn logout_key(connector: &ConnectorId, state: &str) -> Key {
-    key(Kind::Logout, &format!("back\n{connector}\n{state}"))
+/// Returns the key of a logout destination. It is bound to one connector, so that no other
+/// connector can consume it.
+pub(super) fn logout_destination_key(connector: &ConnectorId, state: &str) -> RecordKey {
+    hashed_key(RecordKind::LogoutRedirect, &format!("back\n{connector}\n{state}"))
 }
 
-/// Where a logout sent its browser: for the same request of the same session again.
-pub(super) fn departed_key(cookie: &str, destination: &[u8]) -> Key {
-    key(Kind::Logout, &format!("departed\n{cookie}\n{}", digest::base64url(destination)))
+/// Returns the key of a logout's redirect, for a repeat of the same request in the same session.
+pub(super) fn logout_redirect_key(cookie: &str, destination: &[u8]) -> RecordKey {
+    hashed_key(RecordKind::LogoutRedirect, &format!("departed\n{cookie}\n{}", digest::base64url(destination)))
 }
 
-/// A logout request that came by POST, and waits for its browser's cookies.
-pub(super) fn parked_key(ticket: &str) -> Key {
-    key(Kind::Parked, ticket)
+/// Returns the key of a POST logout request that waits for the GET with the browser's cookies.
+pub(super) fn pending_logout_key(ticket: &str) -> RecordKey {
+    hashed_key(RecordKind::PendingLogout, ticket)
 }
 
-pub(super) fn session_key(cookie: &str) -> Key {
-    key(Kind::Session, cookie)
+pub(super) fn session_key(cookie: &str) -> RecordKey {
+    hashed_key(RecordKind::Session, cookie)
 }
 
-/// One client's `jti` is not another's. An id has no line end, so the two can't be mistaken for two others.
-pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> Key {
-    key(Kind::Assertion, &format!("{client_id}\n{jti}"))
+/// Returns the key of a used assertion. Ids hold no line break, so two different pairs never share
+/// a key.
+pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {
+    hashed_key(RecordKind::Assertion, &format!("{client_id}\n{jti}"))
 }
 
-fn key(kind: Kind, secret: &str) -> Key {
-    Key { kind, name: Arc::from(digest::fingerprint(secret)) }
+fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {
+    RecordKey { kind, name: Arc::from(digest::fingerprint(secret)) }
 }
 
-/// Everything issued for a code.
-pub(super) fn family(code: &str) -> Family {
+/// Returns the family of everything issued for a code.
+pub(super) fn code_family(code: &str) -> Family {
     Family(Arc::from(digest::fingerprint(code)))
 }
 
-pub(super) fn encode(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
+pub(super) fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
     serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
 }
 
-pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {
+pub(super) fn decode_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {
     serde_json::from_slice(bytes).map_err(|_| ErrorCode::Internal)
 }

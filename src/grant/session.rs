@@ -1,45 +1,46 @@
-//! Sessions in the store: begun when a login finishes, used again by later ones (decisions 4 and 5).
+//! Stores sessions: created when a login finishes, and reused by later logins
+//! (`docs/design/login.md`).
 
 use std::sync::Arc;
 
-use super::records::{decode, encode, session_key};
-use super::{Grants, store_code};
+use super::records::{decode_record, encode_record, session_key};
+use super::{Grants, store_error_code};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::{Finished, Session};
-use crate::store::{Draft, Family, Replaced, StoreFault, Version};
+use crate::session::{FinishedLogin, Session};
+use crate::store::{NewRecord, Family, ReplaceOutcome, StoreError, RecordVersion};
 
-/// A use that loses a race against another tab's is noted anew, this often.
-const ATTEMPTS: usize = 5;
+/// Maximum of attempts to update a session that other requests change concurrently.
+const MAX_UPDATE_ATTEMPTS: usize = 5;
 
-/// When a grant's session began.
+/// Whether the session of a grant is new.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begun {
-    Now,
-    Before,
+pub(super) enum SessionOrigin {
+    New,
+    Existing,
 }
 
-/// The session that a grant is issued in.
-pub(super) struct InSession {
-    /// Of all that is issued in it.
+/// Session that a grant is issued in.
+pub(super) struct GrantSession {
+    /// Family of everything issued in the session.
     pub family: Family,
-    pub begun: Begun,
-    /// Marks its encrypted ID tokens, where there are any.
+    pub origin: SessionOrigin,
+    /// Key that marks its encrypted ID tokens, if the service provider encrypts.
     pub hint_key: Option<Secret<String>>,
 }
 
-impl InSession {
-    fn new(session: Session, begun: Begun) -> Self {
-        Self { family: family_of(&session), begun, hint_key: session.hint_key }
+impl GrantSession {
+    fn new(session: Session, begun: SessionOrigin) -> Self {
+        Self { family: session_family(&session), origin: begun, hint_key: session.hint_key }
     }
 }
 
 impl Grants {
-    /// The session that a browser's cookie names, if it is still alive.
+    /// Returns the live session of a browser's cookie.
     ///
     /// # Errors
     /// `StoreUnavailable`.
@@ -47,15 +48,16 @@ impl Grants {
         Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
     }
 
-    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
+    /// Records the grant's service provider as a participant, in a new session or in the reused
+    /// one.
     pub(super) async fn begin_session(
         &self,
         grant: &Grant,
         now: Timestamp,
-    ) -> Result<InSession, ErrorCode> {
+    ) -> Result<GrantSession, ErrorCode> {
         match &grant.session {
-            SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
-            SessionUse::Fresh { cookie, former } => {
+            SessionUse::Reused { cookie } => self.reuse_session(grant, cookie, now).await,
+            SessionUse::New { cookie, replaced: former } => {
                 self.start_session(grant, cookie, former.as_ref(), now).await
             }
         }
@@ -67,103 +69,106 @@ impl Grants {
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
-    ) -> Result<InSession, ErrorCode> {
-        let authentication = &grant.proven.authentication;
-        let finished = Finished {
+    ) -> Result<GrantSession, ErrorCode> {
+        let authentication = &grant.user.authentication;
+        let finished = FinishedLogin {
             connector: authentication.connector.clone(),
             upstream_subject: authentication.upstream_subject.clone(),
             level: authentication.level,
-            evidence: grant.proven.evidence.clone(),
+            evidence: grant.user.evidence.clone(),
             auth_time: authentication.auth_time,
-            identity: grant.proven.identity.clone(),
+            identity: grant.user.identity.clone(),
             id_token: authentication.id_token.clone(),
         };
         let mut session = Session::start(finished, &digest::fingerprint(cookie.reveal()), now);
-        // The same person keeps what the session before it knew.
+        // The session of the same user inherits the participants and consents of the previous one.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former.reveal(), now).await?
             && self.subjects.is_same_person(&session, &before, &self.federation.load())
         {
             session.continue_from(before);
         }
-        self.note(&mut session, grant);
-        let draft = Draft {
-            value: encode(&session)?,
+        self.record_participation(&mut session, grant);
+        let draft = NewRecord {
+            value: encode_record(&session)?,
             expires_at: session.expires_at(&self.session_limits),
-            unread_until: None,
+            expires_unread_at: None,
             families: Arc::default(),
         };
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
-            Ok(_) => Ok(InSession::new(session, Begun::Now)),
-            // The value is nobody else's: an earlier try to answer the same login has begun it. What that one continued may have
-            // ended since, so the lineage is the one that was begun with; and signed out is signed out.
-            Err(StoreFault::Exists) => match self.load_session(cookie.reveal(), now).await? {
-                Some((begun, _)) => Ok(InSession::new(begun, Begun::Before)),
+            Ok(_) => Ok(GrantSession::new(session, SessionOrigin::New)),
+            // The cookie is unique to this login, so an earlier attempt to answer it created the
+            // session. That session keeps its lineage, because the one it continued may have ended
+            // since. If it is gone, the user signed out.
+            Err(StoreError::Exists) => match self.load_session(cookie.reveal(), now).await? {
+                Some((begun, _)) => Ok(GrantSession::new(begun, SessionOrigin::Existing)),
                 None => Err(ErrorCode::LoginRequired),
             },
-            Err(fault) => Err(store_code(&fault)),
+            Err(error) => Err(store_error_code(&error)),
         }
     }
 
-    /// Whoever authenticates anew ends the session before (ASVS 5, 7.2.4). Last of all, so that a login that could not
-    /// be finished takes nothing away.
-    pub(super) async fn end_former_session(&self, grant: &Grant) {
-        if let SessionUse::Fresh { former: Some(former), .. } = &grant.session {
-            self.forget_session(former).await;
+    /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
+    /// so that a login that fails ends nothing.
+    pub(super) async fn end_previous_session(&self, grant: &Grant) {
+        if let SessionUse::New { replaced: Some(former), .. } = &grant.session {
+            self.remove_session(former).await;
         }
     }
 
-    /// Takes back what `begin_session` began: its cookie was never sent.
-    pub(super) async fn abandon_session(&self, grant: &Grant) {
-        if let SessionUse::Fresh { cookie, .. } = &grant.session {
-            self.forget_session(cookie).await;
+    /// Removes the session that `begin_session` created: its cookie was never sent.
+    pub(super) async fn discard_new_session(&self, grant: &Grant) {
+        if let SessionUse::New { cookie, .. } = &grant.session {
+            self.remove_session(cookie).await;
         }
     }
 
-    /// Ends it without a word, if it is there: what was issued in it lives on.
-    pub async fn forget_session(&self, cookie: &Secret<String>) {
-        if let Err(fault) = self.store.remove(&session_key(cookie.reveal())).await {
-            tracing::error!(%fault, "a session could not be ended; it ends by time");
+    /// Removes the session, if it exists. What was issued in it stays valid.
+    pub async fn remove_session(&self, cookie: &Secret<String>) {
+        if let Err(error) = self.store.remove(&session_key(cookie.reveal())).await {
+            tracing::error!(%error, "session could not be removed; it expires by itself");
         }
     }
 
-    async fn use_session(
+    async fn reuse_session(
         &self,
         grant: &Grant,
         cookie: &Secret<String>,
         now: Timestamp,
-    ) -> Result<InSession, ErrorCode> {
-        for _ in 0..ATTEMPTS {
-            // It was alive a moment ago: ended meanwhile means that this login may not be answered from it.
+    ) -> Result<GrantSession, ErrorCode> {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
+            // The session was live a moment ago. If it ended meanwhile, this login must not be
+            // answered from it.
             let (mut session, version) =
                 self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
-            session.touch(now);
-            self.note(&mut session, grant);
+            session.record_use(now);
+            self.record_participation(&mut session, grant);
             let until = session.expires_at(&self.session_limits);
             let replaced = self
                 .store
-                .replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now)
+                .replace(&session_key(cookie.reveal()), version, encode_record(&session)?, until, now)
                 .await;
-            match replaced.map_err(|fault| store_code(&fault))? {
-                Replaced::Done(_) => return Ok(InSession::new(session, Begun::Before)),
-                Replaced::Stale => {}
-                Replaced::Gone => return Err(ErrorCode::LoginRequired),
+            match replaced.map_err(|error| store_error_code(&error))? {
+                ReplaceOutcome::Replaced(_) => return Ok(GrantSession::new(session, SessionOrigin::Existing)),
+                ReplaceOutcome::Stale => {}
+                ReplaceOutcome::Gone => return Err(ErrorCode::LoginRequired),
             }
         }
         Err(ErrorCode::Busy)
     }
 
-    fn note(&self, session: &mut Session, grant: &Grant) {
+    fn record_participation(&self, session: &mut Session, grant: &Grant) {
         let client_id = &grant.request.client_id;
-        session.take_part(client_id);
+        session.add_participant(client_id);
         if grant.consented {
-            session.remember_consent(client_id, shown(&grant.proven.claims));
+            session.remember_consent(client_id, claim_names(&grant.user.claims));
         }
-        // In the writes that the session and the code need anyway, so that redeeming writes nothing for it.
+        // Stored with the writes that the session and the code need anyway, so that redeeming a
+        // code needs no extra write.
         let encrypts = self
             .federation
             .load()
-            .active(client_id)
+            .active_service(client_id)
             .is_some_and(|client| client.encryption.is_some());
         if encrypts && session.hint_key.is_none() {
             session.hint_key = Some(Secret::new(self.env.entropy().token()));
@@ -174,22 +179,22 @@ impl Grants {
         &self,
         cookie: &str,
         now: Timestamp,
-    ) -> Result<Option<(Session, Version)>, ErrorCode> {
+    ) -> Result<Option<(Session, RecordVersion)>, ErrorCode> {
         let found =
-            self.store.load(&session_key(cookie), now).await.map_err(|fault| store_code(&fault))?;
-        found.map(|record| Ok((decode(&record.value)?, record.version))).transpose()
+            self.store.load(&session_key(cookie), now).await.map_err(|error| store_error_code(&error))?;
+        found.map(|record| Ok((decode_record(&record.value)?, record.version))).transpose()
     }
 }
 
-/// Codes and tokens that end with this session's logout.
-pub(super) fn family_of(session: &Session) -> Family {
+/// Returns the family of codes and tokens that end with this session's logout.
+pub(super) fn session_family(session: &Session) -> Family {
     Family(Arc::from(session.lineage.as_str()))
 }
 
-/// The claims on a page, by name.
+/// Returns the names of the claims on a page.
 #[must_use]
-pub fn shown(
+pub fn claim_names(
     claims: &serde_json::Map<String, serde_json::Value>,
 ) -> std::collections::BTreeSet<Claim> {
-    claims.keys().filter_map(|name| Claim::named(name)).collect()
+    claims.keys().filter_map(|name| Claim::from_name(name)).collect()
 }

@@ -1,27 +1,28 @@
-//! Who a person is, to each of those who may ask: one `sub` for each sector (R037; decisions 7).
+//! Derives the pairwise `sub` of a user for each sector (R037).
 
 use crate::config::Federation;
 use crate::config::model::SubjectSource;
 use crate::identity::Identity;
-use crate::identity::sub::{KeyVersion, SubjectFault, SubjectKeys};
+use crate::identity::sub::{KeyVersion, SubjectError, SubjectKeys};
 use crate::ids::Subject;
 use crate::login::upstream::Authentication;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
 
-/// What a `sub` is derived from, and with.
+/// Derives subject identifiers from the configured source with the hub's keys.
 #[derive(Debug)]
-pub struct Subjects {
+pub struct SubjectDeriver {
     pub source: SubjectSource,
     pub keys: SubjectKeys,
 }
 
-impl Subjects {
-    /// The `sub` of a person in a sector.
+impl SubjectDeriver {
+    /// Derives the `sub` of a user in a sector.
     ///
     /// # Errors
-    /// The identity lacks what it is derived from, or there is no such key.
-    pub fn of(
+    /// `IdentityIncomplete` or `IdTokenSubject` when the source value is missing, `Internal` when
+    /// the key version is unknown.
+    pub fn derive(
         &self,
         version: KeyVersion,
         sector: &str,
@@ -35,13 +36,14 @@ impl Subjects {
                 self.keys.derive_from_provider(version, sector, &authentication.connector, upstream)
             }
         };
-        derived.map_err(SubjectFault::code)
+        derived.map_err(SubjectError::code)
     }
 
-    /// Returns true if both sessions are of one account, or of one person by what `sub` is derived from. What doesn't make
-    /// the subject, such as an e-mail address, doesn't count.
+    /// Returns true if both sessions belong to one account, or to one user by the values that `sub`
+    /// is derived from. Other claims, such as the e-mail address, are ignored.
     ///
-    /// A connector that verifies no identity proves an account alone: its users could claim to be the person of any session.
+    /// The session of a connector that verifies no identity matches by account only: otherwise its
+    /// users could claim another user's identity and take over that user's session.
     #[must_use]
     pub fn is_same_person(&self, one: &Session, other: &Session, federation: &Federation) -> bool {
         let is_proven = |session: &Session| {

@@ -1,4 +1,4 @@
-//! Codes and tokens over the real store and real keys, with a clock and a gate that are moved by hand.
+//! Tests of codes and tokens with the real store and real keys, a manual clock and a fake gate.
 
 mod assertion;
 mod client;
@@ -7,7 +7,7 @@ mod hint;
 mod introspection;
 mod logout;
 pub(crate) mod released;
-mod seal;
+mod encryption;
 mod session;
 mod token;
 mod withdrawn;
@@ -20,31 +20,31 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use super::client_keys::KeyDirectory;
-use super::mistakes::{Allowed, Mistakes};
-use super::subjects::Subjects;
-use super::{Gate, Grants, Lives, UserinfoAnswer};
-use crate::assurance::{At, Level, Platform};
-use crate::config::connector_rules::Admitted;
-use crate::config::federation::{Authentication, Unavailable};
+use super::auth_failures::{FailureLimits, AuthFailureLimiter};
+use super::subjects::SubjectDeriver;
+use super::{Gate, Grants, GrantLifetimes, UserinfoResponse};
+use crate::assurance::{AcrCheck, Level, Platform};
+use crate::config::connector_rules::AllowedConnectors;
+use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
 use crate::config::model::SubjectSource;
-use crate::config::{Current, Federation};
+use crate::config::{CurrentFederation, Federation};
 use crate::config::{DatedSecret, KeySource, Service, Validity};
 use crate::digest;
-use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use crate::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
 use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
-use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, proven, registration, request};
+use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, identified_user, registration, authorization_request};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
-use crate::protocol::userinfo::{Bearer, Carried};
-use crate::session::Limits;
+use crate::protocol::userinfo::{BearerToken, BearerLocation};
+use crate::session::SessionLimits;
 use crate::store::Capacities;
-use crate::store::conformance::ROOMY;
+use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
 use crate::telemetry::Metrics;
 use crate::token::keyring::tests::RING;
@@ -56,8 +56,8 @@ const ID_TOKEN_LIFE: Duration = Duration::from_secs(90);
 const OPENID_ID_TOKEN_LIFE: Duration = Duration::from_secs(300);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Few enough to be reached, many enough for every other test.
-const ALLOWED: Allowed = Allowed {
+/// Few enough to be exceeded by a test, enough for all others.
+const ALLOWED: FailureLimits = FailureLimits {
     failed_authentications: NonZeroU32::new(40).unwrap(),
     inactive_answers: NonZeroU32::new(40).unwrap(),
 };
@@ -70,15 +70,15 @@ fn subject_keys() -> SubjectKeys {
     .unwrap()
 }
 
-/// Says what it was told to say, and remembers what it was asked.
+/// Returns a preset result, and records its calls.
 #[derive(Default)]
-struct HandGate {
+struct FakeGate {
     closed: Mutex<Option<ErrorCode>>,
-    asked: Mutex<Vec<(ClientId, ConnectorId, At)>>,
+    asked: Mutex<Vec<(ClientId, ConnectorId, AcrCheck)>>,
 }
 
-impl Gate for HandGate {
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode> {
+impl Gate for FakeGate {
+    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode> {
         self.asked.lock().unwrap().push((client_id.clone(), connector.clone(), at));
         self.closed.lock().unwrap().map_or(Ok(()), Err)
     }
@@ -86,18 +86,18 @@ impl Gate for HandGate {
 
 struct Hub {
     grants: Grants,
-    clock: Arc<HandClock>,
-    gate: Arc<HandGate>,
+    clock: Arc<ManualClock>,
+    gate: Arc<FakeGate>,
 }
 
 impl Hub {
-    /// What a service provider reads at userinfo, signed or not, with the token in the header.
+    /// Requests userinfo with the token in the header; returns the response, signed or not.
     async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
-        let bearer = Bearer { token: Secret::new(token.into()), by: Carried::Header };
+        let bearer = BearerToken { token: Secret::new(token.into()), location: BearerLocation::Header };
         let answer = self.grants.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
-            UserinfoAnswer::Jwt(token) => token,
-            UserinfoAnswer::Json(claims) => String::from_utf8(claims).unwrap(),
+            UserinfoResponse::Jwt(token) => token,
+            UserinfoResponse::Json(claims) => String::from_utf8(claims).unwrap(),
         })
     }
 }
@@ -111,14 +111,14 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         name: [("en".to_owned(), client_id.to_owned())].into(),
         sector: client_id.into(),
         subject_key_version: 1,
-        authentication: Authentication::SecretPost(
+        authentication: ClientAuthentication::SecretPost(
             ["secret", "next secret"]
                 .map(|secret| dated(&format!("{client_id}'s {secret}"), Validity::default()))
                 .to_vec(),
         ),
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: Some(alg),
-        admitted: Admitted::All,
+        allowed_connectors: AllowedConnectors::All,
         order: Arc::default(),
         logo: None,
         class: None,
@@ -129,7 +129,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
     }
 }
 
-/// An active one with these keys.
+/// An active service provider with these keys.
 pub(super) fn service_with(client_id: &str, keys: KeySource) -> Service {
     Service { keys, ..service(client_id, true, SigningAlg::ES256) }
 }
@@ -142,11 +142,11 @@ fn by_post(client_id: &str, secret: &str) -> Credentials {
     Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.into()) }
 }
 
-fn federation(sp_is_active: bool) -> Current {
+fn federation(sp_is_active: bool) -> CurrentFederation {
     let mut headed = service("headed", true, SigningAlg::ES256);
     headed.authentication =
-        Authentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
-    federation_of([
+        ClientAuthentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
+    federation_with([
         service("sp", sp_is_active, SigningAlg::ES256),
         service("other", true, SigningAlg::RS256),
         service("off", false, SigningAlg::ES256),
@@ -154,19 +154,19 @@ fn federation(sp_is_active: bool) -> Current {
     ])
 }
 
-fn federation_of(services: impl IntoIterator<Item = Service>) -> Current {
-    Current::new(Federation::new(services, ScopeTable::default(), Unavailable::Greyed))
+fn federation_with(services: impl IntoIterator<Item = Service>) -> CurrentFederation {
+    CurrentFederation::new(Federation::new(services, ScopeTable::default(), UnavailableDisplay::Greyed))
 }
 
 impl Hub {
     fn new() -> Self {
-        Self::with(ROOMY)
+        Self::with(AMPLE_CAPACITIES)
     }
 
     fn with(capacities: Capacities) -> Self {
-        // Between two seconds, so that rounding would show.
-        let clock = Arc::new(HandClock::at(OPENED + Duration::from_millis(700)));
-        let gate = Arc::new(HandGate::default());
+        // Between two whole seconds, so that rounding errors become visible.
+        let clock = Arc::new(ManualClock::at(OPENED + Duration::from_millis(700)));
+        let gate = Arc::new(FakeGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let metrics = Arc::new(Metrics::new(OPENED).unwrap());
         let grants = Grants {
@@ -175,9 +175,9 @@ impl Hub {
             gate: Arc::clone(&gate) as _,
             federation: federation(true),
             client_keys: Arc::new(KeyDirectory::new(&federation(true).load(), &metrics).unwrap()),
-            assertion_room: super::AssertionRoom::within(capacities.assertions),
-            subjects: Subjects { source: SubjectSource::Pivot, keys: subject_keys() },
-            mistakes: Mistakes::new(ALLOWED, &env),
+            assertion_quota: super::UsedAssertionQuota::with_store_capacity(capacities.assertions),
+            subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
+            auth_failures: AuthFailureLimiter::new(ALLOWED, &env),
             metrics,
             audit: crate::audit::Audit::off(),
             env,
@@ -187,13 +187,13 @@ impl Hub {
             own_keys: Arc::new(ArcSwap::from_pointee(
                 VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
             )),
-            lives: Lives {
+            lifetimes: GrantLifetimes {
                 code: CODE_LIFE,
                 access_token: TOKEN_LIFE,
                 id_token: ID_TOKEN_LIFE,
                 openid_id_token: OPENID_ID_TOKEN_LIFE,
             },
-            session_limits: Limits::of(Platform::Standard),
+            session_limits: SessionLimits::for_platform(Platform::Standard),
         };
         Self { grants, clock, gate }
     }
@@ -202,49 +202,50 @@ impl Hub {
         self.clock.now()
     }
 
-    /// What a login for this request asks to be issued: a fresh session `<code>'s session`, nothing remembered.
+    /// The grant of a login for this request: a new session `<code>'s session`, no consent
+    /// remembered.
     fn grant(&self, code: &str, changes: &[(&str, &str)]) -> Grant {
-        let request = request(changes);
+        let request = authorization_request(changes);
         Grant {
             code: Secret::new(code.into()),
             scopes: request.scopes.clone(),
             request,
-            proven: proven("idp", Level::Eidas1),
+            user: identified_user("idp", Level::Eidas1),
             login: "hash".into(),
             support_id: SupportId::new("0123456789AB"),
             consented: false,
-            session: SessionUse::Fresh {
+            session: SessionUse::New {
                 cookie: Secret::new(format!("{code}'s session")),
-                former: None,
+                replaced: None,
             },
             granted_at: self.now(),
         }
     }
 
-    /// Issues this code for a request of `sp`, changed like that.
+    /// Issues this code for a request of `sp` with these changes.
     async fn issue(&self, code: &str, changes: &[(&str, &str)]) {
-        self.grants.issue(self.grant(code, changes)).await.unwrap();
+        self.grants.issue_code(self.grant(code, changes)).await.unwrap();
     }
 
-    /// Redeems as it should be done; gives the answer as the service provider reads it.
+    /// Redeems correctly; returns the response as JSON.
     async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
         let answer =
-            self.grants.redeem(&token_request(code)).await.map_err(|refusal| refusal.code)?;
+            self.grants.redeem_code(&token_request(code)).await.map_err(|refusal| refusal.code)?;
         Ok(serde_json::to_value(answer).unwrap())
     }
 
-    /// The code that this request is refused with.
+    /// Returns the error of this request.
     async fn refusal(&self, request: &TokenRequest) -> Option<ErrorCode> {
-        self.grants.redeem(request).await.err().map(|refusal| refusal.code)
+        self.grants.redeem_code(request).await.err().map(|refusal| refusal.code)
     }
 
-    /// The client that these credentials prove.
+    /// Returns the client that these credentials authenticate.
     async fn authenticated(&self, offered: &Credentials) -> Result<String, ErrorCode> {
         let client = self.grants.authenticate(offered).await.map_err(|refusal| refusal.code)?;
         Ok(client.registration.client_id.to_string())
     }
 
-    /// An access token of `sp`, and the ID token that came with it.
+    /// Returns an access token of `sp` and its ID token.
     async fn tokens(&self, code: &str, changes: &[(&str, &str)]) -> (String, String) {
         self.issue(code, changes).await;
         let answer = self.redeem(code).await.unwrap();
@@ -252,12 +253,12 @@ impl Hub {
         (text("access_token"), text("id_token"))
     }
 
-    async fn verdict(&self, access_token: &str) -> Result<(), ErrorCode> {
-        self.grants.judge(access_token).await.map(drop)
+    async fn validate(&self, access_token: &str) -> Result<(), ErrorCode> {
+        self.grants.validate_access_token(access_token).await.map(drop)
     }
 }
 
-/// `sp`'s request for a code that was asked without PKCE.
+/// `sp`'s token request for a code without PKCE.
 fn token_request(code: &str) -> TokenRequest {
     TokenRequest {
         credentials: by_post("sp", "sp's secret"),
@@ -267,7 +268,7 @@ fn token_request(code: &str) -> TokenRequest {
     }
 }
 
-/// Header and claims of a JWS; its signature is not looked at.
+/// Returns header and claims of a JWS without verifying it.
 fn read(jws: &str) -> (Value, Value) {
     let mut parts = jws.split('.').map(|part| digest::from_base64url(part).unwrap());
     let mut object = || serde_json::from_slice(&parts.next().unwrap()).unwrap();

@@ -1,37 +1,37 @@
-//! The token endpoint's work, and the judgement on an access token.
+//! Redeems authorization codes, and validates access tokens.
 
 use std::sync::Arc;
 
-use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, token_key};
-use super::refusal::Refusal;
-use super::seal::Answer;
-use super::{Grants, store_code};
+use super::records::{CodeRecord, TokenRecord, code_key, decode_record, encode_record, code_family, token_key};
+use super::error::GrantError;
+use super::encryption::ResponseKind;
+use super::{Grants, store_error_code};
 use crate::assurance;
-use crate::assurance::At;
-use crate::audit::{Event, Name};
+use crate::assurance::AcrCheck;
+use crate::audit::{Event, EventKind};
 use crate::config::Service;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
-use crate::protocol::registration::{Registration, Rules};
-use crate::protocol::token::{TokenAnswer, TokenRequest};
-use crate::protocol::userinfo::{Bearer, Carried};
-use crate::store::{Draft, Family, StoreFault, Taken};
+use crate::protocol::registration::{Registration, ProtocolRules};
+use crate::protocol::token::{TokenResponse, TokenRequest};
+use crate::protocol::userinfo::{BearerToken, BearerLocation};
+use crate::store::{NewRecord, Family, StoreError, TakeOutcome};
 use crate::telemetry::trace;
-use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
-use crate::token::seal::Mark;
+use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint_jwt};
+use crate::token::encrypt::JweMark;
 
-/// A userinfo answer, by its media type.
+/// A userinfo response, by media type.
 #[derive(Clone, PartialEq, Eq)]
-pub enum UserinfoAnswer {
+pub enum UserinfoResponse {
     /// `application/jwt`
     Jwt(String),
     /// `application/json`
     Json(Vec<u8>),
 }
 
-impl std::fmt::Debug for UserinfoAnswer {
+impl std::fmt::Debug for UserinfoResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Jwt(_) => "Jwt(***)",
@@ -40,7 +40,7 @@ impl std::fmt::Debug for UserinfoAnswer {
     }
 }
 
-/// OpenID Connect Core 1.0, 5.3.2: not signed, so without `iss` and `aud`.
+/// Unsigned userinfo, without `iss` and `aud` (OpenID Connect Core 1.0 §5.3.2).
 #[derive(serde::Serialize)]
 struct PlainUserinfo<'a> {
     sub: &'a str,
@@ -49,21 +49,22 @@ struct PlainUserinfo<'a> {
     identity: &'a serde_json::Map<String, serde_json::Value>,
 }
 
-/// An event of this token's service provider and person.
-pub(super) fn of(name: Name, token: &TokenRecord) -> Event {
-    Event::of(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
+/// Creates an audit event with the service provider, subject and support id of a token.
+pub(super) fn event_for_token(name: EventKind, token: &TokenRecord) -> Event {
+    Event::new(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
 }
 
-/// Returns whether the tombstone of a code was left by this client, or by a release that noted no client.
-fn was_spent_by(tombstone: &[u8], client_id: &ClientId, issued: &Family) -> bool {
+/// Returns whether this client redeemed the code; earlier releases recorded no client in the
+/// tombstone.
+fn was_redeemed_by(tombstone: &[u8], client_id: &ClientId, issued: &Family) -> bool {
     tombstone == client_id.as_str().as_bytes() || tombstone == issued.0.as_bytes()
 }
 
-/// An access token that was found alive.
-pub struct Judged {
+/// A live access token.
+pub struct ValidToken {
     pub token: TokenRecord,
     pub expires_at: Timestamp,
-    /// Whose it is.
+    /// The service provider that it was issued to.
     pub client: Arc<Service>,
 }
 
@@ -71,87 +72,91 @@ impl Grants {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`] and `ClientKeysMissing` before anything is touched; `GrantInvalid` for every flaw of the
-    /// code, which stays burnt; the hub's own failures.
-    pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, Refusal> {
+    /// Those of [`Grants::authenticate`], and `ClientKeysMissing`, before the code is touched; an
+    /// `invalid_grant` code for every defect of the code, which is consumed; the hub's own
+    /// failures.
+    pub async fn redeem_code(&self, request: &TokenRequest) -> Result<TokenResponse, GrantError> {
         let client = self.authenticate(&request.credentials).await?;
-        self.exchange(&client, request)
+        self.exchange_code(&client, request)
             .await
-            .map_err(|code| Refusal::of(&client.registration.client_id, code))
+            .map_err(|code| GrantError::for_client(&client.registration.client_id, code))
     }
 
-    async fn exchange(
+    async fn exchange_code(
         &self,
         client: &Service,
         request: &TokenRequest,
-    ) -> Result<TokenAnswer, ErrorCode> {
-        // Asked before the code is taken: a service provider whose keys are gone for a moment does not lose it.
-        let envelope = self.envelope(client, Answer::IdToken)?;
+    ) -> Result<TokenResponse, ErrorCode> {
+        // Checked before the code is taken: a service provider whose keys are briefly unavailable
+        // does not lose its code.
+        let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
         let now = self.env.now();
         let code = request.code.reveal();
-        let issued = family(code);
-        let tokens_live_until = now + self.lives.access_token;
-        // One atomic step decides who redeems (RFC 6749, 4.1.2). What follows may fail, the code stays burnt.
-        let tombstone_until = tokens_live_until + self.lives.access_token;
+        let issued = code_family(code);
+        let tokens_live_until = now + self.lifetimes.access_token;
+        // One atomic operation decides who redeems (RFC 6749 §4.1.2). The code stays consumed if a
+        // later step fails.
+        let tombstone_until = tokens_live_until + self.lifetimes.access_token;
         let client_id = &client.registration.client_id;
         let tombstone = client_id.as_str().as_bytes();
         let taken =
             self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
-        let mut record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
-            Taken::Won(record) => decode(&record.value)?,
-            // Only whom the first use has served may end what it issued: to any other client, a code that it has found
-            // somewhere is no means of signing people out.
-            Taken::Spent(tombstone) if !was_spent_by(&tombstone, client_id, &issued) => {
+        let mut record: CodeRecord = match taken.map_err(|error| store_error_code(&error))? {
+            TakeOutcome::Taken(record) => decode_record(&record.value)?,
+            // Only the client of the first redemption may revoke what it issued: any other client
+            // that found the code must not be able to sign users out.
+            TakeOutcome::AlreadyTaken(tombstone) if !was_redeemed_by(&tombstone, client_id, &issued) => {
                 return Err(ErrorCode::CodeSpentByAnother);
             }
-            Taken::Spent(_) => {
-                // A code used twice was stolen once: what the first use issued dies (RFC 9700, 2.1.1).
+            TakeOutcome::AlreadyTaken(_) => {
+                // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
                 self.store
                     .revoke(&issued, tombstone_until, now)
                     .await
-                    .map_err(|fault| store_code(&fault))?;
+                    .map_err(|error| store_error_code(&error))?;
                 return Err(ErrorCode::CodeReused);
             }
-            Taken::Gone => return Err(ErrorCode::CodeUnknown),
+            TakeOutcome::Gone => return Err(ErrorCode::CodeUnknown),
         };
-        trace::about(&record.token.support_id, record.token.trace.as_ref());
-        self.check_binding(&client.registration, request, &record)?;
+        trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
+        self.check_code_binding(&client.registration, request, &record)?;
 
-        let id_token = self.id_token(&record, client, now).await?;
-        let mark = record.hint_key.as_ref().map(|key| Mark { key, audience: client_id });
-        let id_token = envelope.close_with(id_token, mark)?;
+        let id_token = self.mint_id_token(&record, client, now).await?;
+        let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
+        let id_token = envelope.encrypt_marked(id_token, mark)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri);
         let families = [record.session.clone(), issued].into();
-        let draft = Draft {
-            value: encode(&record.token)?,
+        let draft = NewRecord {
+            value: encode_record(&record.token)?,
             expires_at: tokens_live_until,
-            unread_until: None,
+            expires_unread_at: None,
             families,
         };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
-            // Its person signed out, or the code was used a second time (which said so itself), meanwhile.
-            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeRevoked),
-            Err(fault) => return Err(store_code(&fault)),
+            // The user signed out, or the code was replayed, meanwhile; a replay has its own log
+            // line.
+            Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
+            Err(error) => return Err(store_error_code(&error)),
         }
-        self.metrics.token_issued("access_token");
-        self.metrics.token_issued("id_token");
-        self.audit.tell(|| {
-            of(Name::TokenIssued, &record.token)
+        self.metrics.record_issued_token("access_token");
+        self.metrics.record_issued_token("id_token");
+        self.audit.record(|| {
+            event_for_token(EventKind::TokenIssued, &record.token)
                 .level(record.token.level)
                 .session(&record.session.0)
         });
-        Ok(TokenAnswer::new(
+        Ok(TokenResponse::new(
             access_token,
-            self.lives.access_token.as_secs(),
+            self.lifetimes.access_token.as_secs(),
             id_token,
             &record.token.scopes,
         ))
     }
 
-    fn check_binding(
+    fn check_code_binding(
         &self,
         client: &Registration,
         request: &TokenRequest,
@@ -167,24 +172,24 @@ impl Grants {
         if !pkce::proves(record.code_challenge.as_deref(), verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
-        if !client.holds_redirect_uri(&record.redirect_uri) || !client.grants(&record.token.scopes)
+        if !client.has_redirect_uri(&record.redirect_uri) || !client.grants_scopes(&record.token.scopes)
         {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
         }
         self.gate
-            .may(&record.token.client_id, &record.connector, At::Obtained(record.obtained))
+            .check_access(&record.token.client_id, &record.connector, AcrCheck::Achieved(record.achieved))
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn id_token(
+    async fn mint_id_token(
         &self,
         record: &CodeRecord,
         client: &Service,
         now: Timestamp,
     ) -> Result<String, ErrorCode> {
         let (alg, life) = match client.registration.rules {
-            Rules::Federation => (client.id_token_signed_response_alg, self.lives.id_token),
-            Rules::Openid => (client.id_token_signed_response_alg, self.lives.openid_id_token),
+            ProtocolRules::Federation => (client.id_token_signed_response_alg, self.lifetimes.id_token),
+            ProtocolRules::Openid => (client.id_token_signed_response_alg, self.lifetimes.openid_id_token),
         };
         let claims = IdTokenClaims {
             iss: &self.issuer,
@@ -194,99 +199,101 @@ impl Grants {
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
-            acr: assurance::acr::in_id_token(record.token.level, self.platform),
+            acr: assurance::acr::id_token_level(record.token.level, self.platform),
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
-        trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(
-            |fault| {
-                tracing::error!(%fault, "an ID token could not be signed");
+        trace::start_span("sign").run(mint_jwt(self.signer.as_ref(), alg, &claims, now)).await.map_err(
+            |error| {
+                tracing::error!(%error, "ID token could not be signed");
                 ErrorCode::SigningFailed
             },
         )
     }
 
-    /// The one judgement on an access token, shared by everyone who is shown one.
+    /// Validates an access token. All endpoints that accept access tokens use this function.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked alike.
-    pub async fn judge(&self, token: &str) -> Result<Judged, ErrorCode> {
-        let judged = self.find_token(token).await?;
-        let (client, Judged { token, .. }) = (&judged.client.registration, &judged);
-        // A token of an earlier release does not say where its code was sent.
-        let is_held = token.redirect_uri.as_ref().is_none_or(|uri| client.holds_redirect_uri(uri));
-        if !is_held || !client.grants(&token.scopes) {
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    pub async fn validate_access_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
+        let valid = self.find_live_token(token).await?;
+        let (client, ValidToken { token, .. }) = (&valid.client.registration, &valid);
+        // Tokens of earlier releases lack the redirect URI.
+        let is_held = token.redirect_uri.as_ref().is_none_or(|uri| client.has_redirect_uri(uri));
+        if !is_held || !client.grants_scopes(&token.scopes) {
             let (client_id, support_id) = (&client.client_id, &token.support_id);
-            tracing::info!(%client_id, %support_id, "access token refused: its redirect_uri or a scope of it was withdrawn");
+            tracing::info!(%client_id, %support_id, "access token rejected: its redirect_uri or one of its scopes is no longer registered");
             return Err(ErrorCode::AccessTokenInvalid);
         }
-        Ok(judged)
+        Ok(valid)
     }
 
-    /// A live token of a service provider that is served, whatever its file still grants.
+    /// Returns a live token of an active service provider, without checking its current
+    /// registration.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked alike.
-    pub(super) async fn find_token(&self, token: &str) -> Result<Judged, ErrorCode> {
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let now = self.env.now();
         let found =
-            self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
+            self.store.load(&token_key(token), now).await.map_err(|error| store_error_code(&error))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
-        let token: TokenRecord = decode(&record.value)?;
-        trace::about(&token.support_id, token.trace.as_ref());
-        // A service provider that was taken out of the federation has no tokens any more.
+        let token: TokenRecord = decode_record(&record.value)?;
+        trace::attach_login(&token.support_id, token.trace.as_ref());
+        // Removing a service provider from the federation invalidates its tokens.
         let client = self
             .federation
             .load()
-            .active(&token.client_id)
+            .active_service(&token.client_id)
             .cloned()
             .ok_or(ErrorCode::AccessTokenInvalid)?;
-        Ok(Judged { token, expires_at: record.expires_at, client })
+        Ok(ValidToken { token, expires_at: record.expires_at, client })
     }
 
-    /// The userinfo answer: a JWS in the service provider's registered algorithm, sealed on the high platform (R007);
-    /// plain JSON where `rules = "openid"` registered none.
+    /// Returns the userinfo response: a JWS with the service provider's registered algorithm,
+    /// encrypted on the high platform (R007); plain JSON if a service provider with `rules =
+    /// "openid"` registered no algorithm.
     ///
     /// # Errors
     /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, or the hub's own failures.
-    pub async fn userinfo(&self, bearer: &Bearer) -> Result<UserinfoAnswer, Refusal> {
-        let judged = self.judge(bearer.token.reveal()).await?;
-        let refusal = |code| Refusal::of(&judged.token.client_id, code);
-        if bearer.by == Carried::Body && judged.client.registration.rules == Rules::Federation {
+    pub async fn userinfo(&self, bearer: &BearerToken) -> Result<UserinfoResponse, GrantError> {
+        let valid = self.validate_access_token(bearer.token.reveal()).await?;
+        let refusal = |code| GrantError::for_client(&valid.token.client_id, code);
+        if bearer.location == BearerLocation::Body && valid.client.registration.rules == ProtocolRules::Federation {
             return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
-        let answer = self.tell(&judged).await.map_err(refusal)?;
-        self.audit.tell(|| of(Name::UserinfoTold, &judged.token).level(judged.token.level));
+        let answer = self.build_userinfo_response(&valid).await.map_err(refusal)?;
+        self.audit.record(|| event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level));
         Ok(answer)
     }
 
-    async fn tell(&self, judged: &Judged) -> Result<UserinfoAnswer, ErrorCode> {
-        let (client, now) = (&judged.client, self.env.now());
-        let envelope = self.envelope(client, Answer::Userinfo)?;
+    async fn build_userinfo_response(&self, valid: &ValidToken) -> Result<UserinfoResponse, ErrorCode> {
+        let (client, now) = (&valid.client, self.env.now());
+        let envelope = self.response_encryption(client, ResponseKind::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims = PlainUserinfo {
-                sub: judged.token.subject.as_str(),
-                identity: &judged.token.claims,
+                sub: valid.token.subject.as_str(),
+                identity: &valid.token.claims,
             };
             return serde_json::to_vec(&claims)
-                .map(UserinfoAnswer::Json)
+                .map(UserinfoResponse::Json)
                 .map_err(|_| ErrorCode::Internal);
         };
         let claims = UserinfoClaims {
-            sub: judged.token.subject.as_str(),
+            sub: valid.token.subject.as_str(),
             iss: &self.issuer,
-            aud: judged.token.client_id.as_str(),
-            exp: judged.expires_at,
+            aud: valid.token.client_id.as_str(),
+            exp: valid.expires_at,
             iat: now,
-            identity: &judged.token.claims,
+            identity: &valid.token.claims,
         };
-        let signed = trace::span("sign")
-            .run(mint(self.signer.as_ref(), alg, &claims, now))
+        let signed = trace::start_span("sign")
+            .run(mint_jwt(self.signer.as_ref(), alg, &claims, now))
             .await
-            .map_err(|fault| {
-            tracing::error!(%fault, "a userinfo answer could not be signed");
+            .map_err(|error| {
+            tracing::error!(%error, "userinfo response could not be signed");
             ErrorCode::SigningFailed
         })?;
-        envelope.close(signed).map(UserinfoAnswer::Jwt)
+        envelope.encrypt(signed).map(UserinfoResponse::Jwt)
     }
 }

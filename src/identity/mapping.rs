@@ -1,9 +1,9 @@
-//! From the claims as an identity provider calls and writes them to the claims that the identity rules know: data, not
-//! code, from `[mapping]` of a connector's file.
+//! Maps an identity provider's claims to the hub's, by `[mapping]` of the connector's file
+//! (`docs/claim-mapping.md`).
 //!
-//! Owns: what a rule makes of a claim, and how much that may be. Must not know: files, kinds, who sent the claims. A
-//! mapping is total: every rule looks at one set of claims once, none sees another's result, and what a rule can't make
-//! something of is left out, so that the identity rules name the missing claim. RFC 6901 (JSON Pointer).
+//! A mapping never fails: every rule reads the original claims once, no rule sees another's result,
+//! and a claim that a rule can't build is omitted, so that the identity rules report it as missing.
+//! Paths are JSON Pointers (RFC 6901).
 
 mod date;
 mod path;
@@ -15,134 +15,135 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::date::{Pattern, PatternFault};
-pub use self::path::{Path, PathFault};
-use super::rules::{self, Required, Rules};
+pub use self::date::{DatePattern, DatePatternError};
+pub use self::path::{ClaimPath, ClaimPathError};
+use super::rules::{self, RequiredClaims, IdentityRules};
 use super::{Claim, Identity, standard};
 
-/// The longest text, and the largest value, that a rule makes, in bytes: what the identity rules would look at.
-const LARGEST: usize = 8 * 1024;
-/// The most items of a list that a rule makes: more given names are refused by the identity rules.
-const MOST_ITEMS: usize = 128;
-/// How deep a value that is passed on as it is may go.
-const DEEPEST: usize = 8;
+/// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
+const MAX_VALUE_BYTES: usize = 8 * 1024;
+/// Maximum number of list items that a rule builds; the identity rules reject more given names.
+const MAX_ITEMS: usize = 128;
+/// Maximum nesting of a value that is passed on unchanged.
+const MAX_DEPTH: usize = 8;
 
-/// What becomes of the claims that no rule names.
+/// Treatment of claims without a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Unmapped {
-    /// They reach the identity rules as they came.
+pub enum UnmappedClaims {
+    /// Passed on unchanged.
     #[default]
     Pass,
-    /// They are left out: only what `[mapping]` makes counts.
+    /// Dropped: only claims that `[mapping]` builds remain.
     Drop,
 }
 
-/// A connector's mapping. The default changes nothing.
+/// Mapping of a connector. The default changes nothing.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mapping {
-    pub rules: BTreeMap<Claim, Rule>,
-    pub unmapped: Unmapped,
+    pub rules: BTreeMap<Claim, MappingRule>,
+    pub unmapped: UnmappedClaims,
 }
 
-/// How one claim is made.
+/// How one claim is built.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rule {
-    pub source: Source,
-    pub form: Form,
+pub struct MappingRule {
+    pub source: MappingSource,
+    pub transform: Transform,
 }
 
-/// What a claim is made of.
+/// Source of a claim's value.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Source {
+pub enum MappingSource {
     Constant(Value),
-    From(Path),
-    /// The parts that are there, in order; a list counts as its items.
+    From(ClaimPath),
+    /// The present parts, joined in order; a list contributes its items.
     Join {
-        parts: Vec<Path>,
+        parts: Vec<ClaimPath>,
         with: String,
     },
 }
 
-/// What is done with it.
+/// Transformation of the source value.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Form {
-    AsItIs,
+pub enum Transform {
+    Unchanged,
     Upper,
     Lower,
-    /// The parts between the separators, trimmed, empty ones left out: all of them, or the one of this index.
+    /// The trimmed, non-empty parts between separators: all of them, or the one at this index.
     Split {
         separator: String,
         part: Option<usize>,
     },
-    /// A birthdate as the identity rules write it.
-    Date(Pattern),
-    /// The row of exactly this text (a number or a truth value counts as its text).
+    /// A birthdate in the form of the identity rules.
+    Date(DatePattern),
+    /// The row for exactly this text; a number or boolean counts as its text.
     Table {
         rows: BTreeMap<String, Value>,
         otherwise: Option<Value>,
     },
 }
 
-/// Why a claim that has a rule and a source was left out. Never with its value.
+/// Why a rule could not build a claim from its source. Contains no value.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Loss {
-    #[error("it is not of the type that this rule or claim needs")]
+pub enum MappingError {
+    #[error("its type does not fit this rule or claim")]
     Type,
-    #[error("it is too long, too deep, or has too many parts")]
+    #[error("it is too long, nested too deeply, or has too many parts")]
     Size,
-    #[error("it is no day of the calendar in the rule's pattern")]
+    #[error("it is not a calendar day in the rule's pattern")]
     Date,
-    #[error("the rule's map has no row for it, and there is no otherwise")]
+    #[error("the rule's map has no row for it and no otherwise")]
     Row,
 }
 
-/// A claim that was left out.
+/// A claim that its rule could not build.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("{claim}: {loss}")]
-pub struct Lost {
+#[error("{claim}: {error}")]
+pub struct ClaimMappingError {
     pub claim: Claim,
-    pub loss: Loss,
+    pub error: MappingError,
 }
 
 impl Mapping {
-    /// True if claims stay as they are.
+    /// Returns true if the mapping changes nothing.
     #[must_use]
-    pub fn is_nothing(&self) -> bool {
-        self.rules.is_empty() && self.unmapped == Unmapped::Pass
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.unmapped == UnmappedClaims::Pass
     }
 
-    /// The claims for the identity rules, and what was left out of them. A claim that has a rule is what the rule makes,
-    /// or is not there: the identity provider's own claim of that name never stands in for it.
+    /// Applies the mapping; returns the claims for the identity rules, and the claims that could
+    /// not be built. A claim with a rule has the rule's value or is absent; the identity provider's
+    /// claim of that name is never a fallback.
     #[must_use]
-    pub fn apply(&self, mut claims: Map<String, Value>) -> (Map<String, Value>, Vec<Lost>) {
-        let (mut made, mut lost) = (Vec::new(), Vec::new());
+    pub fn apply(&self, mut claims: Map<String, Value>) -> (Map<String, Value>, Vec<ClaimMappingError>) {
+        let (mut built, mut errors) = (Vec::new(), Vec::new());
         for (claim, rule) in &self.rules {
-            match rule.make(*claim, &claims) {
-                Ok(Some(value)) => made.push((claim.as_str().to_owned(), value)),
+            match rule.build_claim(*claim, &claims) {
+                Ok(Some(value)) => built.push((claim.as_str().to_owned(), value)),
                 Ok(None) => {}
-                Err(loss) => lost.push(Lost { claim: *claim, loss }),
+                Err(error) => errors.push(ClaimMappingError { claim: *claim, error }),
             }
         }
         match self.unmapped {
-            Unmapped::Drop => claims.clear(),
-            Unmapped::Pass => {
+            UnmappedClaims::Drop => claims.clear(),
+            UnmappedClaims::Pass => {
                 for claim in self.rules.keys() {
                     claims.remove(claim.as_str());
-                    if let Some(tied) = tied_to(*claim) {
-                        claims.remove(tied.as_str());
+                    if let Some(dependent) = dependent_claim(*claim) {
+                        claims.remove(dependent.as_str());
                     }
                 }
             }
         }
-        claims.extend(made);
-        (claims, lost)
+        claims.extend(built);
+        (claims, errors)
     }
 }
 
-/// A claim that says something of another one, and nothing of what a rule makes of that: the other way of writing given
-/// names, and the word that an address or a number is verified.
-const fn tied_to(claim: Claim) -> Option<Claim> {
+/// Returns the claim that depends on `claim` and does not apply to a mapped value: the other form
+/// of given names, and the `…_verified` claim of an address or number.
+const fn dependent_claim(claim: Claim) -> Option<Claim> {
     match claim {
         Claim::GivenName => Some(Claim::GivenNameArray),
         Claim::GivenNameArray => Some(Claim::GivenName),
@@ -152,17 +153,17 @@ const fn tied_to(claim: Claim) -> Option<Claim> {
     }
 }
 
-impl Rule {
-    /// `None` where there is nothing to make the claim of.
-    fn make(&self, claim: Claim, claims: &Map<String, Value>) -> Result<Option<Value>, Loss> {
-        let Some(found) = self.source.find(claims)? else { return Ok(None) };
-        let Some(value) = self.form.of(found)? else { return Ok(None) };
-        if Type::of(claim).fits(&value) { Ok(Some(value)) } else { Err(Loss::Type) }
+impl MappingRule {
+    /// Builds the claim; `None` if its source is absent.
+    fn build_claim(&self, claim: Claim, claims: &Map<String, Value>) -> Result<Option<Value>, MappingError> {
+        let Some(found) = self.source.resolve(claims)? else { return Ok(None) };
+        let Some(value) = self.transform.apply(found)? else { return Ok(None) };
+        if ClaimType::for_claim(claim).accepts(&value) { Ok(Some(value)) } else { Err(MappingError::Type) }
     }
 }
 
-impl Source {
-    fn find<'c>(&'c self, claims: &'c Map<String, Value>) -> Result<Option<Cow<'c, Value>>, Loss> {
+impl MappingSource {
+    fn resolve<'c>(&'c self, claims: &'c Map<String, Value>) -> Result<Option<Cow<'c, Value>>, MappingError> {
         match self {
             Self::Constant(value) => Ok(Some(Cow::Borrowed(value))),
             Self::From(path) => Ok(path.find(claims).map(Cow::Borrowed)),
@@ -175,7 +176,7 @@ impl Source {
                         std::slice::from_ref(value)
                     };
                     for item in items {
-                        add(&mut joined, with, &text_of(item).ok_or(Loss::Type)?)?;
+                        append_part(&mut joined, with, &scalar_text(item).ok_or(MappingError::Type)?)?;
                     }
                 }
                 Ok((!joined.is_empty()).then(|| Cow::Owned(Value::String(joined))))
@@ -184,12 +185,12 @@ impl Source {
     }
 }
 
-fn add(joined: &mut String, with: &str, part: &str) -> Result<(), Loss> {
+fn append_part(joined: &mut String, with: &str, part: &str) -> Result<(), MappingError> {
     if part.is_empty() {
         return Ok(());
     }
-    if joined.len() + with.len() + part.len() > LARGEST {
-        return Err(Loss::Size);
+    if joined.len() + with.len() + part.len() > MAX_VALUE_BYTES {
+        return Err(MappingError::Size);
     }
     if !joined.is_empty() {
         joined.push_str(with);
@@ -198,53 +199,53 @@ fn add(joined: &mut String, with: &str, part: &str) -> Result<(), Loss> {
     Ok(())
 }
 
-impl Form {
-    fn of(&self, value: Cow<'_, Value>) -> Result<Option<Value>, Loss> {
+impl Transform {
+    fn apply(&self, value: Cow<'_, Value>) -> Result<Option<Value>, MappingError> {
         match self {
-            Self::AsItIs => {
-                if is_within(&value, &mut LARGEST.clone(), DEEPEST) {
+            Self::Unchanged => {
+                if is_within(&value, &mut MAX_VALUE_BYTES.clone(), MAX_DEPTH) {
                     Ok(Some(value.into_owned()))
                 } else {
-                    Err(Loss::Size)
+                    Err(MappingError::Size)
                 }
             }
-            Self::Upper => text(&value).map(|text| Some(text.to_uppercase().into())),
-            Self::Lower => text(&value).map(|text| Some(text.to_lowercase().into())),
-            Self::Split { separator, part } => split(text(&value)?, separator, *part),
+            Self::Upper => expect_text(&value).map(|text| Some(text.to_uppercase().into())),
+            Self::Lower => expect_text(&value).map(|text| Some(text.to_lowercase().into())),
+            Self::Split { separator, part } => split_text(expect_text(&value)?, separator, *part),
             Self::Date(pattern) => {
-                let written = text_of(&value).ok_or(Loss::Type)?;
-                pattern.read(&written).map(|date| Some(date.into())).ok_or(Loss::Date)
+                let written = scalar_text(&value).ok_or(MappingError::Type)?;
+                pattern.parse_date(&written).map(|date| Some(date.into())).ok_or(MappingError::Date)
             }
             Self::Table { rows, otherwise } => {
                 let key = match value.as_ref() {
                     Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
-                    other => text_of(other).ok_or(Loss::Type)?,
+                    other => scalar_text(other).ok_or(MappingError::Type)?,
                 };
-                rows.get(key.as_ref()).or(otherwise.as_ref()).cloned().map(Some).ok_or(Loss::Row)
+                rows.get(key.as_ref()).or(otherwise.as_ref()).cloned().map(Some).ok_or(MappingError::Row)
             }
         }
     }
 }
 
-fn split(text: &str, separator: &str, part: Option<usize>) -> Result<Option<Value>, Loss> {
+fn split_text(text: &str, separator: &str, part: Option<usize>) -> Result<Option<Value>, MappingError> {
     let mut parts = text.split(separator).map(str::trim).filter(|part| !part.is_empty());
     if let Some(index) = part {
         return Ok(parts.nth(index).map(Value::from));
     }
-    let all: Vec<Value> = parts.by_ref().take(MOST_ITEMS).map(Value::from).collect();
+    let all: Vec<Value> = parts.by_ref().take(MAX_ITEMS).map(Value::from).collect();
     if parts.next().is_some() {
-        return Err(Loss::Size);
+        return Err(MappingError::Size);
     }
     Ok((!all.is_empty()).then_some(Value::Array(all)))
 }
 
-fn text(value: &Value) -> Result<&str, Loss> {
-    let text = value.as_str().ok_or(Loss::Type)?;
-    if text.len() > LARGEST { Err(Loss::Size) } else { Ok(text) }
+fn expect_text(value: &Value) -> Result<&str, MappingError> {
+    let text = value.as_str().ok_or(MappingError::Type)?;
+    if text.len() > MAX_VALUE_BYTES { Err(MappingError::Size) } else { Ok(text) }
 }
 
-/// A text, or a whole number as its digits.
-fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+/// Returns a text, or an integer as its digits.
+fn scalar_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Number(number) if number.is_i64() || number.is_u64() => {
@@ -255,7 +256,8 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a value is small and flat enough to be passed on. Each node counts as a byte, so that empty ones add up too.
+/// Returns true if a value is small and flat enough to be passed on. Each node counts as a byte, so
+/// that empty nodes are bounded too.
 fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
     let mut take = |bytes: usize| {
         *room = room.saturating_sub(bytes);
@@ -277,7 +279,7 @@ fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
 
 /// The JSON type of a claim's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Type {
+pub enum ClaimType {
     Text,
     Texts,
     Truth,
@@ -285,9 +287,10 @@ pub enum Type {
     Object,
 }
 
-impl Type {
+impl ClaimType {
+    /// Returns the type of a claim.
     #[must_use]
-    pub const fn of(claim: Claim) -> Self {
+    pub const fn for_claim(claim: Claim) -> Self {
         match claim {
             Claim::GivenNameArray => Self::Texts,
             Claim::EmailVerified | Claim::PhoneNumberVerified => Self::Truth,
@@ -314,11 +317,11 @@ impl Type {
         }
     }
 
-    fn fits(self, value: &Value) -> bool {
+    fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
             Self::Texts => value.as_array().is_some_and(|items| {
-                items.len() <= MOST_ITEMS && items.iter().all(Value::is_string)
+                items.len() <= MAX_ITEMS && items.iter().all(Value::is_string)
             }),
             Self::Truth => value.is_boolean(),
             Self::Number => value.is_number(),
@@ -327,30 +330,30 @@ impl Type {
     }
 }
 
-/// Whether the identity rules would take this value for this claim: for what an operator writes into a rule.
+/// Checks that the identity rules accept this value for this claim, for constants in a mapping.
 ///
 /// # Errors
-/// What would be right, as the rule says it.
+/// What would be valid, in the words of the rule.
 pub fn check_value(claim: Claim, value: &Value) -> Result<(), String> {
     let mut claims = Map::from_iter([(claim.as_str().to_owned(), value.clone())]);
     if Claim::STANDARD.contains(&claim) {
-        // Whether they are verified is only told of an address and a number that are there.
+        // The `…_verified` claims are valid only beside an address and a number.
         claims.entry("email").or_insert_with(|| "a@b".into());
         claims.entry("phone_number").or_insert_with(|| "1".into());
-        let kept = standard::of_provider(&claims).contains_key(&claim);
-        return if kept {
+        let is_valid = standard::from_provider_claims(&claims).contains_key(&claim);
+        return if is_valid {
             Ok(())
         } else {
             Err("must be of the form that OpenID Connect Core 1.0, 5.1, gives this claim".into())
         };
     }
-    // With these rules a malformed claim is told before a missing one.
-    let rules = Rules { home_country: String::new(), required: Required::Pivot };
+    // With these rules, a malformed claim is reported before a missing one.
+    let rules = IdentityRules { home_country: String::new(), required: RequiredClaims::Pivot };
     match Identity::from_claims(&claims, &rules) {
-        Err(fault) if fault.claim == claim && !fault.rule.is_about_absence() => {
-            Err(fault.rule.to_string())
+        Err(error) if error.claim == claim && !error.rule.is_missing_claim() => {
+            Err(error.rule.to_string())
         }
-        Ok(_) | Err(_) if value.as_str() == Some("") => Err(rules::Rule::Required.to_string()),
+        Ok(_) | Err(_) if value.as_str() == Some("") => Err(rules::IdentityRule::Required.to_string()),
         Ok(_) | Err(_) => Ok(()),
     }
 }

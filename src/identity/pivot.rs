@@ -1,9 +1,9 @@
-//! The pivot identity in normalised form: what stays equal when two sources write one person differently.
+//! The pivot identity in normalised form, which is equal when two sources spell one user
+//! differently.
 //!
-//! Owns: which differences of spelling don't count (decisions 7, `sub`). Must not know: keys, sectors, registers.
-//! `sub` is derived from these exact bytes, so nothing here may ever change once a hub has users: [`fold`] follows
-//! Unicode, whose decompositions are stable for every assigned character. A rule that must change gets a new
-//! [`Derivation`]; the older ones stay as they are.
+//! `sub` is derived from these exact bytes, so nothing here may change once a hub has users:
+//! [`fold`] follows Unicode, whose decompositions are stable for every assigned character. A rule
+//! that must change gets a new [`Derivation`].
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -11,22 +11,25 @@ use unicode_script::{Script, UnicodeScript as _};
 
 use super::Identity;
 
-/// How the names of a pivot identity are folded. `docs/subject.md` specifies each for other languages.
+/// How the names of a pivot identity are folded. `docs/subject.md` specifies each for other
+/// languages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Derivation {
-    /// Removes every combining mark. Names that differ in nothing else get one `sub`, for example करन and किरन.
+    /// Removes every combining mark. Names that differ only in marks get one `sub`, for example करन
+    /// and किरन.
     V1,
-    /// Removes combining marks from Latin, Greek and Cyrillic letters and from what is neither letter nor digit, and folds
-    /// U+02BC as U+2019.
+    /// Removes combining marks from Latin, Greek and Cyrillic letters and from what is neither
+    /// letter nor digit, and folds U+02BC as U+2019.
     V2,
 }
 
 impl Derivation {
     /// The derivation of new installations.
     pub const LATEST: Self = Self::V2;
+    /// All derivations.
     pub const ALL: [Self; 2] = [Self::V1, Self::V2];
 
-    /// The number as the configuration and the documentation write it.
+    /// Returns the number that the configuration and the documentation use.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -35,13 +38,14 @@ impl Derivation {
         }
     }
 
-    /// Returns the derivation that a key was made for: `passerelle keys new` writes it in front of the key.
+    /// Returns the derivation that a key was created for: `passerelle keys new` writes it in front
+    /// of the key.
     #[must_use]
-    pub fn of_key(key: &str) -> Self {
+    pub fn from_key(key: &str) -> Self {
         if key.starts_with(Self::KEY_PREFIX) { Self::V2 } else { Self::V1 }
     }
 
-    /// Begins a key of [`Self::LATEST`], and is part of it.
+    /// Prefix of a key of [`Self::LATEST`]; part of the key.
     pub const KEY_PREFIX: &str = "derivation-2.";
 
     /// Returns the derivation with this number.
@@ -51,7 +55,7 @@ impl Derivation {
     }
 }
 
-/// The six fields, folded. Equal for two spellings of one person; never shown to anybody.
+/// The six pivot fields, folded. Equal for two spellings of one user; never displayed.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Pivot {
     given_names: String,
@@ -63,9 +67,10 @@ pub struct Pivot {
 }
 
 impl Pivot {
-    /// `None` when a required field is missing: an identity without one would be equal to everybody else's without it.
+    /// Folds an identity; `None` if a required field is missing, because all identities without it
+    /// would be equal.
     #[must_use]
-    pub fn of(identity: &Identity, home_country: &str, derivation: Derivation) -> Option<Self> {
+    pub fn from_identity(identity: &Identity, home_country: &str, derivation: Derivation) -> Option<Self> {
         let given_names = fold(&identity.given_names.join(" "), derivation);
         let family_name =
             identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
@@ -85,7 +90,7 @@ impl Pivot {
         })
     }
 
-    /// The fields as bytes, in the order in which `sub` takes them.
+    /// Returns the fields as bytes, in the order in which `sub` uses them.
     #[must_use]
     pub fn fields(&self) -> [&[u8]; 6] {
         [
@@ -106,10 +111,11 @@ impl std::fmt::Debug for Pivot {
     }
 }
 
-/// NFKD, upper case, each run of anything but letters and digits (of any script) one space, trimmed. `derivation` decides
-/// on which letters combining marks are removed.
+/// Folds a name: NFKD, upper case, each run of characters other than letters and digits (of any
+/// script) to one space, trimmed. `derivation` decides on which letters combining marks are
+/// removed.
 ///
-/// `œ` stays a letter of its own: NFKD doesn't take it apart.
+/// NFKD does not decompose `œ`.
 #[must_use]
 pub fn fold(name: &str, derivation: Derivation) -> String {
     let mut folded = String::with_capacity(name.len());
@@ -129,17 +135,18 @@ pub fn fold(name: &str, derivation: Derivation) -> String {
         if std::mem::take(&mut gap) && !folded.is_empty() {
             folded.push(' ');
         }
-        // In upper case U+0345 would be a letter, which the next mark could stand on.
+        // In upper case U+0345 would become a letter, which the next mark could modify.
         if is_combining_mark(c) { folded.push(c) } else { folded.extend(c.to_uppercase()) }
     }
     folded
 }
 
-/// Returns true if a combining mark on `base` counts. Sources leave marks out on the letters of three scripts; on any other
-/// letter a mark is as much of a name as the letter is: a vowel sign, a virama, a tone.
+/// Returns true if a combining mark on `base` is significant. Sources omit marks on the letters of
+/// three scripts; on other letters a mark is a part of the name: a vowel sign, a virama, a tone.
 ///
-/// NFKD turns an accent that stands by itself, such as U+0384 or U+00B4, into an accent on a space, which is no part of a
-/// name either. The voicing marks count even there, for U+309B replaces them after a letter.
+/// NFKD turns a standalone accent, such as U+0384 or U+00B4, into an accent on a space, which is
+/// not a part of a name. Voicing marks are significant even there, because U+309B replaces them
+/// after a letter.
 fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> bool {
     let is_voicing = matches!(mark, '\u{3099}' | '\u{309a}');
     match derivation {
@@ -153,7 +160,7 @@ fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> b
     }
 }
 
-/// The apostrophe for U+02BC, the letter that keyboards offer in its place.
+/// Replaces U+02BC, a letter that keyboards offer instead of the apostrophe.
 const fn plain_apostrophe(c: char, derivation: Derivation) -> char {
     match (derivation, c) {
         (Derivation::V2, '\u{2bc}') => '\'',
@@ -214,14 +221,15 @@ mod tests {
             ("Άγγελος Ϊός", "ΑΓΓΕΛΟΣ ΙΟΣ"),
             ("ᾳ", "Α"),
             ("Андрей Ёлкин", "АНДРЕИ ЕЛКИН"),
-            // Every apostrophe is one gap: typewriter, typographic, modifier letter, acute accent, full width.
+            // Every apostrophe is one gap: typewriter, typographic, modifier letter, acute accent,
+            // full width.
             ("D'Artagnan", "D ARTAGNAN"),
             ("D’Artagnan", "D ARTAGNAN"),
             ("D\u{2bc}Artagnan", "D ARTAGNAN"),
             ("D\u{b4}Artagnan", "D ARTAGNAN"),
             ("D\u{1ffd}Artagnan", "D ARTAGNAN"),
             ("D\u{ff07}Artagnan", "D ARTAGNAN"),
-            // So is an accent that stands by itself, and a mark that stands on nothing.
+            // So is a standalone accent, and a mark without a letter.
             ("\u{384}Αγγελος", "ΑΓΓΕΛΟΣ"),
             ("D\u{384}Or", "D OR"),
             ("D \u{301}Or", "D OR"),
@@ -242,7 +250,7 @@ mod tests {
             ("أحمد", "\u{627}\u{654}حمد"),
             ("מֹשֶׁה", "מ\u{5b9}ש\u{5b6}\u{5c1}ה"),
             ("김", "\u{1100}\u{1175}\u{11b7}"),
-            // The base letter decides, whatever stands around it.
+            // The base letter decides, whatever surrounds it.
             ("é\u{93f}", "E"),
             ("\u{915}\u{301}", "\u{915}\u{301}"),
             ("-'.", ""),
@@ -276,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Every eleventh letter: some of each block that has letters.
+    /// Every eleventh letter, which covers each block with letters.
     fn letters() -> impl Iterator<Item = char> {
         (0..=0x1_ffff_u32)
             .step_by(11)
@@ -288,8 +296,8 @@ mod tests {
         (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| is_combining_mark(*c)).collect()
     }
 
-    /// The last letter of the decomposition, which a mark that follows stands on.
-    fn base_of(letter: char) -> Option<char> {
+    /// Returns the last letter of the decomposition, which a following mark modifies.
+    fn base_letter(letter: char) -> Option<char> {
         letter.to_string().nfkd().filter(|c| !is_combining_mark(*c)).last()
     }
 
@@ -298,7 +306,7 @@ mod tests {
         let marks = marks();
         let (mut removed, mut retained) = (0, 0);
         for (index, letter) in letters().enumerate() {
-            let Some(base) = base_of(letter) else { continue };
+            let Some(base) = base_letter(letter) else { continue };
             for mark in marks.iter().skip(index % 61).step_by(61) {
                 let (bare, marked) =
                     (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
@@ -390,7 +398,7 @@ mod tests {
     #[test]
     fn a_missing_field_makes_no_pivot_rather_than_an_empty_one() {
         let whole = angela();
-        assert!(Pivot::of(&whole, "99100", V2).is_some());
+        assert!(Pivot::from_identity(&whole, "99100", V2).is_some());
         let missing: [fn(&mut Identity); 5] = [
             |i| i.birthdate = None,
             |i| i.gender = None,
@@ -401,18 +409,18 @@ mod tests {
         for (case, remove) in missing.into_iter().enumerate() {
             let mut identity = whole.clone();
             remove(&mut identity);
-            assert!(Pivot::of(&identity, "99100", V2).is_none(), "case {case}");
+            assert!(Pivot::from_identity(&identity, "99100", V2).is_none(), "case {case}");
         }
     }
 
     #[test]
     fn birthplace_counts_at_home_only() {
         let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
-        assert_ne!(Pivot::of(&elsewhere, "99100", V2), Pivot::of(&angela(), "99100", V2));
-        assert_eq!(Pivot::of(&elsewhere, "99134", V2), Pivot::of(&angela(), "99134", V2));
+        assert_ne!(Pivot::from_identity(&elsewhere, "99100", V2), Pivot::from_identity(&angela(), "99100", V2));
+        assert_eq!(Pivot::from_identity(&elsewhere, "99134", V2), Pivot::from_identity(&angela(), "99134", V2));
         assert_eq!(
-            Pivot::of(&Identity { birthplace: None, ..angela() }, "99134", V2),
-            Pivot::of(&angela(), "99134", V2)
+            Pivot::from_identity(&Identity { birthplace: None, ..angela() }, "99134", V2),
+            Pivot::from_identity(&angela(), "99134", V2)
         );
     }
 }

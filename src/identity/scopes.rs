@@ -1,7 +1,6 @@
-//! Which claims a scope releases (decisions 7): data that an operator may extend, `config/scopes.toml`. There are two
-//! tables: the specification's, and that of OpenID Connect Core 1.0, 5.4, for service providers under `rules = "openid"`.
-//!
-//! Owns: the tables, and a claim's value as it is delivered. Must not know: who asks, or what was granted.
+//! The claims that a scope releases: `config/scopes.toml`, which operators may extend. There are
+//! two tables: the specification's, and that of OpenID Connect Core 1.0 §5.4 for service providers
+//! under `rules = "openid"`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,59 +10,59 @@ use super::standard::full_name;
 use super::{Claim, Identity};
 use crate::ids::Scope;
 
-/// Scope → the claims that it releases. `ScopeTable::default()` is the specification's.
+/// Claims that each scope releases. `ScopeTable::default()` is the specification's table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScopeTable {
     scopes: BTreeMap<Scope, BTreeSet<Claim>>,
 }
 
-/// Why a scope table is unusable, and how to mend it.
+/// Why a scope table is invalid, and how to fix it.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum ScopeTableFault {
+pub enum ScopeTableError {
     #[error("there is no claim `{0}`")]
     NoSuchClaim(String),
     #[error("`openid` must release `sub`: write `openid = [\"sub\"]`")]
     OpenidWithoutSub,
     #[error(
-        "`{0}` is no scope value: use printable ASCII without space, quotation mark and backslash"
+        "`{0}` is not a scope value: use printable ASCII without space, quotation mark and backslash"
     )]
     Value(Scope),
-    #[error("`{0}` releases `sub`, which belongs to `openid` alone: remove it there")]
+    #[error("`{0}` releases `sub`, which only `openid` may release: remove it there")]
     StraySub(Scope),
 }
 
-/// How a birthdate is written of which the day, or the month too, is only presumed.
+/// How a birthdate without a known day, or without day and month, is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Presumed {
-    /// `YYYY-MM-00`, `YYYY-00-00`: the specification.
-    Zeros,
-    /// `YYYY`: OpenID Connect Core 1.0, 5.1.
-    YearAlone,
+pub enum PartialDateFormat {
+    /// `YYYY-MM-00`, `YYYY-00-00`: the federation's specification.
+    ZeroPadded,
+    /// `YYYY`: OpenID Connect Core 1.0 §5.1.
+    YearOnly,
 }
 
 impl ScopeTable {
-    /// The table from names, as the configuration holds them.
+    /// Creates a table from names, as in the configuration.
     ///
     /// # Errors
-    /// A claim that doesn't exist, or a table that breaks OpenID Connect.
-    pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableFault> {
+    /// An unknown claim, or a table that breaks OpenID Connect.
+    pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableError> {
         let claim = |name: &String| {
-            Claim::named(name).ok_or_else(|| ScopeTableFault::NoSuchClaim(name.clone()))
+            Claim::from_name(name).ok_or_else(|| ScopeTableError::NoSuchClaim(name.clone()))
         };
         let row = |(scope, names): (&Scope, &Vec<String>)| {
             Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?))
         };
-        Self { scopes: names.iter().map(row).collect::<Result<_, _>>()? }.checked()
+        Self { scopes: names.iter().map(row).collect::<Result<_, _>>()? }.validated()
     }
 
-    /// The table as names, as the configuration holds them.
+    /// Returns the table as names, as in the configuration.
     #[must_use]
     pub fn names(&self) -> BTreeMap<Scope, Vec<String>> {
         let names = |claims: &BTreeSet<Claim>| claims.iter().map(ToString::to_string).collect();
         self.scopes.iter().map(|(scope, claims)| (scope.clone(), names(claims))).collect()
     }
 
-    /// OpenID Connect Core 1.0, 5.4.
+    /// Returns the table of OpenID Connect Core 1.0 §5.4.
     #[must_use]
     pub fn openid() -> Self {
         use Claim::{
@@ -71,7 +70,7 @@ impl ScopeTable {
             MiddleName, Name, Nickname, PhoneNumber, PhoneNumberVerified, Picture,
             PreferredUsername, Profile, Sub, UpdatedAt, Website, Zoneinfo,
         };
-        Self::of(&[
+        Self::from_rows(&[
             (OPENID, &[Sub]),
             (
                 "profile",
@@ -98,7 +97,7 @@ impl ScopeTable {
         ])
     }
 
-    fn of(rows: &[(&str, &[Claim])]) -> Self {
+    fn from_rows(rows: &[(&str, &[Claim])]) -> Self {
         Self {
             scopes: rows
                 .iter()
@@ -107,65 +106,65 @@ impl ScopeTable {
         }
     }
 
-    fn checked(self) -> Result<Self, ScopeTableFault> {
+    fn validated(self) -> Result<Self, ScopeTableError> {
         let table = self;
         for (scope, claims) in &table.scopes {
-            // RFC 6749, 3.3
+            // RFC 6749 §3.3
             if scope.as_str().is_empty()
                 || !scope.as_str().bytes().all(|c| matches!(c, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
             {
-                return Err(ScopeTableFault::Value(scope.clone()));
+                return Err(ScopeTableError::Value(scope.clone()));
             }
             if scope.as_str() != OPENID && claims.contains(&Claim::Sub) {
-                return Err(ScopeTableFault::StraySub(scope.clone()));
+                return Err(ScopeTableError::StraySub(scope.clone()));
             }
         }
         let openid_is_sound =
             table.scopes.get(OPENID).is_some_and(|claims| claims.contains(&Claim::Sub));
-        if openid_is_sound { Ok(table) } else { Err(ScopeTableFault::OpenidWithoutSub) }
+        if openid_is_sound { Ok(table) } else { Err(ScopeTableError::OpenidWithoutSub) }
     }
 
-    /// A scope outside the table is ignored at authorize (decisions 3).
+    /// Returns true if the scope is in the table. Other scopes are ignored at authorize.
     #[must_use]
-    pub fn known(&self, scope: &Scope) -> bool {
+    pub fn contains(&self, scope: &Scope) -> bool {
         self.scopes.contains_key(scope)
     }
 
-    /// Every scope, for discovery.
+    /// Returns every scope, for discovery.
     pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
         self.scopes.keys()
     }
 
-    /// The claims that these scopes release, `sub` included, whether an identity has a value for them or not.
+    /// Returns the claims that these scopes release, `sub` included, with or without a value.
     #[must_use]
     pub fn claim_names<'a>(&self, scopes: impl IntoIterator<Item = &'a Scope>) -> BTreeSet<Claim> {
         scopes.into_iter().filter_map(|scope| self.scopes.get(scope)).flatten().copied().collect()
     }
 
-    /// Every claim that some scope releases, for discovery.
+    /// Returns every claim that a scope releases, for discovery.
     #[must_use]
     pub fn all_claim_names(&self) -> BTreeSet<Claim> {
         self.scopes.values().flatten().copied().collect()
     }
 }
 
-/// These claims of a person, except `sub`, which is derived for the service provider and not in an identity. A claim
-/// without a value is left out, never null.
+/// Returns the values of these claims, except `sub`, which is derived per service provider. Claims
+/// without a value are omitted, never null.
 #[must_use]
-pub fn delivered(
+pub fn claim_values(
     names: &BTreeSet<Claim>,
     identity: &Identity,
-    presumed: Presumed,
+    format: PartialDateFormat,
 ) -> Map<String, Value> {
     let names = names.iter().copied();
     names
-        .filter_map(|claim| Some((claim.as_str().to_owned(), value(claim, identity, presumed)?)))
+        .filter_map(|claim| Some((claim.as_str().to_owned(), claim_value(claim, identity, format)?)))
         .collect()
 }
 
 const OPENID: &str = "openid";
 
-fn value(claim: Claim, identity: &Identity, presumed: Presumed) -> Option<Value> {
+fn claim_value(claim: Claim, identity: &Identity, format: PartialDateFormat) -> Option<Value> {
     let text = |value: &Option<String>| value.clone().map(Value::String);
     match claim {
         Claim::Sub => None,
@@ -175,7 +174,7 @@ fn value(claim: Claim, identity: &Identity, presumed: Presumed) -> Option<Value>
         }
         Claim::FamilyName => text(&identity.family_name),
         Claim::Birthdate => {
-            identity.birthdate.as_deref().map(|date| birthdate(date, presumed).into())
+            identity.birthdate.as_deref().map(|date| format_birthdate(date, format).into())
         }
         Claim::Gender => text(&identity.gender),
         Claim::Birthplace => text(&identity.birthplace),
@@ -198,21 +197,21 @@ fn value(claim: Claim, identity: &Identity, presumed: Presumed) -> Option<Value>
     }
 }
 
-fn birthdate(date: &str, presumed: Presumed) -> &str {
-    match (presumed, date.split_once('-')) {
-        (Presumed::YearAlone, Some((year, _))) if date.ends_with("-00") => year,
+fn format_birthdate(date: &str, format: PartialDateFormat) -> &str {
+    match (format, date.split_once('-')) {
+        (PartialDateFormat::YearOnly, Some((year, _))) if date.ends_with("-00") => year,
         _ => date,
     }
 }
 
 impl Default for ScopeTable {
-    /// The table of decisions 7, the same as `[scopes]` of `config/scopes.toml`.
+    /// Returns the specification's table, which equals `[scopes]` of `config/scopes.toml`.
     fn default() -> Self {
         use Claim::{
             Birthcountry, Birthdate, Birthplace, Email, FamilyName, Gender, GivenName,
             GivenNameArray, PreferredUsername, Sub,
         };
-        Self::of(&[
+        Self::from_rows(&[
             (OPENID, &[Sub]),
             ("given_name", &[GivenName, GivenNameArray]),
             ("family_name", &[FamilyName]),
@@ -251,7 +250,7 @@ mod tests {
     }
 
     fn claims(table: &ScopeTable, asked: &str, identity: &Identity) -> Map<String, Value> {
-        delivered(&table.claim_names(&scopes(asked)), identity, Presumed::Zeros)
+        claim_values(&table.claim_names(&scopes(asked)), identity, PartialDateFormat::ZeroPadded)
     }
 
     #[test]
@@ -295,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_even_without_values() {
+    fn names_are_listed_even_without_values() {
         let table = ScopeTable::default();
         assert_eq!(
             table.claim_names(&scopes("openid preferred_username x")),
             [Claim::Sub, Claim::PreferredUsername].into()
         );
         assert_eq!(table.all_claim_names().len(), 10);
-        assert!(table.known(&"birth".into()) && !table.known(&"address".into()));
+        assert!(table.contains(&"birth".into()) && !table.contains(&"address".into()));
         assert_eq!(table.scopes().count(), 12);
     }
 
@@ -324,9 +323,9 @@ mod tests {
                        "gender": "female", "birthdate": "1962", "nickname": "Angie"}),
             ),
         ] {
-            let told =
-                delivered(&table.claim_names(&scopes(asked)), &identity, Presumed::YearAlone);
-            assert_eq!(Value::Object(told), expected, "{asked}");
+            let released =
+                claim_values(&table.claim_names(&scopes(asked)), &identity, PartialDateFormat::YearOnly);
+            assert_eq!(Value::Object(released), expected, "{asked}");
         }
         assert_eq!(ScopeTable::from_names(&table.names()), Ok(table));
     }
@@ -337,14 +336,14 @@ mod tests {
             [("1962-08-24", "1962-08-24"), ("1962-08-00", "1962"), ("1962-00-00", "1962")]
         {
             assert_eq!(
-                (birthdate(date, Presumed::Zeros), birthdate(date, Presumed::YearAlone)),
+                (format_birthdate(date, PartialDateFormat::ZeroPadded), format_birthdate(date, PartialDateFormat::YearOnly)),
                 (date, plain)
             );
         }
     }
 
     #[test]
-    fn a_broken_table_says_how_to_mend_it() {
+    fn a_broken_table_says_how_to_fix_it() {
         for (rows, word) in [
             (&[("openid", "sub"), ("x", "shoe_size")][..], "shoe_size"),
             (&[("email", "email")], "openid"),
@@ -356,11 +355,11 @@ mod tests {
                 .iter()
                 .map(|(scope, claim)| (Scope::from(*scope), vec![(*claim).to_owned()]))
                 .collect();
-            let fault = ScopeTable::from_names(&names).unwrap_err().to_string();
-            assert!(fault.contains(word), "{fault}");
+            let error = ScopeTable::from_names(&names).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
         }
         let extended = [("openid", "sub"), ("age", "birthdate")]
             .map(|(scope, claim)| (scope.into(), vec![claim.to_owned()]));
-        assert!(ScopeTable::from_names(&extended.into()).unwrap().known(&"age".into()));
+        assert!(ScopeTable::from_names(&extended.into()).unwrap().contains(&"age".into()));
     }
 }

@@ -1,8 +1,7 @@
-//! The standard claims of OpenID Connect Core 1.0, 5.1, that are no part of a pivot identity: an identity provider's
-//! word, passed on to service providers under `rules = "openid"` (decisions 3, Rules per SP).
+//! The standard claims of OpenID Connect Core 1.0 §5.1 that are not part of a pivot identity,
+//! passed on to service providers under `rules = "openid"`.
 //!
-//! Owns: what each of them may look like. Must not know: who asks. None of them is ever required, so one that is not
-//! what its claim should be is left out, and harms nothing.
+//! None of them is ever required, so a malformed claim is omitted without an error.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +11,28 @@ use url::Url;
 use super::rules::is_line;
 use super::{Claim, Identity};
 
-/// By claim; only those of [`Claim::STANDARD`].
+/// Values by claim; only claims of [`Claim::STANDARD`].
 pub type StandardClaims = BTreeMap<Claim, Value>;
 
-/// What an identity provider says, as far as it is of the right form.
+/// Returns the well-formed standard claims of an identity provider.
 #[must_use]
-pub fn of_provider(claims: &Map<String, Value>) -> StandardClaims {
+pub fn from_provider_claims(claims: &Map<String, Value>) -> StandardClaims {
     let found =
         Claim::STANDARD.into_iter().filter_map(|claim| Some((claim, claims.get(claim.as_str())?)));
-    let mut kept: StandardClaims =
-        found.filter_map(|(claim, value)| Some((claim, checked(claim, value)?))).collect();
-    // Whether an address or a number is verified says nothing without it.
+    let mut valid: StandardClaims =
+        found.filter_map(|(claim, value)| Some((claim, validated_value(claim, value)?))).collect();
+    // A `…_verified` claim is meaningless without its address or number.
     let email = claims.get(Claim::Email.as_str()).and_then(Value::as_str);
     if email.is_none_or(str::is_empty) {
-        kept.remove(&Claim::EmailVerified);
+        valid.remove(&Claim::EmailVerified);
     }
-    if !kept.contains_key(&Claim::PhoneNumber) {
-        kept.remove(&Claim::PhoneNumberVerified);
+    if !valid.contains_key(&Claim::PhoneNumber) {
+        valid.remove(&Claim::PhoneNumberVerified);
     }
-    kept
+    valid
 }
 
-/// `name`: the provider's where its word is what counts, else made of the names that were confirmed.
+/// Returns `name`: the identity provider's if present, else composed of the confirmed names.
 pub(super) fn full_name(identity: &Identity) -> Option<Value> {
     if let Some(name) = identity.standard.get(&Claim::Name) {
         return Some(name.clone());
@@ -43,8 +42,9 @@ pub(super) fn full_name(identity: &Identity) -> Option<Value> {
     (!parts.is_empty()).then(|| parts.join(" ").into())
 }
 
-/// Those that say nothing of the civil identity, about which the register alone is heard.
-pub(super) fn beside_a_register(claims: &StandardClaims) -> StandardClaims {
+/// Returns the claims that are not about the civil identity, for which the register is the only
+/// source.
+pub(super) fn without_civil_identity(claims: &StandardClaims) -> StandardClaims {
     let civil = |claim: &Claim| matches!(claim, Claim::Name | Claim::MiddleName);
     claims
         .iter()
@@ -53,8 +53,8 @@ pub(super) fn beside_a_register(claims: &StandardClaims) -> StandardClaims {
         .collect()
 }
 
-/// The value as it is passed on; `None` if it is not what the claim should be.
-fn checked(claim: Claim, value: &Value) -> Option<Value> {
+/// Returns the value to pass on; `None` if it is malformed.
+fn validated_value(claim: Claim, value: &Value) -> Option<Value> {
     match claim {
         Claim::Name
         | Claim::MiddleName
@@ -67,7 +67,7 @@ fn checked(claim: Claim, value: &Value) -> Option<Value> {
         }
         Claim::UpdatedAt => value.as_f64().filter(|seconds| *seconds >= 0.0).map(|_| value.clone()),
         Claim::EmailVerified | Claim::PhoneNumberVerified => value.as_bool().map(Value::from),
-        Claim::Address => address(value.as_object()?),
+        Claim::Address => validated_address(value.as_object()?),
         Claim::Sub
         | Claim::GivenName
         | Claim::GivenNameArray
@@ -81,24 +81,24 @@ fn checked(claim: Claim, value: &Value) -> Option<Value> {
     }
 }
 
-/// No `javascript:` for a service provider that makes a link of it.
+/// Rejects schemes such as `javascript:`, for service providers that turn the value into a link.
 fn is_web_address(text: &str) -> bool {
     is_line(text) && Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
 }
 
-/// Core, 5.1.1. `formatted` and `street_address` may have several lines.
-fn address(members: &Map<String, Value>) -> Option<Value> {
+/// OpenID Connect Core §5.1.1. `formatted` and `street_address` may have several lines.
+fn validated_address(members: &Map<String, Value>) -> Option<Value> {
     let is_text = |text: &str| {
         text.chars().count() <= 1024
             && text.split(['\r', '\n']).all(|line| line.is_empty() || is_line(line))
     };
     let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
-    let kept = names.into_iter().filter_map(|name| Some((name, members.get(name)?.as_str()?)));
-    let kept: Map<String, Value> = kept
+    let valid = names.into_iter().filter_map(|name| Some((name, members.get(name)?.as_str()?)));
+    let valid: Map<String, Value> = valid
         .filter(|(_, text)| !text.trim().is_empty() && is_text(text))
         .map(|(name, text)| (name.to_owned(), Value::from(text)))
         .collect();
-    (!kept.is_empty()).then_some(Value::Object(kept))
+    (!valid.is_empty()).then_some(Value::Object(valid))
 }
 
 #[cfg(test)]
@@ -107,9 +107,9 @@ mod tests {
     use serde_json::json;
 
     fn passed(claims: &Value) -> Value {
-        let kept = of_provider(claims.as_object().unwrap());
+        let valid = from_provider_claims(claims.as_object().unwrap());
         Value::Object(
-            kept.into_iter().map(|(claim, value)| (claim.as_str().to_owned(), value)).collect(),
+            valid.into_iter().map(|(claim, value)| (claim.as_str().to_owned(), value)).collect(),
         )
     }
 
@@ -130,7 +130,7 @@ mod tests {
             .chain(sent.as_object().unwrap().clone())
             .collect();
         assert_eq!(passed(&Value::Object(all)), good);
-        assert_eq!(good.as_object().unwrap().len(), Claim::STANDARD.len(), "every one is here");
+        assert_eq!(good.as_object().unwrap().len(), Claim::STANDARD.len(), "every standard claim is tested");
     }
 
     #[test]
@@ -158,6 +158,6 @@ mod tests {
                 "{claim}"
             );
         }
-        assert_eq!(passed(&json!({ "email_verified": true })), json!({}), "no address is verified");
+        assert_eq!(passed(&json!({ "email_verified": true })), json!({}), "email_verified without an email");
     }
 }

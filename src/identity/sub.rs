@@ -1,6 +1,5 @@
-//! The pairwise subject identifier: stable for a person, different for each sector, and telling nothing (decisions 7).
-//!
-//! Owns: the derivation and its key. Must not know: which service provider belongs to which sector.
+//! Derives the pairwise subject identifier: stable for a user, different in each sector, and
+//! meaningless to others (`docs/design/identity-and-sub.md`).
 //!
 //! ```text
 //! sub     = base64url(HMAC-SHA-256(key, message)) "v" key-version      46 characters with version 1 to 9: 43, v, digit
@@ -8,11 +7,12 @@
 //!           field(birthplace) field(birthcountry)
 //! field(x) = length of x in bytes as u32, big-endian, then x as UTF-8
 //! ```
-//! Given names are joined by one space; both names are folded by the key version's derivation ([`super::pivot::fold`]);
-//! birthplace is empty unless born in the home country. From an identity provider without a pivot identity (`subject = "provider"`):
-//! `message = field(sector) field(connector id) field(upstream sub)`. No message of three fields equals one of seven,
-//! for lengths are read from the front. `docs/subject.md` says this for other languages, with the test vectors that
-//! the tests of this file read.
+//! Given names are joined by one space; the key version's derivation folds both names
+//! ([`super::pivot::fold`]); birthplace is empty unless the user was born in the home country.
+//! Without a pivot identity (`subject = "provider"`) the message is
+//! `field(sector) field(connector id) field(upstream sub)`. No message of three fields equals one of
+//! seven, because lengths precede the fields. `docs/subject.md` specifies this independently of the
+//! language, with the test vectors that the tests of this file read.
 
 use std::collections::BTreeMap;
 
@@ -22,44 +22,46 @@ use crate::digest;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::protocol::catalogue::ErrorCode;
 
-/// The keys of one platform's subjects, by version. Whoever changes one, or the home country, gives the people whom it
-/// serves a new `sub`.
+/// Subject keys of one platform by version, and the home country. Changing a key or the home
+/// country gives every user a new `sub`.
 #[derive(Clone, Debug)]
 pub struct SubjectKeys {
     keys: BTreeMap<KeyVersion, SubjectKey>,
     home_country: String,
 }
 
-/// One version: the key of the HMAC, and how names are folded before it.
+/// One key version: the HMAC key, and how names are folded.
 #[derive(Clone, Debug)]
 pub struct SubjectKey {
     pub secret: Secret<Vec<u8>>,
     pub derivation: Derivation,
 }
 
-/// Which key a `sub` was made with; it is written at the end of it. The first is 1.
+/// Version of the key that derives a `sub`; appended to the `sub`. The first is 1.
 pub type KeyVersion = u32;
 
+/// Why a subject key is unusable.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SubjectKeyFault {
+pub enum SubjectKeyError {
     #[error(
-        "the subject key has {length} bytes and needs at least 32: write 32 random bytes to its file, once and for ever"
+        "the subject key has {length} bytes and needs at least 32: write 32 random bytes to its file, and never change them"
     )]
     TooShort { length: usize },
 }
 
-/// Why no `sub` can be given. Never carries a value.
+/// Why a `sub` can't be derived. Contains no value.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SubjectFault {
-    #[error("the pivot identity is not whole")]
+pub enum SubjectError {
+    #[error("the pivot identity is incomplete")]
     PivotIncomplete,
     #[error("the identity provider's subject is empty")]
     UpstreamSubjectEmpty,
-    #[error("there is no subject key of version {0}")]
+    #[error("there is no subject key with version {0}")]
     NoSuchKey(KeyVersion),
 }
 
-impl SubjectFault {
+impl SubjectError {
+    /// Returns the error code of the login.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -71,35 +73,38 @@ impl SubjectFault {
 }
 
 impl SubjectKeys {
+    /// Creates the keys.
+    ///
     /// # Errors
-    /// A key of fewer than 32 bytes: people's data can be enumerated, so only the key keeps a `sub` from being undone.
+    /// `TooShort` for a key of fewer than 32 bytes: identity data can be enumerated, so only the
+    /// key protects a `sub` from being reversed.
     pub fn new(
         keys: impl IntoIterator<Item = (KeyVersion, SubjectKey)>,
         home_country: impl Into<String>,
-    ) -> Result<Self, SubjectKeyFault> {
+    ) -> Result<Self, SubjectKeyError> {
         let keys: BTreeMap<_, _> = keys.into_iter().collect();
         match keys.values().map(|key| key.secret.reveal().len()).min() {
-            Some(length @ 0..32) => Err(SubjectKeyFault::TooShort { length }),
+            Some(length @ 0..32) => Err(SubjectKeyError::TooShort { length }),
             Some(_) | None => Ok(Self { keys, home_country: home_country.into() }),
         }
     }
 
-    /// The `sub` of a person in a sector, from the identity that is delivered there.
+    /// Derives the `sub` of a user in a sector from the delivered identity.
     ///
     /// # Errors
-    /// `PivotIncomplete`: people who lack the same field would share one `sub`. `NoSuchKey`.
+    /// `PivotIncomplete`: users who lack the same field would share one `sub`. `NoSuchKey`.
     pub fn derive(
         &self,
         version: KeyVersion,
         sector: &str,
         identity: &Identity,
-    ) -> Result<Subject, SubjectFault> {
+    ) -> Result<Subject, SubjectError> {
         let key = self.key(version)?;
-        let pivot = Pivot::of(identity, &self.home_country, key.derivation)
-            .ok_or(SubjectFault::PivotIncomplete)?;
+        let pivot = Pivot::from_identity(identity, &self.home_country, key.derivation)
+            .ok_or(SubjectError::PivotIncomplete)?;
         let [given_names, family_name, birthdate, gender, birthplace, birthcountry] =
             pivot.fields();
-        Ok(key.seal(
+        Ok(key.derive_subject(
             version,
             &[
                 sector.as_bytes(),
@@ -113,7 +118,8 @@ impl SubjectKeys {
         ))
     }
 
-    /// The `sub` of an account at an identity provider without a pivot identity (`subject = "provider"`).
+    /// Derives the `sub` of an account at an identity provider without a pivot identity (`subject =
+    /// "provider"`).
     ///
     /// # Errors
     /// `UpstreamSubjectEmpty`, `NoSuchKey`.
@@ -123,32 +129,32 @@ impl SubjectKeys {
         sector: &str,
         connector: &ConnectorId,
         upstream_sub: &str,
-    ) -> Result<Subject, SubjectFault> {
+    ) -> Result<Subject, SubjectError> {
         if upstream_sub.is_empty() {
-            return Err(SubjectFault::UpstreamSubjectEmpty);
+            return Err(SubjectError::UpstreamSubjectEmpty);
         }
-        Ok(self.key(version)?.seal(
+        Ok(self.key(version)?.derive_subject(
             version,
             &[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()],
         ))
     }
 
-    /// Returns true if both identities have a whole pivot identity and it is the same one.
+    /// Returns true if both identities have a complete pivot identity and it is the same one.
     ///
-    /// By the latest derivation, whatever a sector uses: it tells the most people apart.
+    /// Uses the latest derivation, which distinguishes the most users, whatever a sector uses.
     #[must_use]
     pub fn is_same_person(&self, one: &Identity, other: &Identity) -> bool {
-        let pivot = |identity| Pivot::of(identity, &self.home_country, Derivation::LATEST);
+        let pivot = |identity| Pivot::from_identity(identity, &self.home_country, Derivation::LATEST);
         pivot(one).is_some_and(|one| pivot(other).is_some_and(|other| one == other))
     }
 
-    fn key(&self, version: KeyVersion) -> Result<&SubjectKey, SubjectFault> {
-        self.keys.get(&version).ok_or(SubjectFault::NoSuchKey(version))
+    fn key(&self, version: KeyVersion) -> Result<&SubjectKey, SubjectError> {
+        self.keys.get(&version).ok_or(SubjectError::NoSuchKey(version))
     }
 }
 
 impl SubjectKey {
-    fn seal(&self, version: KeyVersion, fields: &[&[u8]]) -> Subject {
+    fn derive_subject(&self, version: KeyVersion, fields: &[&[u8]]) -> Subject {
         let tag = digest::hmac_parts(self.secret.reveal(), fields);
         Subject::new(format!("{}v{version}", digest::base64url(&tag)))
     }
@@ -164,7 +170,7 @@ mod tests {
         SubjectKey { secret: Secret::new(bytes.into_iter().collect()), derivation }
     }
 
-    /// The three versions of the page.
+    /// The three key versions of `docs/subject.md`.
     fn keys() -> SubjectKeys {
         let versions = [
             (1, key(0..32, Derivation::V1)),
@@ -174,12 +180,12 @@ mod tests {
         SubjectKeys::new(versions, "99100").unwrap()
     }
 
-    fn derive(sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
+    fn derive(sector: &str, identity: &Identity) -> Result<Subject, SubjectError> {
         keys().derive(1, sector, identity)
     }
 
-    /// The version that a published `sub` ends with.
-    fn version_of(sub: &str) -> KeyVersion {
+    /// Returns the version at the end of a published `sub`.
+    fn version_suffix(sub: &str) -> KeyVersion {
         sub.rsplit_once('v').unwrap().1.parse().unwrap()
     }
 
@@ -187,7 +193,8 @@ mod tests {
         (!cell.is_empty()).then(|| cell.to_owned())
     }
 
-    /// Rows of the page's two tables: the pivot's have eight cells, the provider's four.
+    /// Rows of the two tables of `docs/subject.md`: eight cells for the pivot, four for the
+    /// provider.
     fn vectors(cells: usize) -> Vec<Vec<String>> {
         let rows = include_str!("../../docs/subject.md")
             .lines()
@@ -234,7 +241,7 @@ mod tests {
                 standard: BTreeMap::new(),
             };
             assert_eq!(
-                keys().derive(version_of(sub), sector, &identity).unwrap().as_str(),
+                keys().derive(version_suffix(sub), sector, &identity).unwrap().as_str(),
                 sub,
                 "{given_names}"
             );
@@ -248,7 +255,7 @@ mod tests {
         for row in &vectors {
             let derived = keys()
                 .derive_from_provider(
-                    version_of(&row[3]),
+                    version_suffix(&row[3]),
                     &row[0],
                     &ConnectorId::from(row[1].as_str()),
                     &row[2],
@@ -261,19 +268,19 @@ mod tests {
     #[test]
     fn a_short_key_is_refused_with_its_length() {
         let short = (2, key([0; 31], Derivation::V2));
-        let fault =
+        let error =
             SubjectKeys::new([(1, key([0; 32], Derivation::V2)), short], "99100").unwrap_err();
-        assert_eq!(fault, SubjectKeyFault::TooShort { length: 31 });
+        assert_eq!(error, SubjectKeyError::TooShort { length: 31 });
         assert!(!format!("{:?}", keys()).contains("[0"), "the key is never printed");
     }
 
     #[test]
     fn persons_without_a_whole_pivot_share_no_sub_because_they_get_none() {
         let identity = Identity { birthdate: None, ..angela() };
-        assert_eq!(derive("sp", &identity), Err(SubjectFault::PivotIncomplete));
+        assert_eq!(derive("sp", &identity), Err(SubjectError::PivotIncomplete));
         assert_eq!(
             keys().derive_from_provider(1, "sp", &"idp".into(), ""),
-            Err(SubjectFault::UpstreamSubjectEmpty)
+            Err(SubjectError::UpstreamSubjectEmpty)
         );
     }
 
@@ -295,7 +302,7 @@ mod tests {
         }
         let other_keys = SubjectKeys::new([(1, key([7; 32], Derivation::V1))], "99100").unwrap();
         assert_ne!(other_keys.derive(1, "sp", &angela()).unwrap(), sub);
-        // An e-mail address never links anything.
+        // An e-mail address never links users.
         assert_eq!(derive("sp", &Identity { email: None, ..angela() }).unwrap(), sub);
     }
 
@@ -311,7 +318,7 @@ mod tests {
             before.as_str().get(..43),
             "another key, another value"
         );
-        assert_eq!(keys().derive(4, "sp", &angela()), Err(SubjectFault::NoSuchKey(4)));
+        assert_eq!(keys().derive(4, "sp", &angela()), Err(SubjectError::NoSuchKey(4)));
     }
 
     fn named(given_name: &str) -> Identity {

@@ -1,77 +1,80 @@
-//! The browser is at the identity provider; one attempt is open.
+//! State: the browser is at the identity provider. One attempt is open.
 
 use serde::{Deserialize, Serialize};
 
-use super::choosing::choose;
-use super::upstream::Attempt;
+use super::choosing::choose_idp;
+use super::upstream::LoginAttempt;
 use super::{
-    Answer, Answered, Effect, Request, Return, State, Step, Ticket, Verifying, Way, World,
+    LoginAnswer, Completed, Effect, LoginRequest, Callback, LoginState, Step, LoginContext, Verifying, NextAction, StepInputs,
 };
-use crate::assurance::At;
+use crate::assurance::AcrCheck;
 use crate::protocol::catalogue::ErrorCode;
 
+/// The browser is at the identity provider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Away {
-    pub(super) attempt: Attempt,
+pub struct AwaitingCallback {
+    pub(super) attempt: LoginAttempt,
 }
 
-impl Away {
-    pub(super) fn on(self, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
+impl AwaitingCallback {
+    /// Applies a request of the browser.
+    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
         match request {
-            // Back from the identity provider by the back button: the choice is open again.
-            Request::Look { .. } => {
-                Step::stay(ticket, State::Away(self), Answer::Choice { banner: None })
+            // The user came back with the back button: the choice page is shown again.
+            LoginRequest::OpenPage { .. } => {
+                Step::answer_unsaved(context, LoginState::AwaitingCallback(self), LoginAnswer::ChoicePage { banner: None })
             }
-            // Choosing again closes the older attempt: its state is forgotten (decisions 5).
-            Request::Choose(connector) => choose(ticket, &connector, world),
-            Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
-            Request::Return(back) => self.returned(ticket, back, world),
-            Request::Review | Request::Consent(_) | Request::Displace => Step::stay(
-                ticket,
-                State::Away(self),
-                Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice),
+            // Choosing again closes the older attempt: its `state` is forgotten.
+            LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
+            LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
+            LoginRequest::Callback(callback) => self.on_callback(context, callback, inputs),
+            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => Step::answer_unsaved(
+                context,
+                LoginState::AwaitingCallback(self),
+                LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
             ),
         }
     }
 
-    fn returned(self, mut ticket: Ticket, back: Return, world: &World<'_>) -> Step {
+    fn on_callback(self, mut context: LoginContext, callback: Callback, inputs: &StepInputs<'_>) -> Step {
         let attempt = &self.attempt;
-        // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700, 4.4), leave the
-        // open attempt as it is: the person's real answer may still be on its way.
-        if attempt.state != back.state || attempt.connector != back.connector {
-            return Step::stay(
-                ticket,
-                State::Away(self),
-                Answer::problem(ErrorCode::StateUnknown, Way::Choice),
+        // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700
+        // §4.4), leave the attempt open: the real answer may still arrive.
+        if attempt.state != callback.state || attempt.connector != callback.connector {
+            return Step::answer_unsaved(
+                context,
+                LoginState::AwaitingCallback(self),
+                LoginAnswer::error_page(ErrorCode::StateUnknown, NextAction::ChooseIdp),
             );
         }
-        if !back.arrival.code_is_acceptable() {
-            return Step::stay(
-                ticket,
-                State::Away(self),
-                Answer::problem(ErrorCode::IdpCodeMalformed, Way::Choice),
+        if !callback.params.code_is_acceptable() {
+            return Step::answer_unsaved(
+                context,
+                LoginState::AwaitingCallback(self),
+                LoginAnswer::error_page(ErrorCode::IdpCodeMalformed, NextAction::ChooseIdp),
             );
         }
-        ticket.returned = Some(back.state);
-        if let Err(code) = issuer_agrees(attempt, back.arrival.iss.as_deref()) {
+        context.accepted_state = Some(callback.state);
+        if let Err(code) = check_issuer(attempt, callback.params.iss.as_deref()) {
             let connector = self.attempt.connector;
-            return ticket.back_to_choice(connector, code);
+            return context.back_to_choice(connector, code);
         }
-        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.demand())) {
-            return ticket.shut_out(&attempt.connector, code);
+        if let Err(code) = (inputs.gate)(&attempt.connector, AcrCheck::Requested(attempt.requirement())) {
+            return context.answer_gate_error(&attempt.connector, code);
         }
-        // Stored as closed before the code is used: a second callback can never reach the token endpoint.
+        // The attempt is stored as closed before the code is used: a second callback never reaches
+        // the token endpoint.
         let state =
-            State::Verifying(Verifying { connector: attempt.connector.clone(), since: world.now });
-        Step::settle_then(ticket, state, Effect::Complete(self.attempt, back.arrival, back.network))
+            LoginState::Verifying(Verifying { connector: attempt.connector.clone(), since: inputs.now });
+        Step::save_and_perform(context, state, Effect::CompleteLogin(self.attempt, callback.params, callback.network))
     }
 }
 
-/// RFC 9207: required when announced, compared whenever present.
-fn issuer_agrees(attempt: &Attempt, iss: Option<&str>) -> Result<(), ErrorCode> {
+/// Checks `iss` (RFC 9207): required if announced, compared if present.
+fn check_issuer(attempt: &LoginAttempt, iss: Option<&str>) -> Result<(), ErrorCode> {
     match iss {
-        Some(iss) if iss != attempt.left.issuer => Err(ErrorCode::IdpIssWrong),
-        None if attempt.left.iss_expected => Err(ErrorCode::IdpIssMissing),
+        Some(iss) if iss != attempt.redirect.issuer => Err(ErrorCode::IdpIssWrong),
+        None if attempt.redirect.iss_expected => Err(ErrorCode::IdpIssMissing),
         Some(_) | None => Ok(()),
     }
 }

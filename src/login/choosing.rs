@@ -1,122 +1,127 @@
-//! The browser is to choose an identity provider.
+//! State: the user chooses an identity provider.
 
 use serde::{Deserialize, Serialize};
 
-use super::upstream::Departure;
+use super::upstream::UpstreamAuthorizationRequest;
 use super::{
-    Answer, Answered, Consenting, Leaving, Proven, Request, State, Step, Ticket, Way, World,
+    LoginAnswer, Completed, Consenting, PreparingRedirect, IdentifiedUser, LoginRequest, LoginState, Step, LoginContext, NextAction, StepInputs,
 };
-use crate::assurance::At;
+use crate::assurance::AcrCheck;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
+/// The user chooses; the banner says why the last attempt failed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Choosing {
-    pub banner: Option<Banner>,
+    pub banner: Option<ChoiceBanner>,
 }
 
-/// Why the person is back at the choice.
+/// Why the user is back at the choice page.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Banner {
-    /// The identity provider that failed; `None` when it was the hub.
+pub struct ChoiceBanner {
+    /// The identity provider that failed; `None` for a failure of the hub.
     pub connector: Option<ConnectorId>,
     pub code: ErrorCode,
 }
 
-impl Banner {
-    /// A kill switch is in force.
+impl ChoiceBanner {
+    /// Returns whether the code says that an operator has blocked the connector.
     pub(super) const fn is_block(code: ErrorCode) -> bool {
         matches!(code, ErrorCode::IdpBlocked | ErrorCode::IdpBlockedForService)
     }
 }
 
 impl Choosing {
-    pub(super) fn on(self, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
+    /// Applies a request of the browser.
+    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
         match request {
-            Request::Look { reuse } => self.look(ticket, reuse, world),
-            Request::Choose(connector) => choose(ticket, &connector, world),
-            Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
-            // A late duplicate of the callback that led here gets what the first one got.
-            Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => {
-                self.show(ticket)
+            LoginRequest::OpenPage { reuse } => self.on_open_page(context, reuse, inputs),
+            LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
+            LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
+            // A late duplicate of the callback that led here gets the same answer.
+            LoginRequest::Callback(callback)
+    if context.accepted_state.as_deref() == Some(&callback.state) =>
+{
+                self.show_choice(context)
             }
-            Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
-            // The consent page that a kill switch came between, opened or sent again.
-            Request::Review | Request::Consent(_) if self.is_shut_out() => self.tell(ticket),
-            Request::Review | Request::Consent(_) | Request::Displace => {
-                self.stay(ticket, ErrorCode::StepOutOfOrder)
+            LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
+            // A block came into force while the consent page was open, and the user reloads or
+            // submits it.
+            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) if self.is_blocked() => self.show_block(context),
+            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
+                self.answer_error(context, ErrorCode::StepOutOfOrder)
             }
         }
     }
 
-    fn look(self, mut ticket: Ticket, reuse: Option<Box<Proven>>, world: &World<'_>) -> Step {
+    fn on_open_page(self, mut context: LoginContext, reuse: Option<Box<IdentifiedUser>>, inputs: &StepInputs<'_>) -> Step {
         if self.banner.is_some() {
-            return self.show(ticket);
+            return self.show_choice(context);
         }
-        if let Some(proven) = reuse {
-            return Consenting::enter(ticket, *proven, world);
+        if let Some(user) = reuse {
+            return Consenting::enter(context, *user, inputs);
         }
-        // Nothing may be shown, and prompt=none is never sent to an identity provider (decisions 3).
-        if ticket.request.prompt.none {
-            return Answered::error(ticket, ErrorCode::LoginRequired);
+        // `prompt=none` allows no page, and is never sent to an identity provider.
+        if context.request.prompt.none {
+            return Completed::finish_with_error(context, ErrorCode::LoginRequired);
         }
-        // A hint that the gate refuses is ignored (decisions 3).
-        let hint = ticket
+        // A hint that the gate refuses is ignored.
+        let hint = context
             .request
             .idp_hint
             .clone()
-            .filter(|_| !ticket.hint_followed && !ticket.request.prompt.select_account);
+            .filter(|_| !context.hint_followed && !context.request.prompt.select_account);
         match hint {
             Some(connector)
-                if (world.gate)(&connector, At::Asked(ticket.request.demand())).is_ok() =>
+                if (inputs.gate)(&connector, AcrCheck::Requested(context.request.requirement())).is_ok() =>
             {
-                ticket.hint_followed = true;
-                choose(ticket, &connector, world)
+                context.hint_followed = true;
+                choose_idp(context, &connector, inputs)
             }
-            Some(_) | None => self.show(ticket),
+            Some(_) | None => self.show_choice(context),
         }
     }
 
-    fn is_shut_out(&self) -> bool {
-        self.banner.as_ref().is_some_and(|banner| Banner::is_block(banner.code))
+    fn is_blocked(&self) -> bool {
+        self.banner.as_ref().is_some_and(|banner| ChoiceBanner::is_block(banner.code))
     }
 
-    fn tell(self, ticket: Ticket) -> Step {
+    fn show_block(self, context: LoginContext) -> Step {
         match self.banner.clone() {
-            Some(banner) => Step::stay(ticket, State::Choosing(self), Answer::Blocked(banner)),
-            None => self.show(ticket),
+            Some(banner) => Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::BlockedPage(banner)),
+            None => self.show_choice(context),
         }
     }
 
-    fn show(self, ticket: Ticket) -> Step {
+    fn show_choice(self, context: LoginContext) -> Step {
         let banner = self.banner.clone();
-        Step::stay(ticket, State::Choosing(self), Answer::Choice { banner })
+        Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::ChoicePage { banner })
     }
 
-    fn stay(self, ticket: Ticket, code: ErrorCode) -> Step {
-        Step::stay(ticket, State::Choosing(self), Answer::problem(code, Way::Choice))
+    fn answer_error(self, context: LoginContext, code: ErrorCode) -> Step {
+        Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::error_page(code, NextAction::ChooseIdp))
     }
 }
 
-/// Leaves for a connector, if the gate agrees.
-pub(super) fn choose(ticket: Ticket, connector: &ConnectorId, world: &World<'_>) -> Step {
-    if let Err(code) = (world.gate)(connector, At::Asked(ticket.request.demand())) {
-        let banner = Banner { connector: Some(connector.clone()), code };
-        let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
-        return Step::settle(ticket, state, Answer::Choice { banner: Some(banner) });
+/// Prepares the redirect to a connector, if the gate allows it.
+pub(super) fn choose_idp(context: LoginContext, connector: &ConnectorId, inputs: &StepInputs<'_>) -> Step {
+    if let Err(code) = (inputs.gate)(connector, AcrCheck::Requested(context.request.requirement())) {
+        let banner = ChoiceBanner { connector: Some(connector.clone()), code };
+        let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
+        return Step::save_and_answer(context, state, LoginAnswer::ChoicePage { banner: Some(banner) });
     }
-    let request = &ticket.request;
-    let departure = Departure {
+    let request = &context.request;
+    let upstream_request = UpstreamAuthorizationRequest {
         // Unrelated to the interaction's address, which the identity provider must not learn.
-        state: world.fresh.token(),
-        nonce: world.fresh.token(),
-        verifier: Secret::new(world.fresh.token()),
-        redirect_uri: format!("{}{connector}", world.callback_base),
+        state: inputs.entropy.token(),
+        nonce: inputs.entropy.token(),
+        verifier: Secret::new(inputs.entropy.token()),
+        redirect_uri: format!("{}{connector}", inputs.callback_base),
         level: request.level,
         reauthenticate: request.prompt.login,
         max_age: request.max_age,
         login_hint: request.login_hint.as_ref().map(|hint| hint.reveal().clone()),
         ui_locales: (!request.ui_locales.is_empty()).then(|| request.ui_locales.join(" ")),
     };
-    Leaving::enter(ticket, connector.clone(), departure)
+    PreparingRedirect::enter(context, connector.clone(), upstream_request)
 }

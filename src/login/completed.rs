@@ -1,55 +1,59 @@
-//! The service provider has its answer; what is left is to repeat it for a double click.
+//! State: the service provider has its answer, which the hub repeats for a double click.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Effect, Failed, Grant, Proven, Request, SessionUse, State, Step, Ticket, Way};
+use super::{LoginAnswer, Effect, Failed, Grant, IdentifiedUser, LoginRequest, SessionUse, LoginState, Step, LoginContext, NextAction};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
-use crate::protocol::authorize::SpAnswer;
+use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 
+/// The answer to the service provider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Answered {
-    /// With this code, and the cookie of the session that began with it.
+pub enum Completed {
+    /// The service provider gets this code; the browser gets the cookie of the new session.
     Granted {
         code: Secret<String>,
         session: Option<Secret<String>>,
-        /// Where the person authenticated.
+        /// The connector through which the user authenticated.
         connector: ConnectorId,
-        /// For whoever repeats the step at another node: the process that was to store the code may have died, or the store
-        /// been away. It has served where the grant was told to be done.
-        #[serde(default)]
-        kept: Option<Box<Kept>>,
+        /// What the code stands for. Kept until the grant is known to be stored, so that another
+        /// node can store it where this process dies or the store is unavailable. Removed after
+        /// that.
+        #[serde(default, rename = "kept")]
+        pending_grant: Option<Box<PendingGrant>>,
     },
     Refused(ErrorCode),
 }
 
-/// What a grant is made of, beside its code and what the ticket holds.
+/// Data of a grant, except its code and what [`LoginContext`] holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
-    pub(super) proven: Proven,
+pub struct PendingGrant {
+    #[serde(rename = "proven")]
+    pub(super) user: IdentifiedUser,
     pub(super) session: SessionUse,
     pub(super) consented: bool,
     pub(super) granted_at: Timestamp,
 }
 
-impl Kept {
-    /// The session that the granted one takes the place of.
-    const fn former_session(&self) -> Option<&Secret<String>> {
+impl PendingGrant {
+    /// Returns the session that the new one replaces.
+    const fn replaced_session(&self) -> Option<&Secret<String>> {
         match &self.session {
-            SessionUse::Fresh { former, .. } => former.as_ref(),
+            SessionUse::New { replaced, .. } => replaced.as_ref(),
             SessionUse::Reused { .. } => None,
         }
     }
 
-    pub(super) fn grant(&self, code: &Secret<String>, ticket: &Ticket) -> Grant {
+    /// Returns the grant of this code.
+    pub(super) fn to_grant(&self, code: &Secret<String>, context: &LoginContext) -> Grant {
         Grant {
             code: code.clone(),
-            request: ticket.request.clone(),
-            scopes: ticket.request.scopes.clone(),
-            proven: self.proven.clone(),
-            login: ticket.hash.clone(),
-            support_id: ticket.support_id.clone(),
+            request: context.request.clone(),
+            scopes: context.request.scopes.clone(),
+            user: self.user.clone(),
+            login: context.hash.clone(),
+            support_id: context.support_id.clone(),
             consented: self.consented,
             session: self.session.clone(),
             granted_at: self.granted_at,
@@ -57,103 +61,110 @@ impl Kept {
     }
 }
 
-impl Answered {
-    /// What must have ended before the answer is repeated.
-    pub(super) fn former_session(&self) -> Option<&Secret<String>> {
+impl Completed {
+    /// Returns the session that must end before the answer is repeated.
+    pub(super) fn replaced_session(&self) -> Option<&Secret<String>> {
         match self {
-            Self::Granted { kept, .. } => kept.as_ref()?.former_session(),
+            Self::Granted { pending_grant, .. } => pending_grant.as_ref()?.replaced_session(),
             Self::Refused(_) => None,
         }
     }
 
-    /// Ends the login with an error that the service provider hears of.
-    pub(super) fn error(ticket: Ticket, code: ErrorCode) -> Step {
+    /// Ends the login with an error for the service provider.
+    pub(super) fn finish_with_error(context: LoginContext, code: ErrorCode) -> Step {
         let state = Self::Refused(code);
-        let answer = state.answer(&ticket);
-        Step::settle(ticket, State::Answered(state), answer)
+        let answer = state.answer(&context);
+        Step::save_and_answer(context, LoginState::Completed(state), answer)
     }
 
-    pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
+    /// Applies a request of the browser.
+    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest) -> Step {
         match request {
             // A callback that this login never accepted gets nothing, least of all a code.
-            Request::Return(back) if ticket.returned.as_deref() != Some(&back.state) => {
-                self.already_done(ticket)
+            LoginRequest::Callback(callback)
+    if context.accepted_state.as_deref() != Some(&callback.state) =>
+{
+                self.answer_already_done(context)
             }
-            // A double click, or the answer got lost: the same answer again, while its code can still be used.
-            Request::Look { .. } | Request::Consent(_) | Request::Cancel | Request::Return(_) => {
+            // A double click, or a lost answer: the same answer again, while its code can still be
+            // used.
+            LoginRequest::OpenPage { .. } | LoginRequest::Consent(_) | LoginRequest::Cancel | LoginRequest::Callback(_) => {
                 match &self {
                     Self::Granted { code, .. } => {
-                        let effect = Effect::LookForCode(code.clone());
-                        Step::pass_through(ticket, State::Answered(self), effect)
+                        let effect = Effect::CheckCode(code.clone());
+                        Step::perform_unsaved(context, LoginState::Completed(self), effect)
                     }
-                    Self::Refused(_) if matches!(request, Request::Look { .. }) => {
-                        self.already_done(ticket)
+                    Self::Refused(_) if matches!(request, LoginRequest::OpenPage { .. }) => {
+                        self.answer_already_done(context)
                     }
-                    Self::Refused(_) => self.repeat(ticket),
+                    Self::Refused(_) => self.repeat_answer(context),
                 }
             }
-            Request::Choose(_) | Request::Review | Request::Displace => self.already_done(ticket),
+            LoginRequest::Choose(_) | LoginRequest::OpenConsentPage | LoginRequest::Displace => self.answer_already_done(context),
         }
     }
 
-    pub(super) fn granted(mut self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
+    /// Applies the outcome of [`Effect::Grant`].
+    pub(super) fn on_grant(mut self, context: LoginContext, result: Result<(), ErrorCode>) -> Step {
         match result {
             Ok(()) => {
-                if let Self::Granted { kept, .. } = &mut self {
-                    *kept = None;
+                if let Self::Granted { pending_grant, .. } = &mut self {
+                    *pending_grant = None;
                 }
-                self.repeat(ticket)
+                self.repeat_answer(context)
             }
-            // Issued, used or over by now.
-            Err(ErrorCode::AlreadyDone) => self.already_done(ticket),
-            // Nothing may be shown: the service provider hears of it at once.
-            Err(code) if ticket.request.prompt.none => Self::error(ticket, code),
-            // It may have been stored or not: the next look tells, and ends what is left to do.
-            Err(ErrorCode::StoreUnavailable) => self.in_a_moment(ticket),
-            Err(code) => Failed::with(code).enter(ticket),
+            // The code was issued, and is used or expired by now.
+            Err(ErrorCode::AlreadyDone) => self.answer_already_done(context),
+            // No page may be shown: the service provider gets the error at once.
+            Err(code) if context.request.prompt.none => Self::finish_with_error(context, code),
+            // The code may have been stored or not. The next request of the browser finds out.
+            Err(ErrorCode::StoreUnavailable) => self.answer_store_unavailable(context),
+            Err(code) => Failed::new(code).enter(context),
         }
     }
 
-    pub(super) fn code_lives(self, ticket: Ticket, lives: Result<bool, ErrorCode>) -> Step {
+    /// Applies the outcome of [`Effect::CheckCode`].
+    pub(super) fn on_code_checked(self, context: LoginContext, lives: Result<bool, ErrorCode>) -> Step {
         match (lives, &self) {
-            (Ok(true), _) => self.repeat(ticket),
-            // Never stored, or used: the store takes no code a second time, so that asking for the same one again is safe.
-            (Ok(false), Self::Granted { code, kept: Some(kept), .. }) => {
-                let effect = Effect::Grant(Box::new(kept.grant(code, &ticket)));
-                Step::pass_through(ticket, State::Answered(self), effect)
+            (Ok(true), _) => self.repeat_answer(context),
+            // Never stored, or used. The store accepts no code twice, so the same grant can be
+            // repeated.
+            (Ok(false), Self::Granted { code, pending_grant: Some(pending), .. }) => {
+                let effect = Effect::Grant(Box::new(pending.to_grant(code, &context)));
+                Step::perform_unsaved(context, LoginState::Completed(self), effect)
             }
-            (Ok(false), _) => self.already_done(ticket),
-            (Err(_), _) => self.in_a_moment(ticket),
+            (Ok(false), _) => self.answer_already_done(context),
+            (Err(_), _) => self.answer_store_unavailable(context),
         }
     }
 
-    fn in_a_moment(self, ticket: Ticket) -> Step {
-        Step::stay(
-            ticket,
-            State::Answered(self),
-            Answer::problem(ErrorCode::StoreUnavailable, Way::Choice),
+    fn answer_store_unavailable(self, context: LoginContext) -> Step {
+        Step::answer_unsaved(
+            context,
+            LoginState::Completed(self),
+            LoginAnswer::error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp),
         )
     }
 
-    fn answer(&self, ticket: &Ticket) -> Answer {
-        let redirect = &ticket.request.redirect;
-        let (answer, session): (SpAnswer, _) = match self {
-            Self::Granted { code, session, .. } => (redirect.code(code.reveal()), session.clone()),
-            Self::Refused(code) => (redirect.error(*code), None),
+    fn answer(&self, context: &LoginContext) -> LoginAnswer {
+        let redirect = &context.request.redirect;
+        let (answer, session): (AuthorizationResponse, _) = match self {
+            Self::Granted { code, session, .. } => (redirect.code_response(code.reveal()), session.clone()),
+            Self::Refused(code) => (redirect.error_response(*code), None),
         };
-        Answer::ServiceProvider { answer, session }
+        LoginAnswer::ServiceProvider { answer, session }
     }
 
-    fn repeat(self, ticket: Ticket) -> Step {
-        let answer = self.answer(&ticket);
-        Step::stay(ticket, State::Answered(self), answer)
+    fn repeat_answer(self, context: LoginContext) -> Step {
+        let answer = self.answer(&context);
+        Step::answer_unsaved(context, LoginState::Completed(self), answer)
     }
 
-    fn already_done(self, ticket: Ticket) -> Step {
-        Step::stay(
-            ticket,
-            State::Answered(self),
-            Answer::problem(ErrorCode::AlreadyDone, Way::HomePage),
+    fn answer_already_done(self, context: LoginContext) -> Step {
+        Step::answer_unsaved(
+            context,
+            LoginState::Completed(self),
+            LoginAnswer::error_page(ErrorCode::AlreadyDone, NextAction::HomePage),
         )
     }
 }

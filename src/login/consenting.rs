@@ -1,137 +1,145 @@
-//! All is known; the person is to continue, or to say yes or no (decisions 5, Consent).
+//! State: the user continues, consents or refuses (docs/design/login.md).
 
 use serde::{Deserialize, Serialize};
 
-use super::answered::Kept;
+use super::completed::PendingGrant;
 use super::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Nodes, Proven,
-    Request, SessionUse, State, Step, Ticket, Way, World,
+    LoginAnswer, Completed, ChoiceBanner, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Nodes, IdentifiedUser,
+    LoginRequest, SessionUse, LoginState, Step, LoginContext, NextAction, StepInputs,
 };
-use crate::assurance::At;
+use crate::assurance::AcrCheck;
 use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
+/// An identified user, whose consent or confirmation is pending.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Consenting {
-    pub proven: Proven,
-    /// An explicit yes is needed; otherwise one button continues.
+    #[serde(rename = "proven")]
+    pub user: IdentifiedUser,
+    /// Whether explicit consent is needed; otherwise one button continues.
     pub explicit: bool,
 }
 
 impl Consenting {
-    /// To the page, or, where no page is due, on to the service provider.
-    pub(super) fn enter(ticket: Ticket, proven: Proven, world: &World<'_>) -> Step {
-        // Whoever ends up logged in must be the user who was asked for (Core, 3.1.2.1 and 5.5.1).
-        if ticket.wanted.iter().any(|wanted| *wanted != proven.subject) {
-            return Answered::error(ticket, ErrorCode::OtherUser);
+    /// Shows the page if one is due; otherwise completes the login.
+    pub(super) fn enter(context: LoginContext, user: IdentifiedUser, inputs: &StepInputs<'_>) -> Step {
+        // The user must be the one that the request names (OpenID Connect Core 1.0 §3.1.2.1 and
+        // §5.5.1).
+        if context.required_subjects.iter().any(|required| *required != user.subject) {
+            return Completed::finish_with_error(context, ErrorCode::OtherUser);
         }
-        if ticket.is_scope_withdrawn(world) {
-            return Answered::error(ticket, ErrorCode::ScopeWithdrawn);
+        if context.is_scope_withdrawn(inputs) {
+            return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
         }
-        let (page, explicit) = match world.consent {
-            ConsentPolicy::Required => (!proven.consented || ticket.request.prompt.consent, true),
-            ConsentPolicy::Information => (ticket.request.prompt.consent, false),
+        let (page, explicit) = match inputs.consent {
+            ConsentPolicy::Required => (!user.consented || context.request.prompt.consent, true),
+            ConsentPolicy::Information => (context.request.prompt.consent, false),
             ConsentPolicy::None => (false, false),
         };
-        let state = Self { proven, explicit };
-        if page && ticket.request.prompt.none {
-            return Answered::error(ticket, ErrorCode::ConsentRequired);
+        let state = Self { user, explicit };
+        if page && context.request.prompt.none {
+            return Completed::finish_with_error(context, ErrorCode::ConsentRequired);
         }
         if page {
-            return Step::settle(ticket, State::Consenting(Box::new(state)), Answer::ToConsent);
+            return Step::save_and_answer(context, LoginState::Consenting(Box::new(state)), LoginAnswer::RedirectToConsent);
         }
-        state.grant(ticket, world)
+        state.grant_code(context, inputs)
     }
 
-    /// Names exactly what is on the page: a yes for another identity or other claims doesn't count.
+    /// Returns a digest of what the page shows: consent to another identity or other claims is
+    /// invalid.
     #[must_use]
-    pub fn shown(&self) -> String {
-        let claims = serde_json::to_string(&self.proven.claims).unwrap_or_default();
-        digest::fingerprint(&format!("{}\n{}\n{claims}", self.explicit, self.proven.subject))
+    pub fn page_digest(&self) -> String {
+        let claims = serde_json::to_string(&self.user.claims).unwrap_or_default();
+        digest::fingerprint(&format!("{}\n{}\n{claims}", self.explicit, self.user.subject))
     }
 
-    pub(super) fn on(self: Box<Self>, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
+    /// Applies a request of the browser.
+    pub(super) fn on_request(self: Box<Self>, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
         match request {
-            Request::Look { .. } => Step::stay(ticket, State::Consenting(self), Answer::ToConsent),
-            Request::Review if ticket.is_scope_withdrawn(world) => {
-                Answered::error(ticket, ErrorCode::ScopeWithdrawn)
+            LoginRequest::OpenPage { .. } => Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::RedirectToConsent),
+            LoginRequest::OpenConsentPage if context.is_scope_withdrawn(inputs) => {
+                Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn)
             }
-            Request::Review => {
-                // A yes to a page that leads nowhere is not asked for.
-                if let Some(code) = self.blocked(world) {
-                    return ticket.shut_out(&self.proven.authentication.connector, code);
+            LoginRequest::OpenConsentPage => {
+                // Consent that can't lead to a code is not requested.
+                if let Some(code) = self.block_in_force(inputs) {
+                    return context.answer_gate_error(&self.user.authentication.connector, code);
                 }
-                let page = Answer::Consent(self.clone());
-                Step::stay(ticket, State::Consenting(self), page)
+                let page = LoginAnswer::ConsentPage(self.clone());
+                Step::answer_unsaved(context, LoginState::Consenting(self), page)
             }
-            Request::Consent(consent) => self.answered(ticket, consent, world),
-            Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
-            // The callback again: the same answer, and no second token call.
-            Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => {
-                Step::stay(ticket, State::Consenting(self), Answer::ToConsent)
+            LoginRequest::Consent(consent) => self.on_consent(context, consent, inputs),
+            LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
+            // A repeated callback gets the same answer, without a second token call.
+            LoginRequest::Callback(callback)
+    if context.accepted_state.as_deref() == Some(&callback.state) =>
+{
+                Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::RedirectToConsent)
             }
-            Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
-            Request::Choose(_) | Request::Displace => self.stay(ticket, ErrorCode::StepOutOfOrder),
+            LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
+            LoginRequest::Choose(_) | LoginRequest::Displace => self.answer_error(context, ErrorCode::StepOutOfOrder),
         }
     }
 
-    /// A kill switch that has come into force since the authentication.
-    fn blocked(&self, world: &World<'_>) -> Option<ErrorCode> {
-        let authentication = &self.proven.authentication;
-        let answer = (world.gate)(&authentication.connector, At::Obtained(authentication.level));
-        answer.err().filter(|code| Banner::is_block(*code))
+    /// Returns the code of a block that came into force after the authentication.
+    fn block_in_force(&self, inputs: &StepInputs<'_>) -> Option<ErrorCode> {
+        let authentication = &self.user.authentication;
+        let answer = (inputs.gate)(&authentication.connector, AcrCheck::Achieved(authentication.level));
+        answer.err().filter(|code| ChoiceBanner::is_block(*code))
     }
 
-    fn answered(self: Box<Self>, ticket: Ticket, consent: Consent, world: &World<'_>) -> Step {
-        if !digest::equal(consent.shown.as_bytes(), self.shown().as_bytes()) {
-            return self.stay(ticket, ErrorCode::CsrfWrong);
+    fn on_consent(self: Box<Self>, context: LoginContext, consent: ConsentSubmission, inputs: &StepInputs<'_>) -> Step {
+        if !digest::constant_time_eq(consent.page_digest.as_bytes(), self.page_digest().as_bytes()) {
+            return self.answer_error(context, ErrorCode::CsrfWrong);
         }
         match consent.answer {
-            ConsentAnswer::Yes => self.grant(ticket, world),
-            ConsentAnswer::No => Answered::error(ticket, ErrorCode::UserRefusedConsent),
+            ConsentAnswer::Yes => self.grant_code(context, inputs),
+            ConsentAnswer::No => Completed::finish_with_error(context, ErrorCode::UserRefusedConsent),
         }
     }
 
-    /// The one place where a code comes to be.
-    fn grant(mut self, ticket: Ticket, world: &World<'_>) -> Step {
-        if ticket.is_scope_withdrawn(world) {
-            return Answered::error(ticket, ErrorCode::ScopeWithdrawn);
+    /// Creates the code. No other function does.
+    fn grant_code(mut self, context: LoginContext, inputs: &StepInputs<'_>) -> Step {
+        if context.is_scope_withdrawn(inputs) {
+            return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
         }
-        let authentication = &self.proven.authentication;
+        let authentication = &self.user.authentication;
         if let Err(code) =
-            (world.gate)(&authentication.connector, At::Obtained(authentication.level))
+            (inputs.gate)(&authentication.connector, AcrCheck::Achieved(authentication.level))
         {
-            return ticket.shut_out(&authentication.connector, code);
+            return context.answer_gate_error(&authentication.connector, code);
         }
         let connector = authentication.connector.clone();
-        let code = Secret::new(world.fresh.token());
-        // A fresh value whenever somebody has authenticated: nothing that was there before is trusted (fixation).
-        let session = match (self.proven.session.take(), world.session) {
-            (None, former) => SessionUse::Fresh {
-                cookie: Secret::new(world.fresh.token()),
-                former: former.cloned(),
+        let code = Secret::new(inputs.entropy.token());
+        // A new value after every authentication: an earlier one may be fixated by an attacker.
+        let session = match (self.user.session.take(), inputs.session) {
+            (None, replaced) => SessionUse::New {
+                cookie: Secret::new(inputs.entropy.token()),
+                replaced: replaced.cloned(),
             },
             (Some(reused), Some(cookie)) if digest::fingerprint(cookie.reveal()) == reused => {
                 SessionUse::Reused { cookie: cookie.clone() }
             }
-            // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
+            // The session changed in another tab: the page showed another user.
             (Some(_), _) => {
-                return ticket
-                    .back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted });
+                return context
+                    .show_choice(ChoiceBanner { connector: None, code: ErrorCode::Interrupted });
             }
         };
-        let kept =
-            Kept { proven: self.proven, session, consented: self.explicit, granted_at: world.now };
-        let effect = Effect::Grant(Box::new(kept.grant(&code, &ticket)));
-        let session = kept.session.fresh();
-        let kept = (world.nodes == Nodes::Many).then(|| Box::new(kept));
-        let answered = Answered::Granted { code, session, connector, kept };
-        // Stored as answered before the code exists: of two yeses at two nodes only one can get here.
-        Step::settle_then(ticket, State::Answered(answered), effect)
+        let pending =
+            PendingGrant { user: self.user, session, consented: self.explicit, granted_at: inputs.now };
+        let effect = Effect::Grant(Box::new(pending.to_grant(&code, &context)));
+        let session = pending.session.new_cookie();
+        let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending));
+        let state = Completed::Granted { code, session, connector, pending_grant };
+        // The login is stored as completed before the code exists: of two submissions at two nodes,
+        // one succeeds.
+        Step::save_and_perform(context, LoginState::Completed(state), effect)
     }
 
-    fn stay(self: Box<Self>, ticket: Ticket, code: ErrorCode) -> Step {
-        Step::stay(ticket, State::Consenting(self), Answer::problem(code, Way::Choice))
+    fn answer_error(self: Box<Self>, context: LoginContext, code: ErrorCode) -> Step {
+        Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::error_page(code, NextAction::ChooseIdp))
     }
 }

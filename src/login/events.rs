@@ -1,156 +1,163 @@
-//! What goes into the machine and what comes out of it: requests, effects, reports, answers. Plain data.
+//! Defines inputs and outputs of the state machine: requests, effects, outcomes, answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
-use super::{Banner, Consenting};
+use super::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use super::{ChoiceBanner, Consenting};
 use crate::assurance::Level;
-use crate::assurance::amr::Evidence;
+use crate::assurance::amr::AmrEvidence;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
 use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
-use crate::protocol::authorize::{AuthorizationRequest, SpAnswer};
+use crate::protocol::authorize::{AuthorizationRequest, AuthorizationResponse};
 use crate::protocol::catalogue::ErrorCode;
 
-/// A step that a browser takes. Its binding to the login, and its CSRF token, were checked before.
+/// A request of the browser. Its binding to the login and its CSRF token were checked before.
 #[derive(Clone, Debug)]
-pub enum Request {
-    /// The interaction page was opened; a session that may be reused comes along.
-    Look {
-        reuse: Option<Box<Proven>>,
+pub enum LoginRequest {
+    /// The interaction page was opened. `reuse`: the user of a session that may be reused.
+    OpenPage {
+        reuse: Option<Box<IdentifiedUser>>,
     },
     Choose(ConnectorId),
     Cancel,
-    Return(Return),
+    Callback(Callback),
     /// The consent page was opened.
-    Review,
-    Consent(Consent),
-    /// Eight younger logins are open in this browser.
+    OpenConsentPage,
+    Consent(ConsentSubmission),
+    /// Closes the login: eight younger ones are open in this browser.
     Displace,
 }
 
+/// A callback from an identity provider.
 #[derive(Clone)]
-pub struct Return {
-    /// From the callback's path.
+pub struct Callback {
+    /// The connector in the callback's path.
     pub connector: ConnectorId,
     pub state: String,
-    pub arrival: Arrival,
+    pub params: CallbackParams,
     /// The network that the callback was sent from.
     pub network: ClientNetwork,
 }
 
+/// The submitted consent form.
 #[derive(Clone, Debug)]
-pub struct Consent {
+pub struct ConsentSubmission {
     pub answer: ConsentAnswer,
-    /// What the page showed, as [`Consenting::shown`] gave it.
-    pub shown: String,
+    /// [`Consenting::page_digest`] of the page that the user answered.
+    pub page_digest: String,
 }
 
+/// The user's answer to the consent page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConsentAnswer {
     Yes,
     No,
 }
 
-/// What the world must do before the login can go on.
+/// What the caller must do before the login can continue.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    Begin(ConnectorId, Departure),
-    Complete(Attempt, Arrival, ClientNetwork),
+    BeginLogin(ConnectorId, UpstreamAuthorizationRequest),
+    CompleteLogin(LoginAttempt, CallbackParams, ClientNetwork),
     Identify(Box<Authentication>),
     Grant(Box<Grant>),
-    /// Is this code neither redeemed nor expired?
-    LookForCode(Secret<String>),
+    /// Checks whether this code is neither redeemed nor expired.
+    CheckCode(Secret<String>),
 }
 
 impl Effect {
-    /// True where the world must wait for somebody else's word, as long as that takes.
+    /// Returns whether the effect calls the identity provider, and may take as long as that does.
     #[must_use]
-    pub const fn asks_an_identity_provider(&self) -> bool {
+    pub const fn calls_idp(&self) -> bool {
         match self {
-            Self::Begin(..) | Self::Complete(..) => true,
-            Self::Identify(_) | Self::Grant(_) | Self::LookForCode(_) => false,
+            Self::BeginLogin(..) | Self::CompleteLogin(..) => true,
+            Self::Identify(_) | Self::Grant(_) | Self::CheckCode(_) => false,
         }
     }
 }
 
-/// What came of an effect.
+/// Outcome of an [`Effect`].
 #[derive(Debug)]
-pub enum Report {
-    Departed(Result<AuthorizationRedirect, ErrorCode>),
+pub enum EffectOutcome {
+    RedirectPrepared(Result<AuthorizationRedirect, ErrorCode>),
     Authenticated(Result<Box<Authentication>, ErrorCode>),
-    Identified(Result<Box<Proven>, Unidentified>),
+    Identified(Result<Box<IdentifiedUser>, IdentificationError>),
     Granted(Result<(), ErrorCode>),
-    /// `Err`: the store can't tell.
-    CodeLives(Result<bool, ErrorCode>),
+    /// `Err`: the store could not be read.
+    CodeChecked(Result<bool, ErrorCode>),
 }
 
-/// Why nobody could be identified.
+/// Error of the identification of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unidentified {
+pub struct IdentificationError {
     pub code: ErrorCode,
     /// The claim that is missing or malformed; never its value.
     pub claim: Option<Claim>,
 }
 
-impl From<ErrorCode> for Unidentified {
+impl From<ErrorCode> for IdentificationError {
     fn from(code: ErrorCode) -> Self {
         Self { code, claim: None }
     }
 }
 
-/// A person, proven and identified: of this login, or of a session that is reused.
+/// A user whose authentication is verified and who is identified, by this login or by a reused
+/// session.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Proven {
+pub struct IdentifiedUser {
     pub authentication: Authentication,
-    /// What the authentication's level counts as in this login's answer: less, where a session is reused.
+    /// The level of this login's answer; lower than the authentication's where a session is reused.
     pub level: Level,
     pub identity: Identity,
-    /// Pairwise for this login's service provider.
+    /// The pairwise `sub` at this login's service provider.
     pub subject: Subject,
-    pub source: Source,
-    /// Methods that this authentication proves.
-    pub evidence: Evidence,
+    pub source: ClaimsSource,
+    /// Authentication methods that are proven.
+    pub evidence: AmrEvidence,
     /// Claims of the granted scopes: exactly what is shown and sent.
     pub claims: Map<String, Value>,
-    /// The session's user has said yes to these claims for this service provider before.
+    /// Whether the user has consented to these claims for this service provider in this session.
     pub consented: bool,
-    /// Present when a session was reused: the fingerprint of its cookie.
+    /// Fingerprint of the reused session's cookie, if a session was reused.
     pub session: Option<String>,
 }
 
-/// Where identity claims come from; the consent page says so.
+/// Source of the identity claims. The consent page shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Source {
+pub enum ClaimsSource {
     Register,
     Provider,
 }
 
-/// Everything that a code stands for.
+/// Everything that an authorization code stands for.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Grant {
     pub code: Secret<String>,
     pub request: AuthorizationRequest,
     pub scopes: Vec<Scope>,
-    pub proven: Proven,
-    /// The login that it ends.
+    #[serde(rename = "proven")]
+    pub user: IdentifiedUser,
+    /// The login that the code completes.
     pub login: InteractionHash,
     pub support_id: SupportId,
-    /// The person said an explicit yes to these claims, now or earlier in this session.
+    /// Whether the user explicitly consented to these claims, now or earlier in this session.
     pub consented: bool,
     pub session: SessionUse,
     pub granted_at: Timestamp,
 }
 
-/// The session behind a grant, by its cookie's value.
+/// The session of a grant, by its cookie's value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SessionUse {
-    /// Somebody has authenticated: a new session, in place of the one that this browser held.
-    Fresh {
+    /// The user has authenticated: a new session replaces the one that this browser held.
+    #[serde(rename = "Fresh")]
+    New {
         cookie: Secret<String>,
-        former: Option<Secret<String>>,
+        #[serde(rename = "former")]
+        replaced: Option<Secret<String>>,
     },
     Reused {
         cookie: Secret<String>,
@@ -158,56 +165,57 @@ pub enum SessionUse {
 }
 
 impl SessionUse {
-    /// The cookie that the browser has yet to be given.
+    /// Returns the new cookie to set in the browser, if there is one.
     #[must_use]
-    pub fn fresh(&self) -> Option<Secret<String>> {
+    pub fn new_cookie(&self) -> Option<Secret<String>> {
         match self {
-            Self::Fresh { cookie, .. } => Some(cookie.clone()),
+            Self::New { cookie, .. } => Some(cookie.clone()),
             Self::Reused { .. } => None,
         }
     }
 }
 
-/// What the browser gets.
+/// Answer to the browser.
 #[derive(Clone)]
-pub enum Answer {
-    Choice {
-        banner: Option<Banner>,
+pub enum LoginAnswer {
+    ChoicePage {
+        banner: Option<ChoiceBanner>,
     },
     /// 303 to the identity provider.
-    Leave {
+    RedirectToIdp {
         url: String,
     },
     /// 303 to the consent page.
-    ToConsent,
-    Consent(Box<Consenting>),
-    /// A page: the operator's kill switch stands against the identity provider that had been chosen.
-    Blocked(Banner),
-    /// By the proven redirect; the session cookie is set where a login has finished.
+    RedirectToConsent,
+    ConsentPage(Box<Consenting>),
+    /// The operator has blocked the identity provider that was chosen.
+    BlockedPage(ChoiceBanner),
+    /// The answer to the service provider. The session cookie is set where a login has completed.
     ServiceProvider {
-        answer: SpAnswer,
+        answer: AuthorizationResponse,
         session: Option<Secret<String>>,
     },
-    Problem(Problem),
+    ErrorPage(LoginErrorPage),
 }
 
+/// Content of an error page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub struct LoginErrorPage {
     pub code: ErrorCode,
-    /// The claim that an identity lacks or that is malformed.
+    /// The claim that is missing or malformed.
     pub claim: Option<Claim>,
-    pub way: Way,
+    pub next_action: NextAction,
 }
 
-/// How the person gets on from a problem.
+/// What the user can do after an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// The login goes on: back to the choice.
-    Choice,
-    /// The login can only go back to the service provider, which hears of the error.
-    ServiceProvider,
-    /// The login is over: the service provider's home page.
+pub enum NextAction {
+    /// The login continues on the choice page.
+    ChooseIdp,
+    /// The login goes back to the service provider, with the error.
+    ReturnToServiceProvider,
+    /// The login has ended; the page links to the service provider's home page.
     HomePage,
 }
 
-silent!(Return, Proven, Grant, Answer);
+silent!(Callback, IdentifiedUser, Grant, LoginAnswer);

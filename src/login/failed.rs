@@ -1,55 +1,60 @@
-//! Nothing can mend this login. Failure is sticky: the only way on is back to the service provider.
+//! State: the login can't continue. The user can only go back to the service provider.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Problem, Request, State, Step, Ticket, Unidentified, Way};
+use super::{LoginAnswer, Completed, LoginErrorPage, LoginRequest, LoginState, Step, LoginContext, IdentificationError, NextAction};
 use crate::identity::Claim;
 use crate::protocol::catalogue::ErrorCode;
 
+/// The login can't continue, for this reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
     code: ErrorCode,
-    /// What the identity lacks, for the page.
+    /// The claim that is missing or malformed, for the page.
     claim: Option<Claim>,
 }
 
 impl Failed {
-    /// Why.
+    /// Returns why the login failed.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         self.code
     }
 
-    pub(super) const fn with(code: ErrorCode) -> Self {
+    /// Creates the state for this error.
+    pub(super) const fn new(code: ErrorCode) -> Self {
         Self { code, claim: None }
     }
 
-    pub(super) const fn lacking(why: Unidentified) -> Self {
-        Self { code: why.code, claim: why.claim }
+    /// Creates the state for an identification error.
+    pub(super) const fn from_identification_error(error: IdentificationError) -> Self {
+        Self { code: error.code, claim: error.claim }
     }
 
-    pub(super) fn enter(self, ticket: Ticket) -> Step {
-        let answer = self.page();
-        Step::settle(ticket, State::Failed(self), answer)
+    /// Stores the state and answers with the error page.
+    pub(super) fn enter(self, context: LoginContext) -> Step {
+        let answer = self.error_page();
+        Step::save_and_answer(context, LoginState::Failed(self), answer)
     }
 
-    pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
+    /// Applies a request of the browser.
+    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest) -> Step {
         match request {
-            // "Back to the service": it hears why (decisions 5).
-            Request::Cancel => Answered::error(ticket, self.code),
-            Request::Look { .. }
-            | Request::Choose(_)
-            | Request::Return(_)
-            | Request::Review
-            | Request::Consent(_)
-            | Request::Displace => {
-                let answer = self.page();
-                Step::stay(ticket, State::Failed(self), answer)
+            // The link back to the service provider: it gets the error.
+            LoginRequest::Cancel => Completed::finish_with_error(context, self.code),
+            LoginRequest::OpenPage { .. }
+            | LoginRequest::Choose(_)
+            | LoginRequest::Callback(_)
+            | LoginRequest::OpenConsentPage
+            | LoginRequest::Consent(_)
+            | LoginRequest::Displace => {
+                let answer = self.error_page();
+                Step::answer_unsaved(context, LoginState::Failed(self), answer)
             }
         }
     }
 
-    const fn page(&self) -> Answer {
-        Answer::Problem(Problem { code: self.code, claim: self.claim, way: Way::ServiceProvider })
+    const fn error_page(&self) -> LoginAnswer {
+        LoginAnswer::ErrorPage(LoginErrorPage { code: self.code, claim: self.claim, next_action: NextAction::ReturnToServiceProvider })
     }
 }

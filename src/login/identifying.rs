@@ -1,26 +1,29 @@
-//! The authentication is proven; the identity rules and the register decide who it is.
+//! State: the identity rules and the register identify the user.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Consenting, Failed, Proven, Step, Ticket, Unidentified, World};
+use super::{Consenting, Failed, IdentifiedUser, Step, LoginContext, IdentificationError, StepInputs};
 use crate::ids::ConnectorId;
 
+/// The user is being identified.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Identifying {
     pub(super) connector: ConnectorId,
 }
 
 impl Identifying {
-    pub(super) fn identified(
+    /// Applies the outcome of [`Effect::Identify`](super::Effect::Identify).
+    pub(super) fn on_identification(
         self,
-        ticket: Ticket,
-        result: Result<Box<Proven>, Unidentified>,
-        world: &World<'_>,
+        context: LoginContext,
+        result: Result<Box<IdentifiedUser>, IdentificationError>,
+        inputs: &StepInputs<'_>,
     ) -> Step {
         match result {
-            Ok(proven) => Consenting::enter(ticket, *proven, world),
-            // Register and identity failures can't be mended by choosing again: a page that waits for the person.
-            Err(why) => Failed::lacking(why).enter(ticket),
+            Ok(user) => Consenting::enter(context, *user, inputs),
+            // Choosing another identity provider does not help after a register or identity
+            // failure.
+            Err(error) => Failed::from_identification_error(error).enter(context),
         }
     }
 }

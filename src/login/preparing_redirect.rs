@@ -1,15 +1,16 @@
-//! A connector is asked where to send the browser (it may have to fetch metadata first).
+//! State: a connector prepares the redirect; it may have to fetch metadata first.
 
 use serde::{Deserialize, Serialize};
 
-use super::upstream::{Attempt, Departure, AuthorizationRedirect};
-use super::{Answer, Away, Effect, State, Step, Ticket, World};
+use super::upstream::{LoginAttempt, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use super::{LoginAnswer, AwaitingCallback, Effect, LoginState, Step, LoginContext, StepInputs};
 use crate::assurance::Level;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
+/// Parameters of the redirect that the connector prepares.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct PreparingRedirect {
     connector: ConnectorId,
     state: String,
     nonce: String,
@@ -20,37 +21,40 @@ pub struct Leaving {
     max_age: Option<u64>,
 }
 
-impl Leaving {
+impl PreparingRedirect {
+    /// Returns the chosen connector.
     pub(super) const fn connector(&self) -> &ConnectorId {
         &self.connector
     }
 
-    pub(super) fn enter(ticket: Ticket, connector: ConnectorId, departure: Departure) -> Step {
-        let state = State::Leaving(Self {
+    /// Requests the redirect from the connector.
+    pub(super) fn enter(context: LoginContext, connector: ConnectorId, request: UpstreamAuthorizationRequest) -> Step {
+        let state = LoginState::PreparingRedirect(Self {
             connector: connector.clone(),
-            state: departure.state.clone(),
-            nonce: departure.nonce.clone(),
-            verifier: departure.verifier.clone(),
-            redirect_uri: departure.redirect_uri.clone(),
-            level: departure.level,
-            reauthenticate: departure.reauthenticate,
-            max_age: departure.max_age,
+            state: request.state.clone(),
+            nonce: request.nonce.clone(),
+            verifier: request.verifier.clone(),
+            redirect_uri: request.redirect_uri.clone(),
+            level: request.level,
+            reauthenticate: request.reauthenticate,
+            max_age: request.max_age,
         });
-        Step::pass_through(ticket, state, Effect::Begin(connector, departure))
+        Step::perform_unsaved(context, state, Effect::BeginLogin(connector, request))
     }
 
-    pub(super) fn departed(
+    /// Applies the outcome of [`Effect::BeginLogin`].
+    pub(super) fn on_redirect_prepared(
         self,
-        ticket: Ticket,
+        context: LoginContext,
         result: Result<AuthorizationRedirect, ErrorCode>,
-        world: &World<'_>,
+        inputs: &StepInputs<'_>,
     ) -> Step {
-        let left = match result {
-            Ok(left) => left,
-            Err(code) => return ticket.back_to_choice(self.connector, code),
+        let redirect = match result {
+            Ok(redirect) => redirect,
+            Err(code) => return context.back_to_choice(self.connector, code),
         };
-        let url = left.url.clone();
-        let attempt = Attempt {
+        let url = redirect.url.clone();
+        let attempt = LoginAttempt {
             connector: self.connector,
             state: self.state,
             nonce: self.nonce,
@@ -59,9 +63,9 @@ impl Leaving {
             level: self.level,
             reauthenticate: self.reauthenticate,
             max_age: self.max_age,
-            left_at: world.now,
-            left,
+            redirected_at: inputs.now,
+            redirect,
         };
-        Step::settle(ticket, State::Away(Away { attempt }), Answer::Leave { url })
+        Step::save_and_answer(context, LoginState::AwaitingCallback(AwaitingCallback { attempt }), LoginAnswer::RedirectToIdp { url })
     }
 }

@@ -1,27 +1,27 @@
-//! Parts of a login for tests: a request that passed the checks, and a person who was proven.
+//! Sample logins for tests: a request that passed the checks, and an identified user.
 
 use std::collections::BTreeMap;
 
 use super::upstream::{Authentication, AuthorizationRedirect};
-use super::{Proven, Source, Ticket};
-use crate::assurance::amr::{Evidence, Told};
+use super::{IdentifiedUser, ClaimsSource, LoginContext};
+use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::assurance::{Level, Platform};
 use crate::env::Timestamp;
 use crate::identity::samples::angela;
 use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
-use crate::protocol::authorize::{AuthorizationRequest, RequestForm, check};
+use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Consent, Directory, Hints, Registration, Rules};
+use crate::protocol::registration::{ConsentRequirement, ClientDirectory, IdpHintPolicy, Registration, ProtocolRules};
 
 pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
 pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
 pub(crate) const IDP_ISSUER: &str = "https://idp.example";
 pub(crate) const NONCE: &str = "nonce-nonce-nonce-nonce";
 pub(crate) const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
-/// How long a sample login lives, in seconds.
-pub(crate) const LIFE: u64 = 600;
+/// Lifetime of a sample login, in seconds.
+pub(crate) const LIFETIME_SECONDS: u64 = 600;
 
-/// An active service provider of this id.
+/// Returns an active service provider with this id.
 pub(crate) fn registration(client_id: &str) -> Registration {
     Registration {
         client_id: client_id.into(),
@@ -32,28 +32,29 @@ pub(crate) fn registration(client_id: &str) -> Registration {
             .map(Scope::from)
             .to_vec(),
         require_pkce: false,
-        hints: Hints::default(),
+        hints: IdpHintPolicy::default(),
         home_page: "https://sp.example/".into(),
-        consent: Consent::Information,
-        rules: Rules::Federation,
+        consent: ConsentRequirement::Information,
+        rules: ProtocolRules::Federation,
     }
 }
 
-struct Book([Registration; 2]);
+struct SampleDirectory([Registration; 2]);
 
-impl Directory for Book {
+impl ClientDirectory for SampleDirectory {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
     }
 
-    fn scope_is_known(&self, _: &str, _: Rules) -> bool {
+    fn is_known_scope(&self, _: &str, _: ProtocolRules) -> bool {
         true
     }
 }
 
-/// A request of the service provider `sp` (`other` exists too), with some parameters replaced. It passed the checks of
-/// the standard platform, or of the high one if it asks for more than eidas1.
-pub(crate) fn request(changes: &[(&str, &str)]) -> AuthorizationRequest {
+/// Returns a request of the service provider `sp` (`other` exists too) with some parameters
+/// replaced. It passed the checks of the standard platform, or of the high one if it requests more
+/// than eidas1.
+pub(crate) fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRequest {
     let mut pairs: BTreeMap<&str, &str> = BTreeMap::from([
         ("response_type", "code"),
         ("client_id", "sp"),
@@ -69,34 +70,34 @@ pub(crate) fn request(changes: &[(&str, &str)]) -> AuthorizationRequest {
     let params = Params::new(
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
     );
-    check(
+    validate_request(
         &params,
-        RequestForm::Get,
+        RequestMethod::Get,
         platform,
         ISSUER,
-        &Book([registration("sp"), registration("other")]),
+        &SampleDirectory([registration("sp"), registration("other")]),
     )
     .unwrap()
 }
 
-/// A login that was admitted at [`OPENED`].
-pub(crate) fn ticket(changes: &[(&str, &str)]) -> Ticket {
-    Ticket {
-        hash: InteractionHash::of_cookie("the login's cookie"),
+/// Returns the context of a login that was admitted at [`OPENED`].
+pub(crate) fn login_context(changes: &[(&str, &str)]) -> LoginContext {
+    LoginContext {
+        hash: InteractionHash::from_cookie("the login's cookie"),
         support_id: SupportId::new("0123456789AB"),
-        request: request(changes),
-        wanted: vec![],
+        request: authorization_request(changes),
+        required_subjects: vec![],
         opened_at: OPENED,
-        expires_at: OPENED + std::time::Duration::from_secs(LIFE),
+        expires_at: OPENED + std::time::Duration::from_secs(LIFETIME_SECONDS),
         hint_followed: false,
-        returned: None,
+        accepted_state: None,
         trace: None,
-        spent: crate::login::Spent::default(),
+        time_spent: crate::login::TimeBreakdown::default(),
     }
 }
 
-/// Where a connector sends the browser.
-pub(crate) fn left() -> AuthorizationRedirect {
+/// Returns a redirect to the sample identity provider.
+pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
     AuthorizationRedirect {
         url: format!("{IDP_ISSUER}/authorize?x=1"),
         issuer: IDP_ISSUER.into(),
@@ -111,30 +112,30 @@ pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
         connector: connector.into(),
         upstream_subject: Secret::new("upstream-angela".into()),
         level,
-        amr: Told::these(&["pwd"]),
+        amr: UpstreamAmr::from_methods(&["pwd"]),
         auth_time: OPENED,
         claims: serde_json::Map::new(),
         id_token: Some(Secret::new("upstream.id.token".into())),
     }
 }
 
-/// Angela, freshly authenticated there with a password; no consent is remembered.
-pub(crate) fn proven(connector: &str, level: Level) -> Proven {
+/// Returns Angela, freshly authenticated with a password and without remembered consent.
+pub(crate) fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
     let claims = serde_json::json!({ "email": "angela@example.org" });
-    Proven {
+    IdentifiedUser {
         authentication: authentication(connector, level),
         level,
         identity: angela(),
         subject: Subject::new("pairwise-angela"),
-        source: Source::Register,
-        evidence: Evidence::gather(&Told::these(&["pwd"]), &[], &[]).evidence,
+        source: ClaimsSource::Register,
+        evidence: AmrEvidence::gather(&UpstreamAmr::from_methods(&["pwd"]), &[], &[]).evidence,
         claims: claims.as_object().unwrap().clone(),
         consented: false,
         session: None,
     }
 }
 
-/// Angela, of a session that is used again.
-pub(crate) fn reused(cookie: &str) -> Proven {
-    Proven { session: Some(crate::digest::fingerprint(cookie)), ..proven("idp", Level::Eidas1) }
+/// Returns Angela, identified by a reused session.
+pub(crate) fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
+    IdentifiedUser { session: Some(crate::digest::fingerprint(cookie)), ..identified_user("idp", Level::Eidas1) }
 }

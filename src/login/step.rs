@@ -1,47 +1,48 @@
-//! What one step makes of a login: the new state, whether it is stored first, and what follows.
+//! Defines the result of a step: the new state, whether it is stored first, and what follows.
 
-use super::{Answer, Effect, Login, State, Ticket};
+use super::{LoginAnswer, Effect, Login, LoginState, LoginContext};
 
-/// What one step made of a login.
+/// Result of one step.
 #[derive(Debug)]
 pub struct Step {
     pub login: Login,
     pub save: Save,
-    pub then: Then,
+    pub output: StepOutput,
 }
 
-/// Whether the new state must reach the store before anything else happens.
+/// Whether the new state must be stored before anything else happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Save {
     Yes,
-    /// Nothing changed, or nothing that would be missed.
+    /// Nothing changed, or nothing whose loss matters.
     No,
 }
 
+/// What follows a step.
 #[derive(Debug)]
-pub enum Then {
-    Do(Box<Effect>),
-    Answer(Answer),
+pub enum StepOutput {
+    Perform(Box<Effect>),
+    Answer(LoginAnswer),
 }
 
 impl Step {
-    /// Nothing changes; the browser gets `answer`.
-    pub(super) fn stay(ticket: Ticket, state: State, answer: Answer) -> Self {
-        Self { login: Login { ticket, state }, save: Save::No, then: Then::Answer(answer) }
+    /// Answers without a change of the stored state.
+    pub(super) fn answer_unsaved(context: LoginContext, state: LoginState, answer: LoginAnswer) -> Self {
+        Self { login: Login { context, state }, save: Save::No, output: StepOutput::Answer(answer) }
     }
 
-    /// A new state, stored before the browser hears of it.
-    pub(super) fn settle(ticket: Ticket, state: State, answer: Answer) -> Self {
-        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Answer(answer) }
+    /// Stores a new state, then answers.
+    pub(super) fn save_and_answer(context: LoginContext, state: LoginState, answer: LoginAnswer) -> Self {
+        Self { login: Login { context, state }, save: Save::Yes, output: StepOutput::Answer(answer) }
     }
 
-    /// A new state, stored before the effect begins.
-    pub(super) fn settle_then(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Do(Box::new(effect)) }
+    /// Stores a new state, then performs the effect.
+    pub(super) fn save_and_perform(context: LoginContext, state: LoginState, effect: Effect) -> Self {
+        Self { login: Login { context, state }, save: Save::Yes, output: StepOutput::Perform(Box::new(effect)) }
     }
 
-    /// A state that need not outlive this process.
-    pub(super) fn pass_through(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::No, then: Then::Do(Box::new(effect)) }
+    /// Performs the effect in a state that is not stored.
+    pub(super) fn perform_unsaved(context: LoginContext, state: LoginState, effect: Effect) -> Self {
+        Self { login: Login { context, state }, save: Save::No, output: StepOutput::Perform(Box::new(effect)) }
     }
 }

@@ -1,4 +1,5 @@
-//! The machine, step by step: the diagram as a matrix, each rule by example, and what holds for any sequence of steps.
+//! Tests of the state machine: the transitions as a matrix, each rule by example, and invariants of
+//! any sequence of steps.
 
 mod blocked;
 mod consent;
@@ -7,5 +8,5 @@ mod matrix;
 mod property;
 pub(crate) mod released;
 mod return_from_idp;
-mod stage;
+mod harness;
 mod withdrawn;

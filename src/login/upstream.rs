@@ -1,17 +1,16 @@
-//! What passes between a login and an identity provider: plain data, so that the machine can decide on it and a
-//! connector can act on it without either knowing the other.
+//! Defines what a login and a connector exchange. Plain data, so that neither depends on the other.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::assurance::amr::Told;
-use crate::assurance::{Demand, Level};
+use crate::assurance::amr::UpstreamAmr;
+use crate::assurance::{AuthenticationRequirement, Level};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
-/// What a connector needs to send the browser to its identity provider.
+/// Parameters of the authorization request to an identity provider.
 #[derive(Clone)]
-pub struct Departure {
+pub struct UpstreamAuthorizationRequest {
     /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's address.
     pub state: String,
     pub nonce: String,
@@ -19,7 +18,8 @@ pub struct Departure {
     pub verifier: Secret<String>,
     /// `{base_url}/api/v2/callback/{connector}`.
     pub redirect_uri: String,
-    /// The lowest level the answer must reach: what was asked, or the connector's lowest if that is higher.
+    /// The minimum level of the answer: the requested one, or the connector's lowest if that is
+    /// higher.
     pub level: Level,
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,
@@ -28,7 +28,7 @@ pub struct Departure {
     pub ui_locales: Option<String>,
 }
 
-/// Where to send the browser, and what the connector must find again at the callback.
+/// The redirect to an identity provider, and what the connector needs again at the callback.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct AuthorizationRedirect {
     /// Absolute URL of the identity provider's authorization endpoint, query included.
@@ -36,13 +36,13 @@ pub struct AuthorizationRedirect {
     pub issuer: String,
     pub client_id: String,
     pub token_endpoint: String,
-    /// The identity provider announced RFC 9207, so the callback must carry `iss`.
+    /// Whether the identity provider announced RFC 9207, so that the callback must carry `iss`.
     pub iss_expected: bool,
 }
 
-/// An open attempt at an identity provider: at most one in a login (decisions 5).
+/// An attempt at one identity provider. A login has at most one open.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct LoginAttempt {
     pub connector: ConnectorId,
     pub state: String,
     pub nonce: String,
@@ -51,25 +51,27 @@ pub struct Attempt {
     pub level: Level,
     pub reauthenticate: bool,
     pub max_age: Option<u64>,
-    /// When the browser left.
-    pub left_at: Timestamp,
-    pub left: AuthorizationRedirect,
+    /// When the browser was redirected.
+    #[serde(rename = "left_at")]
+    pub redirected_at: Timestamp,
+    #[serde(rename = "left")]
+    pub redirect: AuthorizationRedirect,
 }
 
-impl Attempt {
-    /// Returns what the browser was sent to the identity provider for.
+impl LoginAttempt {
+    /// Returns what the request demands of the identity provider.
     #[must_use]
-    pub const fn demand(&self) -> Demand {
-        Demand {
+    pub const fn requirement(&self) -> AuthenticationRequirement {
+        AuthenticationRequirement {
             level: self.level,
             reauthentication: self.reauthenticate || self.max_age.is_some(),
         }
     }
 }
 
-/// The query of a callback, as received. Nothing in it is trusted yet.
+/// Parameters of a callback, as received and not trusted yet.
 #[derive(Clone, Default)]
-pub struct Arrival {
+pub struct CallbackParams {
     pub code: Option<Secret<String>>,
     pub iss: Option<String>,
     pub error: Option<String>,
@@ -77,10 +79,10 @@ pub struct Arrival {
     pub error_description: Option<String>,
 }
 
-impl Arrival {
-    /// Whether the code is one that an authorization server may issue (RFC 6749 Appendix A.11: `VSCHAR`) and no longer than
-    /// 4,096 characters. Others reach no identity provider: its database or firewall may answer them with an error that
-    /// looks like an outage.
+impl CallbackParams {
+    /// Returns whether the code is one that an authorization server may issue (RFC 6749 Appendix
+    /// A.11: `VSCHAR`) and at most 4,096 characters long. Other codes are not sent to the identity
+    /// provider: its database or firewall may answer them with an error that looks like an outage.
     #[must_use]
     pub fn code_is_acceptable(&self) -> bool {
         const MAX_CODE_LENGTH: usize = 4096;
@@ -91,32 +93,33 @@ impl Arrival {
     }
 }
 
-/// A proven authentication: every check of decisions 10 has passed.
+/// A verified authentication: every check of docs/design/upstream-verification.md has passed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Authentication {
     pub connector: ConnectorId,
     /// The identity provider's own `sub`. Never leaves the hub.
     pub upstream_subject: Secret<String>,
-    /// The level obtained, already translated to the hub's scale.
+    /// The achieved level on the hub's scale.
     pub level: Level,
-    /// What the identity provider told of the methods, not weighed yet.
-    pub amr: Told,
+    /// The authentication methods that the identity provider states, not evaluated yet.
+    pub amr: UpstreamAmr,
     pub auth_time: Timestamp,
-    /// Identity claims: userinfo's, over those of the ID token.
+    /// Identity claims: the ID token's, overwritten by userinfo's.
     pub claims: Map<String, Value>,
-    /// For the logout that may follow (`id_token_hint`).
+    /// The `id_token_hint` of a later logout.
     pub id_token: Option<Secret<String>>,
 }
 
-/// What a connector needs to end its identity provider's own session, in the browser (RP-Initiated Logout 1.0, 2).
+/// Parameters of a logout request to an identity provider (OpenID Connect RP-Initiated Logout 1.0
+/// §2).
 #[derive(Clone)]
-pub struct Farewell {
+pub struct EndSessionRequest {
     /// The identity provider's ID token, signed and no longer encrypted.
     pub id_token: Secret<String>,
     /// 256 random bits.
     pub state: String,
     /// `{base_url}/api/v2/session/end/{connector}`.
-    pub return_uri: String,
+    pub post_logout_redirect_uri: String,
 }
 
-silent!(Departure, AuthorizationRedirect, Attempt, Arrival, Authentication, Farewell);
+silent!(UpstreamAuthorizationRequest, AuthorizationRedirect, LoginAttempt, CallbackParams, Authentication, EndSessionRequest);

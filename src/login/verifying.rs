@@ -1,57 +1,60 @@
-//! The connector checks what the callback brought. The attempt is closed.
+//! State: the connector verifies the callback. The attempt is closed.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
-use super::{Effect, Identifying, State, Step, Ticket, World};
-use crate::assurance::At;
+use super::{Effect, Identifying, LoginState, Step, LoginContext, StepInputs};
+use crate::assurance::AcrCheck;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
+/// A callback is being verified.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verifying {
     pub(super) connector: ConnectorId,
-    /// When the callback came; long ago in a record of a release that did not say.
+    /// When the callback was accepted; zero in records of releases that did not store it.
     #[serde(default)]
     pub(super) since: Timestamp,
 }
 
-/// A process that still works on a callback does so for no longer than this, as a rule: one call to an identity provider
-/// that is slow. Whoever waited in vain does no harm to one that works on.
-const UNDER_WAY: Duration = Duration::from_secs(8);
+/// The longest time in which a process works on a callback: one call to a slow identity provider. A
+/// second process that stops waiting earlier harms nothing.
+const MAX_VERIFICATION_TIME: Duration = Duration::from_secs(8);
 
 impl Verifying {
-    /// Whether the process that took the callback may still be at work on it.
+    /// Returns whether the process that accepted the callback may still be working on it.
     pub(super) fn is_under_way(&self, now: Timestamp) -> bool {
-        now.since(self.since) < UNDER_WAY
+        now.since(self.since) < MAX_VERIFICATION_TIME
     }
 
-    pub(super) fn authenticated(
+    /// Applies the outcome of [`Effect::CompleteLogin`](super::Effect::CompleteLogin).
+    pub(super) fn on_authentication(
         self,
-        ticket: Ticket,
+        context: LoginContext,
         result: Result<Box<Authentication>, ErrorCode>,
-        world: &World<'_>,
+        inputs: &StepInputs<'_>,
     ) -> Step {
         let authentication = match result {
             Ok(authentication) => authentication,
-            Err(code) => return ticket.back_to_choice(self.connector, code),
+            Err(code) => return context.back_to_choice(self.connector, code),
         };
-        // Asked again with the level that was really obtained (decisions 1, the gate).
-        if let Err(code) = (world.gate)(&self.connector, At::Obtained(authentication.level)) {
-            return ticket.shut_out(&self.connector, code);
+        // The gate is checked again, with the level that was achieved.
+        if let Err(code) = (inputs.gate)(&self.connector, AcrCheck::Achieved(authentication.level)) {
+            return context.answer_gate_error(&self.connector, code);
         }
-        if authentication.level < ticket.request.level {
-            // Another identity provider may reach it (decisions 8).
-            return ticket.back_to_choice(self.connector, ErrorCode::AcrTooLow);
+        if authentication.level < context.request.level {
+            // Another identity provider may reach the level.
+            return context.back_to_choice(self.connector, ErrorCode::AcrTooLow);
         }
-        // On the standard platform the request names none, for every answer has the same (Core, 5.5.1.1).
-        if !ticket.request.accepts_acr(authentication.level) {
-            return ticket.back_to_choice(self.connector, ErrorCode::AcrNotRequired);
+        // On the standard platform `accepts_acr` accepts every level, because every answer has the
+        // same `acr` (OpenID Connect Core 1.0 §5.5.1.1).
+        if !context.request.accepts_acr(authentication.level) {
+            return context.back_to_choice(self.connector, ErrorCode::AcrNotRequired);
         }
-        let state = State::Identifying(Identifying { connector: self.connector });
-        Step::pass_through(ticket, state, Effect::Identify(authentication))
+        let state = LoginState::Identifying(Identifying { connector: self.connector });
+        Step::perform_unsaved(context, state, Effect::Identify(authentication))
     }
 }

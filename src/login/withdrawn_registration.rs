@@ -1,36 +1,40 @@
-//! A login whose service provider's file no longer holds what its request passed the checks with: the redirect URI or a
-//! scope was removed while the person was signing in.
+//! Handles logins whose service provider's file no longer holds what the request was checked
+//! against: the redirect URI or a scope was removed during the login.
 //!
-//! Owns: what becomes of such a login. Must not know: where registrations come from.
+//! Does not know where registrations come from.
 
-use super::{Answer, Banner, Choosing, State, Step, Ticket, Way, World};
+use super::{LoginAnswer, ChoiceBanner, Choosing, LoginState, Step, LoginContext, NextAction, StepInputs};
 use crate::protocol::catalogue::ErrorCode;
 
-impl Ticket {
-    pub(super) fn is_redirect_withdrawn(&self, world: &World<'_>) -> bool {
-        (world.registered)(&self.request) == Err(ErrorCode::RedirectUriWithdrawn)
+impl LoginContext {
+    /// Returns whether the redirect URI is no longer registered.
+    pub(super) fn is_redirect_withdrawn(&self, inputs: &StepInputs<'_>) -> bool {
+        (inputs.check_registration)(&self.request) == Err(ErrorCode::RedirectUriWithdrawn)
     }
 
-    pub(super) fn is_scope_withdrawn(&self, world: &World<'_>) -> bool {
-        (world.registered)(&self.request) == Err(ErrorCode::ScopeWithdrawn)
+    /// Returns whether a requested scope is no longer registered.
+    pub(super) fn is_scope_withdrawn(&self, inputs: &StepInputs<'_>) -> bool {
+        (inputs.check_registration)(&self.request) == Err(ErrorCode::ScopeWithdrawn)
     }
 }
 
 impl Step {
-    /// Answers a request with a page, for as long as the redirect URI is not registered: neither a code nor an error
-    /// travels to it (RFC 9700 §4.11). The login keeps its state, and continues once the file is corrected.
-    pub(super) fn without_redirect(ticket: Ticket, state: State) -> Self {
-        Self::stay(ticket, state, Answer::problem(ErrorCode::RedirectUriWithdrawn, Way::HomePage))
+    /// Answers a request with an error page while the redirect URI is not registered: neither a
+    /// code nor an error is sent to it (RFC 9700 §4.11). The login keeps its state, and continues
+    /// once the file is corrected.
+    pub(super) fn redirect_uri_withdrawn(context: LoginContext, state: LoginState) -> Self {
+        Self::answer_unsaved(context, state, LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage))
     }
 
-    /// Answers a report with the same page. The report is discarded, and the authorization code of an attempt can't be
-    /// redeemed again: the attempt is closed, and the person chooses an identity provider again once the file is corrected.
-    pub(super) fn without_redirect_after_report(ticket: Ticket, state: State) -> Self {
-        if !matches!(state, State::Leaving(_) | State::Verifying(_) | State::Identifying(_)) {
-            return Self::without_redirect(ticket, state);
+    /// Answers the outcome of an effect with the same page, and discards the outcome. The upstream
+    /// code can't be redeemed again, so the attempt is closed, and the user chooses an identity
+    /// provider again once the file is corrected.
+    pub(super) fn redirect_uri_withdrawn_during_effect(context: LoginContext, state: LoginState) -> Self {
+        if !matches!(state, LoginState::PreparingRedirect(_) | LoginState::Verifying(_) | LoginState::Identifying(_)) {
+            return Self::redirect_uri_withdrawn(context, state);
         }
-        let banner = Banner { connector: None, code: ErrorCode::Interrupted };
-        let state = State::Choosing(Choosing { banner: Some(banner) });
-        Self::settle(ticket, state, Answer::problem(ErrorCode::RedirectUriWithdrawn, Way::HomePage))
+        let banner = ChoiceBanner { connector: None, code: ErrorCode::Interrupted };
+        let state = LoginState::Choosing(Choosing { banner: Some(banner) });
+        Self::save_and_answer(context, state, LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage))
     }
 }

@@ -1,4 +1,4 @@
-//! Levels of assurance as they are written on the wire (`acr`, `acr_values`), and the platform that accepts them.
+//! Levels of assurance on the wire (`acr`, `acr_values`), and the platform that accepts them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// Lowest first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 3] = [Self::Eidas1, Self::Eidas2, Self::Eidas3];
 
+    /// Returns the value on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,24 +29,25 @@ impl Level {
     }
 }
 
-/// What a request needs of an identity provider before the browser is sent there.
+/// What a request needs from an identity provider before the browser is sent there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Demand {
-    /// The lowest level that suffices.
+pub struct AuthenticationRequirement {
+    /// Minimum level.
     pub level: Level,
-    /// The user must authenticate again (`prompt=login`), or the time of the authentication counts (`max_age`).
+    /// Whether the user must authenticate again (`prompt=login`), or the time of the authentication
+    /// matters (`max_age`).
     pub reauthentication: bool,
 }
 
-impl Demand {
-    /// A demand for this level, however long ago the user authenticated.
+impl AuthenticationRequirement {
+    /// Creates a requirement of this level, regardless of when the user authenticated.
     #[must_use]
-    pub const fn level(level: Level) -> Self {
+    pub const fn for_level(level: Level) -> Self {
         Self { level, reauthentication: false }
     }
 }
 
-/// One process serves one platform (decisions 1).
+/// Platform of the federation; one process serves one platform.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Platform {
@@ -54,7 +56,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// The levels a service provider may ask for, lowest first (R003).
+    /// Returns the levels that a service provider may request, lowest first (R003).
     #[must_use]
     pub const fn levels(self) -> &'static [Level] {
         match self {

@@ -1,9 +1,9 @@
-//! The signature and encryption algorithms the hub speaks, by their JOSE names.
+//! JOSE names of the supported signature and encryption algorithms.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// RFC 7518, 3.1.
+/// RFC 7518 §3.1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum SigningAlg {
     #[default]
@@ -12,6 +12,7 @@ pub enum SigningAlg {
 }
 
 impl SigningAlg {
+    /// Returns the JOSE name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -21,7 +22,7 @@ impl SigningAlg {
     }
 }
 
-/// How the key of a JWE is agreed on or wrapped (RFC 7518, 4.1).
+/// How the key of a JWE is agreed on or wrapped (RFC 7518 §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum EncryptionAlg {
     #[serde(rename = "ECDH-ES")]
@@ -34,9 +35,10 @@ pub enum EncryptionAlg {
 }
 
 impl EncryptionAlg {
-    /// Best first.
+    /// All algorithms, the strongest first.
     pub const ALL: [Self; 3] = [Self::EcdhEs, Self::RsaOaep256, Self::RsaOaep];
 
+    /// Returns the JOSE name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,7 +49,7 @@ impl EncryptionAlg {
     }
 }
 
-/// How the content of a JWE is encrypted (RFC 7518, 5.1): there is one way.
+/// How the content of a JWE is encrypted (RFC 7518 §5.1): there is one way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum ContentEncryption {
     #[default]
@@ -55,6 +57,7 @@ pub enum ContentEncryption {
 }
 
 impl ContentEncryption {
+    /// Returns the JOSE name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,39 +1,40 @@
-//! Every error the hub can answer with: one row each, its code stable for ever (decisions 13).
+//! Every error of the hub, one row each; codes are stable forever (`docs/design/errors.md`).
 //!
-//! `passerelle errors` prints this table, and the documentation page is made from it. A code is never reused or
-//! renumbered. `description` is what travels as `error_description`: fixed printable ASCII without `"` and `\`
-//! (RFC 6749, 4.1.2.1), never a value from a request or an identity provider.
+//! `passerelle errors` prints this table, and `docs/errors.md` is generated from it. Codes are
+//! never reused or renumbered. `description` is sent as `error_description`: printable ASCII
+//! without `"` and `\` (RFC 6749 §4.1.2.1), never a value from a request or an identity provider.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose doing an error is. Decides metrics and who gets woken up.
+/// Who caused an error. Determines metrics and alerts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum ErrorOrigin {
     /// The service provider's (or data provider's) software.
     Client,
     /// The identity provider, or the register.
     Upstream,
-    /// The person, or their browser.
+    /// The user, or their browser.
     User,
-    /// A rule of the federation said no.
+    /// A rule of the federation.
     Policy,
     /// This hub.
     Hub,
 }
 
-/// Who can mend it; the error page tells the person.
+/// Who can fix an error; the error page names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mender {
+pub enum ResponsibleParty {
     User,
     ServiceProvider,
     IdentityProvider,
     Operator,
 }
 
+/// Log level of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Severity {
+pub enum LogSeverity {
     Info,
     Warn,
     Error,
@@ -41,38 +42,40 @@ pub enum Severity {
 
 /// One row of the catalogue.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// `Y` and six digits.
     pub code: &'static str,
-    /// HTTP status where the error is answered directly.
+    /// HTTP status of a direct error response.
     pub status: u16,
-    /// OAuth / OpenID Connect `error`, where it travels to a service provider.
+    /// OAuth or OpenID Connect `error` for a service provider.
     pub oauth: &'static str,
-    pub severity: Severity,
-    pub fault: Fault,
-    pub mender: Mender,
+    pub severity: LogSeverity,
+    pub origin: ErrorOrigin,
+    pub responsible: ResponsibleParty,
     /// Key of the public text in `locales/`: `error-…`.
-    pub text: &'static str,
+    pub page_text: &'static str,
     /// `error_description`, and the developer's line on a 400 page.
     pub description: &'static str,
 }
 
 macro_rules! catalogue {
-    ($($variant:ident = $code:literal $status:literal $oauth:literal $severity:ident $fault:ident $mender:ident $text:literal $description:literal;)*) => {
-        /// A row of the catalogue, by name.
+    ($($(#[$attribute:meta])* $variant:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal;)*) => {
+        /// An error code of the catalogue.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-        pub enum ErrorCode { $(#[doc = $description] $variant,)* }
+        pub enum ErrorCode { $(#[doc = $description] $(#[$attribute])* $variant,)* }
 
         impl ErrorCode {
-            /// Every code, in the catalogue's order.
+            /// Every code, in the order of the catalogue.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Returns the row of this code.
             #[must_use]
-            pub const fn entry(self) -> &'static Entry {
+            pub const fn entry(self) -> &'static CatalogueEntry {
                 match self {
-                    $(Self::$variant => &Entry {
-                        code: $code, status: $status, oauth: $oauth, severity: Severity::$severity,
-                        fault: Fault::$fault, mender: Mender::$mender, text: $text, description: $description,
+                    $(Self::$variant => &CatalogueEntry {
+                        code: $code, status: $status, oauth: $oauth, severity: LogSeverity::$severity,
+                        origin: ErrorOrigin::$origin, responsible: ResponsibleParty::$responsible,
+                        page_text: $text, description: $description,
                     },)*
                 }
             }
@@ -81,18 +84,19 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    // Y000 + HTTP status: the protocol's surface.
+    // Y000 + HTTP status: general HTTP errors.
     BadRequest = "Y000400" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request is malformed.";
     NotFound = "Y000404" 404 "invalid_request" Info Client User "error-not-found" "There is nothing at this address.";
     MethodNotAllowed = "Y000405" 405 "invalid_request" Info Client ServiceProvider "error-method" "This address does not accept this method.";
     RequestTimeout = "Y000408" 408 "invalid_request" Info Client User "error-timeout" "The request took too long to arrive.";
     PayloadTooLarge = "Y000413" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The request is too large.";
     UnknownHost = "Y000421" 421 "invalid_request" Info Client ServiceProvider "error-unknown-host" "This host name is not served here.";
-    TooManyMistakes = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time that Retry-After gives.";
+    #[serde(rename = "TooManyMistakes")]
+    TooManyFailures = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time in Retry-After.";
     Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub met an internal error.";
-    Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can not take the request now; try again in a moment.";
+    Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can not process the request now; try again shortly.";
 
-    // Y01: the register, and the identity it is asked about.
+    // Y01: the register, and the identity that it confirms.
     RegisterAnswer = "Y010000" 403 "access_denied" Info Policy IdentityProvider "error-register" "The identity could not be confirmed by the national register.";
     RegisterNotFound = "Y010001" 403 "access_denied" Info Policy IdentityProvider "error-register" "The national register knows no such person.";
     RegisterSeveral = "Y010002" 403 "access_denied" Info Policy IdentityProvider "error-register" "The national register knows several such persons.";
@@ -117,7 +121,7 @@ catalogue! {
     IdpIssuerMismatch = "Y020009" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's configuration document names another issuer.";
     IdpKeys = "Y020010" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set is unusable.";
     IdpBusy = "Y020011" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-busy" "Too many logins wait for this identity provider.";
-    IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "More logins were sent to this identity provider in a minute than it may get.";
+    IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "The identity provider's limit of logins per minute is reached.";
     IdpDenied = "Y020020" 403 "access_denied" Info User User "error-idp-denied" "The authentication was aborted at the identity provider.";
     IdpError = "Y020021" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an error.";
     IdpCallbackMalformed = "Y020022" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is malformed.";
@@ -149,36 +153,46 @@ catalogue! {
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
-    IdpInTrouble = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times and is left alone for a moment.";
+    IdpInTrouble = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
     IdpKeysTooMany = "Y020101" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set holds too many keys.";
-    // What a code was exchanged for, and userinfo without an ID token.
+    // Token responses, and userinfo without an ID token.
     IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token answer has no access token.";
     IdpTokenType = "Y020121" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's access token is of a type that the hub does not know.";
     UserinfoSubjectMissing = "Y020122" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider's user information lacks the claim that names its subject.";
-    // A directory.
+    // LDAP directories.
     LdapTls = "Y020123" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "No TLS connection to the directory could be made.";
     LdapAccount = "Y020124" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "The directory refused the hub's own account.";
     LdapAnswer = "Y020125" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The directory answered with an error.";
     LdapSubject = "Y020126" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The directory's entry lacks the attribute that names its subject.";
-    // Encrypted answers, ID tokens and user information alike; the operator's line says which.
-    SealMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
-    SealMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";
-    SealAlgorithm = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another alg than registered.";
-    SealContentEncryption = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another enc than registered.";
-    SealCompressed = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is compressed.";
-    SealExtension = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer demands an extension that the hub does not know.";
-    SealKey = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted to a key that is not, or no longer, the hub's.";
-    SealBroken = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer does not open with the hub's key.";
-    SealUnsigned = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds claims that nobody signed.";
-    SealNested = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds another encrypted one.";
-    // Kill switches.
+    // Encrypted responses, both ID tokens and user information; the log line says which.
+    #[serde(rename = "SealMissing")]
+    JweMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
+    #[serde(rename = "SealMalformed")]
+    JweMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";
+    #[serde(rename = "SealAlgorithm")]
+    JweAlgorithm = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another alg than registered.";
+    #[serde(rename = "SealContentEncryption")]
+    JweContentEncryption = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another enc than registered.";
+    #[serde(rename = "SealCompressed")]
+    JweCompressed = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is compressed.";
+    #[serde(rename = "SealExtension")]
+    JweExtension = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer demands an extension that the hub does not know.";
+    #[serde(rename = "SealKey")]
+    JweKey = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted to a key that is not, or no longer, the hub's.";
+    #[serde(rename = "SealBroken")]
+    JweDecryption = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer can not be decrypted with the hub's key.";
+    #[serde(rename = "SealUnsigned")]
+    JweUnsigned = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer contains unsigned claims.";
+    #[serde(rename = "SealNested")]
+    JweNested = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer contains another encrypted one.";
+    // Blocks.
     IdpBlocked = "Y020150" 403 "access_denied" Info Policy User "error-idp-blocked" "This identity provider is blocked at the moment.";
     IdpBlockedForService = "Y020151" 403 "access_denied" Info Policy User "error-idp-blocked-for-service" "This identity provider is blocked for this client_id at the moment.";
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
-    IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
-    IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or holds others than printable ASCII.";
-    IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refuses the hub's requests for being too many.";
+    IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign its client assertion for the identity provider.";
+    IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or has characters other than printable ASCII.";
+    IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider rejects the hub's requests because of a rate limit.";
     IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
@@ -221,7 +235,7 @@ catalogue! {
     ClaimsSub = "Y030806" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "In claims, the value of id_token.sub must be a string.";
     ClaimsAcr = "Y030807" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "In claims, the value of id_token.acr must be a string, and its values an array of strings.";
     PromptTwice = "Y030902" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter prompt was sent more than once.";
-    PromptUnknown = "Y030903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt contains an unknown value; known are login, consent and none.";
+    PromptUnknown = "Y030903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt contains an unknown value; known are none, login, consent and select_account.";
     PromptNoneWithOther = "Y030904" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt value none can not be combined with another.";
     ResponseModeTwice = "Y031002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter response_mode was sent more than once.";
     ResponseModeUnknown = "Y031003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_mode must be query or form_post.";
@@ -250,8 +264,8 @@ catalogue! {
     AuthorizeNotForm = "Y033001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     AuthorizePostWithQuery = "Y033002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
-    // Y04: token, userinfo and revocation. Y04, parameter, rule, as Y03; then 10: client authentication, 20: the code, 30:
-    // userinfo, 40: revocation.
+    // Y04: token, userinfo and revocation. Y04, parameter, rule, as Y03; then 10: client
+    // authentication, 20: the code, 30: userinfo, 40: revocation.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
     TokenGrantTypeMissing = "Y040201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type is missing or empty.";
     TokenGrantTypeTwice = "Y040202" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type was sent more than once.";
@@ -277,7 +291,8 @@ catalogue! {
     AssertionNotYet = "Y040858" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion is not valid yet, or was issued in the future.";
     AssertionJti = "Y040859" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion must have a jti of 1 to 255 characters.";
     AssertionReplayed = "Y040850" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion was used before; each needs a jti of its own.";
-    AssertionsCrowding = "Y040860" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more client assertions of late than the hub remembers for one; send fewer, with an exp that is nearer.";
+    #[serde(rename = "AssertionsCrowding")]
+    TooManyAssertions = "Y040860" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more client assertions than the hub stores for one client; send fewer, with an earlier exp.";
     TokenClientAssertionTypeTwice = "Y040902" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_assertion_type was sent more than once.";
     TokenClientAssertionTypeMissing = "Y040951" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_assertion_type is missing or empty.";
     TokenTwoMethods = "Y041001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client authenticated by more than one method; use the registered one alone.";
@@ -288,14 +303,14 @@ catalogue! {
     ClientSecretNotYet = "Y041052" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientSecretExpired = "Y041053" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
-    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be had now; try again in a moment.";
+    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be fetched now; try again shortly.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
-    CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; what it had issued is revoked.";
+    CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; the tokens issued for it are revoked.";
     CodeOfAnother = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeRedirectUri = "Y042004" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The redirect_uri differs from the one of the authorization request.";
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
-    CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "What the code stood for was revoked while it was being redeemed: the person has signed out, or the code was used twice.";
+    CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "The session was revoked while the code was redeemed: the user signed out, or the code was used twice.";
     CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
@@ -311,11 +326,11 @@ catalogue! {
     CodeSpentByAnother = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     AssertionAudienceUnlisted = "Y040360" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must name only audiences of the setting client_assertion_audiences of this client_id; its default is the issuer and the token endpoint of this hub.";
     AssertionTooLongOpenid = "Y040361" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than eleven minutes from now.";
-    AssertionBeforeStart = "Y040362" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion may have been used before the hub was started without its memory of used ones; send a new one, with its iat.";
+    AssertionBeforeStart = "Y040362" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion may have been used before the hub was restarted with an empty store; send a new one with an iat.";
 
     // Y10: assurance.
-    AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not agreed with it.";
-    AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one asked.";
+    AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not configured for it.";
+    AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one requested.";
     AcrMissing = "Y100003" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned no level of assurance.";
     AcrNotRequired = "Y100320" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is none of the values of the essential acr claim.";
 
@@ -339,7 +354,7 @@ catalogue! {
     LogoutNotForm = "Y193001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     LogoutPostWithQuery = "Y193002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
-    // Y33: data providers. Whoever has not proven itself reads the same, whatever was wrong (R206).
+    // Y33: data providers. All authentication failures read the same (R206).
     DataProviderUnknown = "Y330001" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     DataProviderCredentials = "Y330002" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     DataProviderHeader = "Y330003" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
@@ -349,13 +364,13 @@ catalogue! {
     DataProviderIsServiceProvider = "Y330007" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     IntrospectionTokenMissing = "Y330010" 400 "invalid_request" Info Client Operator "error-bad-request" "The parameter token is missing or empty.";
     IntrospectionTokenTwice = "Y330011" 400 "invalid_request" Info Client Operator "error-bad-request" "The parameter token was sent more than once.";
-    DataProviderKeysMissing = "Y330020" 503 "temporarily_unavailable" Warn Client Operator "error-unavailable" "The hub has no key of this data provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
+    DataProviderKeysMissing = "Y330020" 503 "temporarily_unavailable" Warn Client Operator "error-unavailable" "The hub has no key of this data provider to encrypt its answers with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
 
-    // Y42: the steps of a login.
+    // Y42: login steps.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
-    LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was begun in another browser.";
+    LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was started in another browser.";
     StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's answer does not belong to the open attempt of this login.";
-    StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not fit where the login stands.";
+    StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not match the state of the login.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
     TooManyLogins = "Y420007" 409 "access_denied" Info User User "error-login-too-many" "Too many logins are open in this browser; the oldest was closed.";
@@ -363,15 +378,15 @@ catalogue! {
     Interrupted = "Y420009" 503 "temporarily_unavailable" Warn Hub User "error-login-interrupted" "The login was interrupted and can be tried again.";
     UserCancelled = "Y420010" 403 "access_denied" Info User User "error-cancelled" "The user's authentication was aborted.";
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
-    LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids to ask.";
-    ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids to ask.";
+    LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids asking.";
+    ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids asking.";
     RedirectUriWithdrawn = "Y420320" 403 "access_denied" Warn Policy ServiceProvider "error-redirect-withdrawn" "The redirect_uri of this login is no longer registered for its client_id.";
     ScopeWithdrawn = "Y420321" 403 "invalid_scope" Warn Policy ServiceProvider "error-scope-withdrawn" "A scope of this login is no longer granted to its client_id.";
     OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";
-    CsrfWrong = "Y470002" 403 "access_denied" Warn User User "error-csrf" "The form's protection token does not fit this login.";
+    CsrfWrong = "Y470002" 403 "access_denied" Warn User User "error-csrf" "The form's protection token does not match this login.";
     CsrfCrossSite = "Y470003" 403 "access_denied" Warn User User "error-csrf" "The form was sent by another site.";
 
     // Y50: the hub.
@@ -379,59 +394,62 @@ catalogue! {
     StoreFull = "Y500002" 503 "temporarily_unavailable" Error Hub Operator "error-busy" "The hub has reached the number of logins that it can hold.";
     Busy = "Y500003" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The hub is too busy to take the request now.";
     SigningFailed = "Y500004" 500 "server_error" Error Hub Operator "error-internal" "The hub could not sign its answer.";
-    ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is being restarted; try again in a moment.";
-    NetworkLimited = "Y500006" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins were begun from this network in a minute; try again after the time that Retry-After gives.";
-    ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has begun more logins in a minute than it may; try again after the time that Retry-After gives.";
-    ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
-    SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
-    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins of this network wait for an authentication, and the room for logins is short; try again after the time that Retry-After gives.";
-    // The administration on the private listener; no browser sees these.
+    ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is restarting; try again shortly.";
+    NetworkLimited = "Y500006" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins were started from this network in a minute; try again after the time in Retry-After.";
+    ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has exceeded its limit of logins per minute; try again after the time in Retry-After.";
+    ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
+    #[serde(rename = "SealingFailed")]
+    EncryptionFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
+    // The operator console on the private listener; no user's browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";
     AdminMalformed = "Y500092" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a block: a JSON object of connector, reason, and optionally service_provider, message, from, until.";
     BlockConnector = "Y500093" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no such connector.";
     BlockServiceProvider = "Y500094" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no service provider of this client_id.";
-    BlockFlawed = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block does not hold as it is written.";
+    #[serde(rename = "BlockFlawed")]
+    BlockInvalid = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block is invalid.";
     BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
     TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
-    BlocksNotKept = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or lifted, and the change could not be written: a restart will undo it.";
-    SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
-    SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
-    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
-    // Connections, before there is a request; only the log has these.
+    #[serde(rename = "BlocksNotKept")]
+    BlocksNotPersisted = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or removed, but the change could not be saved: a restart reverts it.";
+    SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "No login with this support id is in memory; the audit log may contain it.";
+    SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is not a support id: twelve letters and digits, without I, L, O and U.";
+    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
+    // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
     FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";
-    ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
-    ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
-    PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
+    ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "Sending a request or reading a response took too long.";
+    ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener has reached its connection limit.";
+    PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "A peer has reached its connection limit.";
     KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
-    AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log is not as its last seal says: it was changed or cut while the hub was down.";
+    AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log does not match its last signature: it was modified or truncated while the hub was down.";
 }
 
-/// Families by the beginning of their codes (decisions 13).
+/// Families by code prefix.
 const FAMILIES: &[(&str, &str)] = &[
-    ("Y000", "the surface of the protocol: Y000 and the HTTP status"),
-    ("Y01", "the register, and the identity it is asked about"),
+    ("Y000", "general HTTP errors: Y000 and the HTTP status"),
+    ("Y01", "the register, and the identity that it confirms"),
     ("Y02", "identity providers"),
     ("Y03", "the authorization request"),
     ("Y04", "token, userinfo and revocation"),
     ("Y10", "assurance"),
     ("Y19", "sessions"),
     ("Y33", "data providers"),
-    ("Y42", "the steps of a login"),
+    ("Y42", "login steps"),
     ("Y47", "cross-site request forgery"),
     ("Y50", "the hub"),
 ];
 
-/// The catalogue as a Markdown page: `docs/errors.md`.
+/// Renders the catalogue as the Markdown page `docs/errors.md`.
 #[must_use]
-pub fn markdown() -> String {
+pub fn render_markdown() -> String {
     let mut page = String::from(
         "# Error codes\n\n\
-         Made from the program's own catalogue, as `passerelle errors` prints it; do not edit. A code is never reused or\n\
-         renumbered. *Status* is the HTTP status where the error is answered directly; *error* and *description* are what a\n\
-         service provider receives as `error` and `error_description`. *Fault* says whose doing it is, *mend* who can mend it,\n\
-         *log* how loud it is in the log.\n",
+         Generated from the program's catalogue, as `passerelle errors` prints it; do not edit. Codes are never reused or\n\
+         renumbered. *Status* is the HTTP status of a direct error response; *error* and *description* are what a\n\
+         service provider receives as `error` and `error_description`. *Origin* is who caused the error, *fixed by* who can\n\
+         fix it, *log* its log level.\n",
     );
     for (prefix, title) in FAMILIES {
         let rows: Vec<_> = ErrorCode::ALL
@@ -444,31 +462,32 @@ pub fn markdown() -> String {
         }
         // Writing to a String can't fail.
         let _ = writeln!(page, "\n## {prefix}: {title}\n");
-        page.push_str("| code | status | error | description | fault | mend | log |\n|---|---|---|---|---|---|---|\n");
-        for Entry { code, status, oauth, severity, fault, mender, description, .. } in rows {
-            let (fault, mender, severity) = (fault.as_str(), mender.as_str(), severity.as_str());
+        page.push_str("| code | status | error | description | origin | fixed by | log |\n|---|---|---|---|---|---|---|\n");
+        for CatalogueEntry { code, status, oauth, severity, origin, responsible, description, .. } in rows {
+            let (origin, responsible, severity) = (origin.as_str(), responsible.as_str(), severity.as_str());
             let _ = writeln!(
                 page,
-                "| {code} | {status} | `{oauth}` | {description} | {fault} | {mender} | {severity} |"
+                "| {code} | {status} | `{oauth}` | {description} | {origin} | {responsible} | {severity} |"
             );
         }
     }
     page
 }
 
-/// The catalogue as aligned text: what `passerelle errors` prints.
+/// Renders the catalogue as aligned text, for `passerelle errors`.
 #[must_use]
-pub fn table() -> String {
+pub fn render_table() -> String {
     let mut text = String::new();
     for code in ErrorCode::ALL {
-        let Entry { code, status, oauth, mender, description, .. } = code.entry();
+        let CatalogueEntry { code, status, oauth, responsible, description, .. } = code.entry();
         let _ =
-            writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", mender.as_str());
+            writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", responsible.as_str());
     }
     text
 }
 
-impl Fault {
+impl ErrorOrigin {
+    /// Returns the name in the printed catalogue.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -481,7 +500,8 @@ impl Fault {
     }
 }
 
-impl Mender {
+impl ResponsibleParty {
+    /// Returns the name in the printed catalogue.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -493,7 +513,8 @@ impl Mender {
     }
 }
 
-impl Severity {
+impl LogSeverity {
+    /// Returns the name in the printed catalogue.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -534,13 +555,13 @@ mod tests {
 
     #[test]
     fn every_code_is_on_the_page_and_in_the_table_once() {
-        let (page, table) = (markdown(), table());
+        let (page, table) = (render_markdown(), render_table());
         for code in ErrorCode::ALL {
             let code = code.entry().code;
             assert_eq!(
                 page.matches(&format!("\n| {code} |")).count(),
                 1,
-                "{code}: does its family have a title?"
+                "{code}: is its family in FAMILIES?"
             );
             assert_eq!(table.matches(code).count(), 1, "{code}");
         }
@@ -552,7 +573,7 @@ mod tests {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
-            committed == markdown(),
+            committed == render_markdown(),
             "docs/errors.md is stale: cargo run -- errors --markdown > docs/errors.md"
         );
     }

@@ -1,7 +1,8 @@
-//! How a client says who it is (RFC 6749, 2.3; RFC 7521, 4.2; OpenID Connect Core 1.0, 9).
+//! Reads client authentication from a request (RFC 6749 §2.3; RFC 7521 §4.2; OpenID Connect Core
+//! 1.0 §9).
 //!
-//! Owns: the registered names of the methods, and what of a request is which method. Must not know: who the client is,
-//! which method it has registered, whether its secret or signature is right.
+//! Responsible for the registered names of the methods, and for the method that a request uses.
+//! Does not know the client, its registered method, or whether a secret or signature is right.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +16,11 @@ use super::params::Params;
 use crate::digest;
 use crate::ids::{ClientId, Secret};
 
-/// A way to authenticate, by its registered name.
+/// Client authentication method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMethod {
-    /// Id and secret in the form body (the federation's way).
+    /// Id and secret in the form body; the federation's method.
     #[default]
     ClientSecretPost,
     /// Id and secret in the Authorization header, each form-encoded.
@@ -29,6 +30,7 @@ pub enum AuthMethod {
 }
 
 impl AuthMethod {
+    /// Returns the registered name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,17 +41,17 @@ impl AuthMethod {
     }
 }
 
-/// The ways to authenticate that work, by their registered names.
+/// Registered names of the supported methods.
 pub const AUTH_METHODS: &[&str] = &[
     AuthMethod::ClientSecretPost.as_str(),
     AuthMethod::ClientSecretBasic.as_str(),
     AuthMethod::PrivateKeyJwt.as_str(),
 ];
 
-/// RFC 7523, 2.2.
-pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// `client_assertion_type` of a JWT (RFC 7523 §2.2).
+pub const JWT_BEARER_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// What a client offered as proof of who it is. Nothing of it is believed yet.
+/// Unverified client credentials of a request.
 #[derive(Clone, Debug)]
 pub enum Credentials {
     SecretPost {
@@ -61,24 +63,26 @@ pub enum Credentials {
         secret: Secret<String>,
     },
     Assertion {
-        /// Who the assertion says it is from; `None` if it can't be read.
+        /// Unverified issuer of the assertion; `None` if it can't be read.
         claimed: Option<ClientId>,
         assertion: Secret<String>,
     },
 }
 
-/// What a request holds of client authentication. `authorization` is every `Authorization` header, `body` the form.
+/// Reads the client credentials of a request. `authorization` holds every `Authorization` header,
+/// `body` the form.
 ///
 /// # Errors
-/// No method, more than one, ids that differ, a parameter missing or twice; a header that can't be read.
-pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
-    let once = |name: &str, twice: ErrorCode| body.one(name).map_err(|_| twice);
+/// No method or more than one; different ids; a missing or repeated parameter; an unreadable
+/// header.
+pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
+    let once = |name: &str, twice: ErrorCode| body.single(name).map_err(|_| twice);
     let client_id = once("client_id", ErrorCode::TokenClientIdTwice)?;
     let client_secret = once("client_secret", ErrorCode::TokenClientSecretTwice)?;
     let assertion = once("client_assertion", ErrorCode::TokenClientAssertionTwice)?;
     let assertion_type = once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
 
-    // RFC 6749, 2.3: never more than one method in a request.
+    // RFC 6749 §2.3: at most one method per request.
     let by_assertion = assertion.is_some() || assertion_type.is_some();
     let methods =
         usize::from(client_secret.is_some()) + usize::from(by_assertion) + authorization.len();
@@ -86,10 +90,10 @@ pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, Error
         return Err(ErrorCode::TokenTwoMethods);
     }
     if let Some(header) = authorization.first() {
-        return by_header(client_id, header);
+        return credentials_from_header(client_id, header);
     }
     if by_assertion {
-        return by_jwt(client_id, assertion_type, assertion);
+        return credentials_from_assertion(client_id, assertion_type, assertion);
     }
     let client_id = client_id.ok_or(ErrorCode::TokenClientIdMissing)?;
     let secret = client_secret.ok_or(ErrorCode::TokenClientSecretMissing)?;
@@ -99,8 +103,8 @@ pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, Error
     })
 }
 
-fn by_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorCode> {
-    let (client_id, secret) = basic(header).ok_or(ErrorCode::ClientHeaderMalformed)?;
+fn credentials_from_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorCode> {
+    let (client_id, secret) = parse_basic(header).ok_or(ErrorCode::ClientHeaderMalformed)?;
     if in_body.is_some_and(|in_body| in_body != client_id) {
         return Err(ErrorCode::TokenClientIdDiffers);
     }
@@ -110,18 +114,18 @@ fn by_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorC
     })
 }
 
-fn by_jwt(
+fn credentials_from_assertion(
     in_body: Option<&str>,
     kind: Option<&str>,
     assertion: Option<&str>,
 ) -> Result<Credentials, ErrorCode> {
     let kind = kind.ok_or(ErrorCode::TokenClientAssertionTypeMissing)?;
     let assertion = assertion.ok_or(ErrorCode::TokenClientAssertionMissing)?;
-    if kind != JWT_BEARER {
+    if kind != JWT_BEARER_ASSERTION_TYPE {
         return Err(ErrorCode::ClientAssertionTypeUnsupported);
     }
     let claimed = claimed_issuer(assertion);
-    // RFC 7521, 4.2: the client_id beside an assertion is unnecessary, and must name the same client.
+    // RFC 7521 §4.2: a client_id beside an assertion is optional, and must name the same client.
     if let (Some(in_body), Some(claimed)) = (in_body, &claimed)
         && in_body != claimed
     {
@@ -131,8 +135,8 @@ fn by_jwt(
     Ok(Credentials::Assertion { claimed, assertion: Secret::new(assertion.to_owned()) })
 }
 
-/// Both halves of a Basic header, form-decoded (RFC 6749, 2.3.1; RFC 7617, 2).
-fn basic(header: &[u8]) -> Option<(String, String)> {
+/// Parses a Basic header into the form-decoded id and secret (RFC 6749 §2.3.1; RFC 7617 §2).
+fn parse_basic(header: &[u8]) -> Option<(String, String)> {
     let (scheme, credentials) = std::str::from_utf8(header).ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("Basic") {
         return None;
@@ -140,12 +144,13 @@ fn basic(header: &[u8]) -> Option<(String, String)> {
     let credentials =
         String::from_utf8(STANDARD.decode(credentials.trim_matches(' ')).ok()?).ok()?;
     let (client_id, secret) = credentials.split_once(':')?;
-    let (client_id, secret) = (form_decoded(client_id)?, form_decoded(secret)?);
+    let (client_id, secret) = (form_decode(client_id)?, form_decode(secret)?);
     (!client_id.is_empty()).then_some((client_id, secret))
 }
 
-/// One value of a form. `None` where it can't be one: a raw `&` ends a field, and would hide what stands behind it.
-fn form_decoded(half: &str) -> Option<String> {
+/// Decodes one form value. `None` if it holds a raw `&`, which would end the field and hide the
+/// rest.
+fn form_decode(half: &str) -> Option<String> {
     if half.contains('&') {
         return None;
     }
@@ -153,7 +158,7 @@ fn form_decoded(half: &str) -> Option<String> {
     url::form_urlencoded::parse(field.as_bytes()).next().map(|(_, value)| value.into_owned())
 }
 
-/// `iss` of a compact JWS, from bytes that nobody has proven: it says whose keys to try, and no more.
+/// Returns the unverified `iss` of a compact JWS; it only selects the keys to try.
 fn claimed_issuer(assertion: &str) -> Option<String> {
     let payload = assertion.split('.').nth(1).and_then(digest::from_base64url)?;
     let claims = json::parse_object(&payload).ok()?;
@@ -163,31 +168,31 @@ fn claimed_issuer(assertion: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::error_answer::ErrorAnswer;
+    use crate::protocol::error_response::ErrorResponse;
     use proptest::prelude::*;
     use serde_json::json;
 
     fn offered(body: &str, headers: &[&str]) -> Result<Credentials, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-        read(&Params::decode(body.as_bytes()), &headers)
+        read_credentials(&Params::decode(body.as_bytes()), &headers)
     }
 
     fn refusal(body: &str, headers: &[&str]) -> ErrorCode {
         offered(body, headers).unwrap_err()
     }
 
-    fn basic_of(both: &str) -> String {
+    fn basic_header(both: &str) -> String {
         format!("Basic {}", STANDARD.encode(both))
     }
 
-    /// A token of this issuer, signed by nobody.
-    fn assertion_of(issuer: &str) -> String {
+    /// A token of this issuer with an invalid signature.
+    fn assertion_from(issuer: &str) -> String {
         let part = |value: Value| digest::base64url(value.to_string().as_bytes());
         format!("{}.{}.c2ln", part(json!({ "alg": "ES256" })), part(json!({ "iss": issuer })))
     }
 
     fn by_assertion(assertion: &str) -> String {
-        let pairs = [("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
+        let pairs = [("client_assertion_type", JWT_BEARER_ASSERTION_TYPE), ("client_assertion", assertion)];
         url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
     }
 
@@ -201,20 +206,20 @@ mod tests {
         assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s 3"));
         for body in ["", "client_id=sp", "client_secret="] {
             let Ok(Credentials::SecretBasic { client_id, secret }) =
-                offered(body, &[&basic_of("sp:s3")])
+                offered(body, &[&basic_header("sp:s3")])
             else {
                 panic!()
             };
             assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s3"));
         }
         for id in ["", "&client_id=sp"] {
-            let body = format!("{}{id}", by_assertion(&assertion_of("sp")));
+            let body = format!("{}{id}", by_assertion(&assertion_from("sp")));
             let Ok(Credentials::Assertion { claimed, .. }) = offered(&body, &[]) else { panic!() };
             assert_eq!(claimed.unwrap().as_str(), "sp");
         }
     }
 
-    /// RFC 6749, 2.3.1 and its appendix B: a `:` in an id, a `+` or `%` in a secret survive.
+    /// RFC 6749 §2.3.1 and its appendix B: a `:` in an id, a `+` or `%` in a secret survive.
     #[test]
     fn both_halves_of_the_header_are_form_decoded() {
         for (both, id, expected) in [
@@ -225,16 +230,16 @@ mod tests {
             ("sp:not%encoded", "sp", "not%encoded"),
         ] {
             let Ok(Credentials::SecretBasic { client_id, secret }) =
-                offered("", &[&basic_of(both)])
+                offered("", &[&basic_header(both)])
             else {
                 panic!("{both}")
             };
             assert_eq!((client_id.as_str(), secret.reveal().as_str()), (id, expected), "{both}");
         }
-        let lower = basic_of("sp:s").replace("Basic ", "bAsIc  ");
+        let lower = basic_header("sp:s").replace("Basic ", "bAsIc  ");
         assert!(
             matches!(offered("", &[&lower]), Ok(Credentials::SecretBasic { .. })),
-            "the scheme's case, RFC 9110, 11.1"
+            "the scheme's case is ignored, RFC 9110 §11.1"
         );
     }
 
@@ -246,10 +251,10 @@ mod tests {
             "Basic !",
             "Bearer x",
             "",
-            &basic_of("sp"),
-            &basic_of(":s"),
-            &basic_of("sp&x:s"),
-            &basic_of("sp:s&x"),
+            &basic_header("sp"),
+            &basic_header(":s"),
+            &basic_header("sp&x:s"),
+            &basic_header("sp:s&x"),
             &not_text,
         ] {
             assert_eq!(
@@ -258,21 +263,21 @@ mod tests {
                 "{header}"
             );
         }
-        let wrong_secret = ErrorAnswer::to_client(
+        let wrong_secret = ErrorResponse::for_client(
             ErrorCode::ClientAuthentication,
-            super::super::error_answer::Used::Header,
+            super::super::error_response::AuthLocation::Header,
         );
         assert_eq!(
-            ErrorAnswer::to_client(
+            ErrorResponse::for_client(
                 ErrorCode::ClientHeaderMalformed,
-                super::super::error_answer::Used::Header
+                super::super::error_response::AuthLocation::Header
             ),
             wrong_secret
         );
     }
 
     #[test]
-    fn no_method_is_told_by_the_parameter_that_is_missing() {
+    fn no_method_is_named_by_the_parameter_that_is_missing() {
         for (body, code) in [
             ("", ErrorCode::TokenClientIdMissing),
             ("client_secret=s", ErrorCode::TokenClientIdMissing),
@@ -293,8 +298,8 @@ mod tests {
 
     #[test]
     fn two_methods_at_once_are_refused() {
-        let header = basic_of("sp:s");
-        let jwt = by_assertion(&assertion_of("sp"));
+        let header = basic_header("sp:s");
+        let jwt = by_assertion(&assertion_from("sp"));
         for (body, headers) in [
             ("client_id=sp&client_secret=s", vec![header.as_str()]),
             (&format!("client_id=sp&client_secret=s&{jwt}"), vec![]),
@@ -309,26 +314,26 @@ mod tests {
     #[test]
     fn ids_that_differ_are_refused() {
         assert_eq!(
-            refusal("client_id=sp", &[&basic_of("other:s")]),
+            refusal("client_id=sp", &[&basic_header("other:s")]),
             ErrorCode::TokenClientIdDiffers
         );
-        let body = format!("{}&client_id=other", by_assertion(&assertion_of("sp")));
+        let body = format!("{}&client_id=other", by_assertion(&assertion_from("sp")));
         assert_eq!(refusal(&body, &[]), ErrorCode::TokenClientIdDiffers);
     }
 
     #[test]
-    fn another_kind_of_assertion_is_a_method_that_nobody_has() {
-        let saml = by_assertion(&assertion_of("sp")).replace("jwt-bearer", "saml2-bearer");
+    fn another_kind_of_assertion_is_an_unsupported_method() {
+        let saml = by_assertion(&assertion_from("sp")).replace("jwt-bearer", "saml2-bearer");
         assert_eq!(refusal(&saml, &[]), ErrorCode::ClientAssertionTypeUnsupported);
         assert_eq!(
-            ErrorAnswer::from(ErrorCode::ClientAssertionTypeUnsupported),
-            ErrorAnswer::from(ErrorCode::ClientAuthentication)
+            ErrorResponse::from(ErrorCode::ClientAssertionTypeUnsupported),
+            ErrorResponse::from(ErrorCode::ClientAuthentication)
         );
     }
 
     #[test]
-    fn an_assertion_that_can_not_be_read_claims_nobody() {
-        for assertion in ["j", "a.b.c", "..", "a.e30.c", &assertion_of("sp").replace('.', "")] {
+    fn an_assertion_that_can_not_be_read_claims_no_client() {
+        for assertion in ["j", "a.b.c", "..", "a.e30.c", &assertion_from("sp").replace('.', "")] {
             let Ok(Credentials::Assertion { claimed, .. }) = offered(&by_assertion(assertion), &[])
             else {
                 panic!()
@@ -339,14 +344,14 @@ mod tests {
 
     #[test]
     fn nothing_offered_is_printed() {
-        let header = basic_of("sp:s3cret");
+        let header = basic_header("sp:s3cret");
         for (body, headers) in
             [("client_id=sp&client_secret=s3cret", vec![]), ("", vec![header.as_str()])]
         {
             let printed = format!("{:?}", offered(body, &headers).unwrap());
             assert!(!printed.contains("s3cret"), "{printed}");
         }
-        let assertion = assertion_of("sp");
+        let assertion = assertion_from("sp");
         assert!(
             !format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap()).contains(&assertion)
         );
@@ -356,7 +361,7 @@ mod tests {
         #[test]
         fn what_a_client_form_encodes_comes_back(id in "[!-~]{1,40}", secret in "\\PC{0,40}") {
             let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-            let header = basic_of(&format!("{}:{}", encoded(&id), encoded(&secret)));
+            let header = basic_header(&format!("{}:{}", encoded(&id), encoded(&secret)));
             let Ok(Credentials::SecretBasic { client_id, secret: read }) = offered("", &[&header]) else { panic!() };
             prop_assert_eq!((client_id.as_str(), read.reveal().as_str()), (id.as_str(), secret.as_str()));
         }

@@ -1,7 +1,7 @@
-//! The provider configuration document (OpenID Connect Discovery 1.0, 3; RFC 8414, 2), and the paths that it publishes.
+//! The provider configuration document (OpenID Connect Discovery 1.0 §3; RFC 8414 §2), and the
+//! paths of the endpoints.
 //!
-//! Owns: its members and their order (decisions 14). Must not know: configuration files. Nothing is published that does
-//! not work: what a hub may lack is a [`Feature`], what no hub lacks is a constant.
+//! Only working endpoints are published: those that a hub may lack are an [`OptionalEndpoint`].
 
 use serde::Serialize;
 
@@ -10,58 +10,67 @@ use super::authorize::{Prompt, ResponseMode};
 use super::client_auth::{AUTH_METHODS, AuthMethod};
 use crate::ids::Scope;
 
-/// Paths under `base_url` (decisions 2).
+/// Paths under `base_url`.
 pub mod path {
+    /// Path of the issuer identifier.
     pub const ISSUER: &str = "/api/v2";
+    /// Path of the provider configuration document.
     pub const DISCOVERY: &str = "/api/v2/.well-known/openid-configuration";
+    /// Path of the key set for service providers.
     pub const JWKS: &str = "/api/v2/jwks";
     /// For identity providers; not in the document.
     pub const CLIENT_JWKS: &str = "/api/v2/client/jwks";
+    /// Path of the authorization endpoint.
     pub const AUTHORIZE: &str = "/api/v2/authorize";
+    /// Path of the token endpoint.
     pub const TOKEN: &str = "/api/v2/token";
+    /// Path of the userinfo endpoint.
     pub const USERINFO: &str = "/api/v2/userinfo";
+    /// Path of the revocation endpoint.
     pub const REVOCATION: &str = "/api/v2/token/revocation";
+    /// Path of the introspection endpoint.
     pub const INTROSPECTION: &str = "/api/v2/checktoken";
+    /// Path of the logout endpoint.
     pub const END_SESSION: &str = "/api/v2/session/end";
-    /// Under [`END_SESSION`], for our own form; so no connector may be called so.
+    /// The confirmation form, under [`END_SESSION`]; so no connector may be named `confirm`.
     pub const END_SESSION_CONFIRM: &str = "/api/v2/session/end/confirm";
 }
 
 /// An endpoint that a hub may lack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Feature {
+pub enum OptionalEndpoint {
     Revocation,
     Introspection,
     EndSession,
 }
 
-/// What the document is computed from.
+/// Inputs of the document.
 #[derive(Clone, Copy, Debug)]
-pub struct Provider<'a> {
+pub struct DiscoveryInput<'a> {
     pub issuer: &'a str,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub base_url: &'a str,
     pub platform: Platform,
-    /// Every scope that means something here.
+    /// Every known scope.
     pub scopes: &'a [Scope],
-    /// Every claim that may come, by name.
+    /// Names of all claims that may be released.
     pub claims: &'a [String],
-    pub features: &'a [Feature],
+    pub optional_endpoints: &'a [OptionalEndpoint],
     /// Languages of the pages.
     pub ui_locales: &'a [String],
 }
 
-/// The document as JSON text: the same bytes for the same provider.
+/// Returns the document as JSON text: the same bytes for the same input.
 ///
 /// # Errors
-/// Only if the serializer fails, which it has no reason to.
-pub fn document(provider: &Provider<'_>) -> Result<String, serde_json::Error> {
+/// Only if serialization fails, which this type can't cause.
+pub fn discovery_document(provider: &DiscoveryInput<'_>) -> Result<String, serde_json::Error> {
     serde_json::to_string(&Document::from(provider))
 }
 
 const SIGNING_ALGS: &[&str] = &["ES256", "RS256"];
 
-/// Members in the order of Discovery 1.0, 3, then those of other standards.
+/// Members in the order of Discovery 1.0 §3, then those of other standards.
 #[derive(Serialize)]
 struct Document<'a> {
     issuer: &'a str,
@@ -90,13 +99,13 @@ struct Document<'a> {
     claims_supported: &'a [String],
     ui_locales_supported: &'a [String],
     claims_parameter_supported: bool,
-    // Discovery 1.0, 3: absent would mean true for request_uri.
+    // Discovery 1.0 §3: the default of request_uri would be true.
     request_parameter_supported: bool,
     request_uri_parameter_supported: bool,
-    /// OpenID Connect RP-Initiated Logout 1.0, 2.1
+    /// OpenID Connect RP-Initiated Logout 1.0 §2.1
     #[serde(skip_serializing_if = "Option::is_none")]
     end_session_endpoint: Option<String>,
-    /// RFC 8414, 2
+    /// RFC 8414 §2
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +116,7 @@ struct Document<'a> {
     introspection_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     introspection_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
-    /// RFC 9701, 7
+    /// RFC 9701 §7
     #[serde(skip_serializing_if = "Option::is_none")]
     introspection_signing_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,14 +126,14 @@ struct Document<'a> {
     code_challenge_methods_supported: &'static [&'static str],
     /// Initiating User Registration via OpenID Connect 1.0
     prompt_values_supported: &'static [&'static str],
-    /// RFC 9207, 3
+    /// RFC 9207 §3
     authorization_response_iss_parameter_supported: bool,
 }
 
-impl<'a> From<&Provider<'a>> for Document<'a> {
-    fn from(provider: &Provider<'a>) -> Self {
+impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
+    fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
-        let has = |feature: Feature| provider.features.contains(&feature);
+        let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
         let (algs, encs) = match provider.platform {
             Platform::Standard => (None, None),
             Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
@@ -154,21 +163,21 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
             claims_parameter_supported: true,
             request_parameter_supported: false,
             request_uri_parameter_supported: false,
-            end_session_endpoint: has(Feature::EndSession).then(|| at(path::END_SESSION)),
-            revocation_endpoint: has(Feature::Revocation).then(|| at(path::REVOCATION)),
-            revocation_endpoint_auth_methods_supported: has(Feature::Revocation)
+            end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
+            revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
+            revocation_endpoint_auth_methods_supported: has(OptionalEndpoint::Revocation)
                 .then_some(AUTH_METHODS),
-            revocation_endpoint_auth_signing_alg_values_supported: has(Feature::Revocation)
+            revocation_endpoint_auth_signing_alg_values_supported: has(OptionalEndpoint::Revocation)
                 .then_some(SIGNING_ALGS),
-            introspection_endpoint: has(Feature::Introspection).then(|| at(path::INTROSPECTION)),
-            introspection_endpoint_auth_methods_supported: has(Feature::Introspection)
+            introspection_endpoint: has(OptionalEndpoint::Introspection).then(|| at(path::INTROSPECTION)),
+            introspection_endpoint_auth_methods_supported: has(OptionalEndpoint::Introspection)
                 .then_some(INTROSPECTION_AUTH_METHODS),
-            introspection_signing_alg_values_supported: has(Feature::Introspection)
+            introspection_signing_alg_values_supported: has(OptionalEndpoint::Introspection)
                 .then_some(SIGNING_ALGS),
-            // On both platforms: who asks for a sealed answer gets one.
-            introspection_encryption_alg_values_supported: has(Feature::Introspection)
+            // On both platforms: data providers may register encrypted responses.
+            introspection_encryption_alg_values_supported: has(OptionalEndpoint::Introspection)
                 .then_some(ENCRYPTION_ALGS),
-            introspection_encryption_enc_values_supported: has(Feature::Introspection)
+            introspection_encryption_enc_values_supported: has(OptionalEndpoint::Introspection)
                 .then_some(ENCRYPTION_ENCS),
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
@@ -177,11 +186,11 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
     }
 }
 
-/// Id and secret in the body, and nothing else (R204; decisions 6).
+/// Id and secret in the body only (R204).
 const INTROSPECTION_AUTH_METHODS: &[&str] = &[AuthMethod::ClientSecretPost.as_str()];
 
-/// What a client's key may be used with: a service provider's on the high platform, a data provider's on both (decisions
-/// 6, 11).
+/// Algorithms for encrypting to clients: to service providers on the high platform, to data
+/// providers on both.
 const ENCRYPTION_ALGS: &[&str] = &["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"];
 const ENCRYPTION_ENCS: &[&str] = &["A256GCM"];
 
@@ -190,18 +199,18 @@ mod tests {
     use super::*;
     use serde_json::{Map, Value, json};
 
-    fn of(platform: Platform, features: &[Feature]) -> Map<String, Value> {
-        let provider = Provider {
+    fn document(platform: Platform, features: &[OptionalEndpoint]) -> Map<String, Value> {
+        let provider = DiscoveryInput {
             issuer: "https://hub.example/api/v2",
             base_url: "https://hub.example",
             platform,
             scopes: &["openid", "email"].map(Scope::from),
             claims: &["sub", "email"].map(String::from),
-            features,
+            optional_endpoints: features,
             ui_locales: &["en", "fr"].map(String::from),
         };
-        let text = document(&provider).unwrap();
-        assert_eq!(text, document(&provider).unwrap());
+        let text = discovery_document(&provider).unwrap();
+        assert_eq!(text, discovery_document(&provider).unwrap());
         super::super::json::parse_object(text.as_bytes()).unwrap()
     }
 
@@ -232,15 +241,15 @@ mod tests {
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
         });
-        assert_eq!(Value::Object(of(Platform::Standard, &[])), expected);
+        assert_eq!(Value::Object(document(Platform::Standard, &[])), expected);
     }
 
     #[test]
     fn an_endpoint_is_published_if_and_only_if_it_works() {
         for (feature, members) in [
-            (Feature::EndSession, &["end_session_endpoint"][..]),
+            (OptionalEndpoint::EndSession, &["end_session_endpoint"][..]),
             (
-                Feature::Revocation,
+                OptionalEndpoint::Revocation,
                 &[
                     "revocation_endpoint",
                     "revocation_endpoint_auth_methods_supported",
@@ -248,7 +257,7 @@ mod tests {
                 ],
             ),
             (
-                Feature::Introspection,
+                OptionalEndpoint::Introspection,
                 &[
                     "introspection_endpoint",
                     "introspection_endpoint_auth_methods_supported",
@@ -258,8 +267,8 @@ mod tests {
                 ],
             ),
         ] {
-            let without = of(Platform::Standard, &[]);
-            let with = of(Platform::Standard, &[feature]);
+            let without = document(Platform::Standard, &[]);
+            let with = document(Platform::Standard, &[feature]);
             assert_eq!(with.len(), without.len() + members.len());
             for member in members {
                 assert!(with.contains_key(*member) && !without.contains_key(*member), "{member}");
@@ -269,7 +278,7 @@ mod tests {
 
     #[test]
     fn only_the_high_platform_publishes_encryption_and_its_own_levels() {
-        let high = of(Platform::High, &[]);
+        let high = document(Platform::High, &[]);
         assert_eq!(high["acr_values_supported"], json!(["eidas2", "eidas3"]));
         assert_eq!(
             high["id_token_encryption_alg_values_supported"],
@@ -277,7 +286,7 @@ mod tests {
         );
         assert_eq!(high["userinfo_encryption_enc_values_supported"], json!(["A256GCM"]));
         assert_eq!(
-            of(Platform::Standard, &[])
+            document(Platform::Standard, &[])
                 .keys()
                 .filter(|member| member.contains("encryption"))
                 .count(),

@@ -1,18 +1,18 @@
-//! An error as a machine reads it: JSON, its HTTP status, and the challenge that RFC 6749 and RFC 6750 want beside it.
-//!
-//! Owns: which status and `WWW-Authenticate` go with a code (decisions 6). Must not know: HTTP libraries.
+//! JSON error responses, with their HTTP status and `WWW-Authenticate` challenge (RFC 6749, RFC
+//! 6750).
 
 use serde::Serialize;
 
 use super::catalogue::ErrorCode;
 
-/// Everything that varies in a JSON error answer; it is typed `application/json; charset=utf-8` and never stored by caches.
+/// Variable parts of a JSON error response; always `application/json; charset=utf-8` and
+/// uncacheable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ErrorAnswer {
+pub struct ErrorResponse {
     pub status: u16,
     /// Value of `WWW-Authenticate`.
     pub www_authenticate: Option<&'static str>,
-    /// `{"error": …, "error_description": …}` (RFC 6749, 5.2).
+    /// `{"error": …, "error_description": …}` (RFC 6749 §5.2).
     pub body: String,
 }
 
@@ -22,44 +22,44 @@ struct Body {
     error_description: &'static str,
 }
 
-/// Where a client put what should prove who it is.
+/// Where a client sent its credentials.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Used {
+pub enum AuthLocation {
     /// The form body, or nothing.
     Body,
     /// The `Authorization` header.
     Header,
 }
 
-impl ErrorAnswer {
-    /// The answer to a client that may have failed to authenticate.
+impl ErrorResponse {
+    /// Creates the response to a client that may have failed to authenticate.
     #[must_use]
-    pub fn to_client(code: ErrorCode, used: Used) -> Self {
-        let mut answer = Self::from(code);
-        // RFC 6749, 5.2: only if the client tried the header. RFC 7617, 2: a realm is required.
-        if used == Used::Header && code.entry().oauth == "invalid_client" {
-            answer.www_authenticate = Some("Basic realm=\"token\"");
+    pub fn for_client(code: ErrorCode, used: AuthLocation) -> Self {
+        let mut response = Self::from(code);
+        // RFC 6749 §5.2: only if the client used the header. RFC 7617 §2: a realm is required.
+        if used == AuthLocation::Header && code.entry().oauth == "invalid_client" {
+            response.www_authenticate = Some("Basic realm=\"token\"");
         }
-        answer
+        response
     }
 }
 
-impl From<ErrorCode> for ErrorAnswer {
+impl From<ErrorCode> for ErrorResponse {
     fn from(code: ErrorCode) -> Self {
         let entry = code.entry();
         let body = Body { error: entry.oauth, error_description: entry.description };
         Self {
             status: entry.status,
-            www_authenticate: challenge(code),
-            // Two static strings always serialize; an empty object would still be an honest JSON body.
+            www_authenticate: www_authenticate_challenge(code),
+            // Two static strings always serialize; an empty object is still valid JSON.
             body: serde_json::to_string(&body).unwrap_or_else(|_| "{}".into()),
         }
     }
 }
 
-fn challenge(code: ErrorCode) -> Option<&'static str> {
+fn www_authenticate_challenge(code: ErrorCode) -> Option<&'static str> {
     match code {
-        // RFC 6750, 3
+        // RFC 6750 §3
         ErrorCode::BearerMissing
         | ErrorCode::BearerTwice
         | ErrorCode::BearerOtherScheme
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_body_is_the_two_members_of_rfc_6749() {
-        let answer = ErrorAnswer::from(ErrorCode::TokenCodeMissing);
+        let answer = ErrorResponse::from(ErrorCode::TokenCodeMissing);
         assert_eq!(answer.status, 400);
         assert_eq!(answer.www_authenticate, None);
         assert_eq!(
@@ -90,22 +90,22 @@ mod tests {
 
     #[test]
     fn a_failed_client_is_challenged_only_where_it_used_the_header() {
-        let by_body = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
-        let by_header = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Header);
+        let by_body = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
+        let by_header = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Header);
         assert_eq!((by_body.status, by_body.www_authenticate), (401, None));
         assert_eq!(
             (by_header.status, by_header.www_authenticate),
             (401, Some("Basic realm=\"token\""))
         );
-        assert_eq!(by_body.body, by_header.body, "they look alike");
+        assert_eq!(by_body.body, by_header.body, "they read the same");
         assert_eq!(
-            ErrorAnswer::to_client(ErrorCode::TokenCodeMissing, Used::Header).www_authenticate,
+            ErrorResponse::for_client(ErrorCode::TokenCodeMissing, AuthLocation::Header).www_authenticate,
             None
         );
     }
 
     #[test]
-    fn who_did_not_prove_itself_reads_the_same_whatever_was_wrong() {
+    fn an_unauthenticated_client_reads_the_same_whatever_was_wrong() {
         for code in [
             ErrorCode::ClientHeaderMalformed,
             ErrorCode::ClientUnknown,
@@ -115,9 +115,9 @@ mod tests {
             ErrorCode::ClientAssertionTypeUnsupported,
             ErrorCode::AssertionUnproven,
         ] {
-            for used in [Used::Body, Used::Header] {
-                let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, used);
-                assert_eq!(ErrorAnswer::to_client(code, used), wrong_secret, "{code:?}");
+            for used in [AuthLocation::Body, AuthLocation::Header] {
+                let wrong_secret = ErrorResponse::for_client(ErrorCode::ClientAuthentication, used);
+                assert_eq!(ErrorResponse::for_client(code, used), wrong_secret, "{code:?}");
             }
         }
     }
@@ -129,7 +129,7 @@ mod tests {
         for code in ErrorCode::ALL.iter().filter(userinfo) {
             let expected = format!("Bearer error=\"{}\"", code.entry().oauth);
             assert_eq!(
-                ErrorAnswer::from(*code).www_authenticate,
+                ErrorResponse::from(*code).www_authenticate,
                 Some(expected.as_str()),
                 "{code:?}"
             );

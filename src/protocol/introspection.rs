@@ -1,7 +1,8 @@
-//! The introspection request and its answer (spec 4.10; RFC 7662, 2; RFC 9701, 5; decisions 6 and 11).
+//! The introspection request and response (RFC 7662 §2; RFC 9701 §5;
+//! `docs/design/introspection.md`).
 //!
-//! Owns: what of a request is the data provider's proof and what the token, the code of every finding, the members of an
-//! answer. Must not know: who the data provider is, which tokens live.
+//! Responsible for reading the credentials and the token of a request, for the error codes, and for
+//! the members of a response. Does not know who the data provider is, or which tokens are live.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -11,33 +12,35 @@ use super::catalogue::ErrorCode;
 use super::params::Params;
 use crate::ids::{ClientId, Secret};
 
-/// `typ` of a signed answer's header; with `application/` before it, the answer's media type (RFC 9701, 5).
+/// `typ` of a signed response (RFC 9701 §5).
 pub const JWT_TYPE: &str = "token-introspection+jwt";
-/// The media type of a signed answer.
+/// Media type of a signed response.
 pub const JWT_MEDIA_TYPE: &str = "application/token-introspection+jwt";
 
-/// What was sent. Nothing of it is believed yet; the token is looked at only once the data provider is proven (R183).
+/// An unverified introspection request. The token is checked only after the data provider is
+/// authenticated (R183).
 #[derive(Debug)]
 pub struct IntrospectionRequest {
-    /// Who it says it is; `None` where it does not say.
+    /// Claimed client id, if any.
     pub claimed: Option<ClientId>,
-    /// Its secret; an error where it offers none in the only way that counts.
+    /// The secret; an error if it is not sent in the only supported way.
     pub secret: Result<Secret<String>, ErrorCode>,
     pub token: Result<Secret<String>, ErrorCode>,
 }
 
 impl IntrospectionRequest {
-    /// Reads one request. `authorization` holds every `Authorization` header, `body` the decoded form.
+    /// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded
+    /// form.
     #[must_use]
     pub fn read(authorization: &[&[u8]], body: &Params) -> Self {
-        let claimed = body.one("client_id").ok().flatten();
-        let secret = match (authorization, claimed, body.one("client_secret")) {
-            // R204: in the body alone; a second method beside it is one too many (RFC 6749, 2.3).
+        let claimed = body.single("client_id").ok().flatten();
+        let secret = match (authorization, claimed, body.single("client_secret")) {
+            // R204: in the body only. A second method beside it is one too many (RFC 6749 §2.3).
             ([_, ..], ..) => Err(ErrorCode::DataProviderHeader),
             ([], Some(_), Ok(Some(secret))) => Ok(Secret::new(secret.to_owned())),
             ([], ..) => Err(ErrorCode::DataProviderCredentials),
         };
-        let token = match body.one("token") {
+        let token = match body.single("token") {
             Ok(Some(token)) => Ok(Secret::new(token.to_owned())),
             Ok(None) => Err(ErrorCode::IntrospectionTokenMissing),
             Err(_) => Err(ErrorCode::IntrospectionTokenTwice),
@@ -46,15 +49,16 @@ impl IntrospectionRequest {
     }
 }
 
-/// What is said of a token (RFC 7662, 2.2). Serializes to the JSON answer.
+/// State of a token (RFC 7662 §2.2). Serializes to the JSON response.
 #[derive(Debug)]
 pub enum Introspection<'a> {
-    Active(Box<Facts<'a>>),
-    /// Why not is nobody's business: unknown, expired, revoked and none of yours look alike.
+    Active(Box<ActiveToken<'a>>),
+    /// Unknown, expired, revoked or not shared with this data provider: all read the same.
     Inactive,
 }
 
 impl Introspection<'_> {
+    /// Returns true for a live token.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         matches!(self, Self::Active(_))
@@ -67,49 +71,51 @@ impl Serialize for Introspection<'_> {
         struct Members<'a> {
             active: bool,
             #[serde(flatten)]
-            facts: Option<&'a Facts<'a>>,
+            token: Option<&'a ActiveToken<'a>>,
         }
-        let facts = match self {
-            Self::Active(facts) => Some(facts.as_ref()),
+        let token = match self {
+            Self::Active(token) => Some(token.as_ref()),
             Self::Inactive => None,
         };
-        Members { active: facts.is_some(), facts }.serialize(serializer)
+        Members { active: token.is_some(), token }.serialize(serializer)
     }
 }
 
-/// Of a token that lives. Never the token itself, an e-mail address or the methods (decisions 11).
+/// Members of the response for a live token. Never the token itself, an e-mail address or
+/// authentication methods.
 #[derive(Serialize)]
-pub struct Facts<'a> {
+pub struct ActiveToken<'a> {
     pub iss: &'a str,
-    /// Pairwise for the data provider.
+    /// Pairwise identifier for the data provider.
     pub sub: &'a str,
     /// The data provider.
     pub aud: &'a str,
     /// The service provider that the token was issued to.
     pub client_id: &'a str,
-    /// The token's scopes that are the data provider's too, with blanks between.
+    /// The token's scopes that the data provider shares, separated by spaces.
     pub scope: String,
-    /// The level obtained.
+    /// Level obtained.
     pub acr: Level,
     /// Unix seconds.
     pub iat: u64,
     /// Unix seconds.
     pub exp: u64,
-    /// Of those scopes.
+    /// Claims of those scopes.
     #[serde(flatten)]
     pub claims: Map<String, Value>,
 }
 
-/// An identity is in it.
-impl std::fmt::Debug for Facts<'_> {
+/// Prints no identity.
+impl std::fmt::Debug for ActiveToken<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Facts(for {})", self.aud)
+        write!(f, "ActiveToken(for {})", self.aud)
     }
 }
 
-/// The payload of a signed answer: exactly these members (RFC 9701, 5), so that it is no ID token and no access token.
+/// Payload of a signed response: exactly these members (RFC 9701 §5), so that it is neither an ID
+/// token nor an access token.
 #[derive(Serialize, Debug)]
-pub struct SignedAnswer<'a> {
+pub struct SignedIntrospection<'a> {
     pub iss: &'a str,
     /// The data provider.
     pub aud: &'a str,
@@ -142,8 +148,8 @@ mod tests {
 
     // R182, R206
     #[test]
-    fn whatever_is_wrong_with_the_proof_is_invalid_client_in_the_same_words() {
-        let body = crate::protocol::error_answer::ErrorAnswer::from(ErrorCode::DataProviderUnknown);
+    fn whatever_is_wrong_with_the_credentials_is_invalid_client_in_the_same_words() {
+        let body = crate::protocol::error_response::ErrorResponse::from(ErrorCode::DataProviderUnknown);
         for (sent, headers, code) in [
             ("token=T", &[][..], ErrorCode::DataProviderCredentials),
             ("client_id=dp&token=T", &[], ErrorCode::DataProviderCredentials),
@@ -166,7 +172,7 @@ mod tests {
             (GOOD, &[""], ErrorCode::DataProviderHeader),
         ] {
             assert_eq!(read(sent, headers).secret.unwrap_err(), code, "{sent} {headers:?}");
-            assert_eq!(crate::protocol::error_answer::ErrorAnswer::from(code), body, "{code:?}");
+            assert_eq!(crate::protocol::error_response::ErrorResponse::from(code), body, "{code:?}");
         }
         assert_eq!(body.status, 401);
         assert_eq!(
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_told_of_when_missing_empty_or_twice() {
+    fn a_missing_empty_or_repeated_token_is_named() {
         for (sent, code) in [
             ("client_id=dp&client_secret=s3cret", ErrorCode::IntrospectionTokenMissing),
             ("client_id=dp&client_secret=s3cret&token=", ErrorCode::IntrospectionTokenMissing),
@@ -201,11 +207,11 @@ mod tests {
         let printed = format!("{:?}", read(GOOD, &[]));
         assert!(!printed.contains("s3cret") && !printed.contains("\"T\""), "{printed}");
         let claims = json!({ "family_name": "DUBOIS" }).as_object().unwrap().clone();
-        assert!(!format!("{:?}", facts(claims)).contains("DUBOIS"));
+        assert!(!format!("{:?}", active_token(claims)).contains("DUBOIS"));
     }
 
-    fn facts(claims: Map<String, Value>) -> Introspection<'static> {
-        Introspection::Active(Box::new(Facts {
+    fn active_token(claims: Map<String, Value>) -> Introspection<'static> {
+        Introspection::Active(Box::new(ActiveToken {
             iss: "https://hub.example/api/v2",
             sub: "pairwise",
             aud: "dp",
@@ -240,9 +246,9 @@ mod tests {
             "active": true, "iss": "https://hub.example/api/v2", "sub": "pairwise", "aud": "dp", "client_id": "sp",
             "scope": "openid family_name", "acr": "eidas1", "iat": 1, "exp": 61, "family_name": "DUBOIS",
         });
-        assert_eq!(serde_json::to_value(facts(claims)).unwrap(), expected);
+        assert_eq!(serde_json::to_value(active_token(claims)).unwrap(), expected);
         assert_eq!(serde_json::to_string(&Introspection::Inactive).unwrap(), r#"{"active":false}"#);
-        let signed = SignedAnswer {
+        let signed = SignedIntrospection {
             iss: "i",
             aud: "dp",
             iat: 1,

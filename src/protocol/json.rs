@@ -1,50 +1,51 @@
-//! JSON as a security boundary reads it: no duplicate members (which one would count?), no bottomless nesting.
+//! Parses untrusted JSON: rejects duplicate members, which parsers resolve differently, and deep
+//! nesting.
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Why a text was refused. Never carries any of the text.
+/// Why a text was rejected. Contains nothing of the text.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JsonFault {
-    #[error("not a JSON object, or a member twice, or nested too deeply")]
+pub enum JsonError {
+    #[error("not a JSON object, a repeated member, or nested too deeply")]
     Malformed,
 }
 
 const MAX_DEPTH: u8 = 16;
 
-/// Parses one JSON object, at most 16 levels deep, in which no object names a member twice.
+/// Parses one JSON object of at most 16 levels without repeated members.
 ///
 /// # Errors
 /// `Malformed` for anything else.
-pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonFault> {
+pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value =
-        Strict(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonFault::Malformed)?;
-    deserializer.end().map_err(|_| JsonFault::Malformed)?;
+        StrictValue(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonError::Malformed)?;
+    deserializer.end().map_err(|_| JsonError::Malformed)?;
     match value {
         Value::Object(members) => Ok(members),
-        _ => Err(JsonFault::Malformed),
+        _ => Err(JsonError::Malformed),
     }
 }
 
-struct Strict(u8);
+struct StrictValue(u8);
 
-impl Strict {
-    fn deeper<E: Error>(&self) -> Result<Self, E> {
+impl StrictValue {
+    fn nested<E: Error>(&self) -> Result<Self, E> {
         self.0.checked_sub(1).map(Self).ok_or_else(|| E::custom("nested too deeply"))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictValue {
     type Value = Value;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +80,7 @@ impl<'de> Visitor<'de> for Strict {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(self.deeper()?)? {
+        while let Some(item) = seq.next_element_seed(self.nested()?)? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -87,9 +88,9 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(name) = map.next_key::<String>()? {
-            let value = map.next_value_seed(self.deeper()?)?;
+            let value = map.next_value_seed(self.nested()?)?;
             if members.insert(name, value).is_some() {
-                return Err(A::Error::custom("a member twice"));
+                return Err(A::Error::custom("repeated member"));
             }
         }
         Ok(Value::Object(members))

@@ -1,70 +1,72 @@
-//! The logout request (OpenID Connect RP-Initiated Logout 1.0, 2 and 3), judged from top to bottom: the first finding is
-//! the answer, always a 400 page (decisions 12).
+//! Validates logout requests (OpenID Connect RP-Initiated Logout 1.0 §2 and §3;
+//! `docs/design/logout.md`).
 //!
-//! Owns: which request is served, and the way back to a service provider. Must not know: HTTP libraries, how an ID token
-//! is proven, sessions.
+//! The checks run from top to bottom; the first failure is the result, always a 400 page. Does not
+//! know HTTP libraries, how an ID token is verified, or sessions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::authorize::append;
+use super::authorize::append_params;
 use super::catalogue::ErrorCode;
-use super::params::{Params, Repeated, is_form_urlencoded};
-use super::registration::{Directory, LogoutParameters, Registration};
+use super::params::{Params, RepeatedParamError, is_form_urlencoded};
+use super::registration::{ClientDirectory, LogoutParameters, Registration};
 use crate::ids::{ClientId, Secret, Subject};
 
-/// Characters that a `state` must have under federation rules (R178), and may have at most.
-const STATE_LEAST: usize = 32;
-const STATE_MOST: usize = 1024;
+/// Minimum length of a `state` under federation rules (R178), and the maximum under all rules.
+const MIN_STATE_CHARS: usize = 32;
+const MAX_STATE_CHARS: usize = 1024;
 
-/// A request that passed every check.
+/// A validated logout request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LogoutRequest {
-    /// It names nobody, and asks for no way back.
-    Unnamed,
-    /// An ID token of ours names the user and the service provider; `back` is absent where none was asked for.
-    Named { hint: Hint, back: Option<ProvenReturn> },
+    /// Without a hint and without a redirect.
+    Anonymous,
+    /// An ID token of this hub names the user and the service provider; `return_to` is absent if
+    /// none was requested.
+    Named { hint: LogoutHint, return_to: Option<ProvenPostLogoutRedirect> },
 }
 
-/// What a proven `id_token_hint` says.
+/// Content of a verified `id_token_hint`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hint {
+pub struct LogoutHint {
     pub audience: ClientId,
     pub user: Subject,
 }
 
-/// A registered `post_logout_redirect_uri` of the hint's service provider, with the `state` to bring back.
+/// A registered `post_logout_redirect_uri` of the hint's service provider, with the `state` to
+/// return.
 ///
-/// It is built by [`check`] alone, so that no unproven address is ever redirected to (RFC 9700, 4.11); it deserializes
-/// only so that a logout record can keep it.
+/// Created only by [`validate_request`], so that no unproven address is redirected to (RFC 9700
+/// §4.11). It deserializes only as part of a logout record.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProvenReturn {
+pub struct ProvenPostLogoutRedirect {
     uri: String,
     state: Option<Secret<String>>,
 }
 
-/// The state is the service provider's: it is not printed.
-impl fmt::Debug for ProvenReturn {
+/// The state belongs to the service provider and is not printed.
+impl fmt::Debug for ProvenPostLogoutRedirect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProvenReturn").field("uri", &self.uri).finish_non_exhaustive()
+        f.debug_struct("ProvenPostLogoutRedirect").field("uri", &self.uri).finish_non_exhaustive()
     }
 }
 
-impl ProvenReturn {
-    /// The registered URI as it is, and the state as it came.
+impl ProvenPostLogoutRedirect {
+    /// Returns the registered URI with the unchanged state.
     #[must_use]
     pub fn location(&self) -> String {
         let state = self.state.iter().map(|state| ("state", state.reveal().clone()));
-        append(&self.uri, &state.collect::<Vec<_>>())
+        append_params(&self.uri, &state.collect::<Vec<_>>())
     }
 }
 
-/// Whether a POST may be read at all: a form, with nothing in its address. `query` is what follows the `?`.
+/// Checks that a POST is a form without a query. `query` is the part after the `?`.
 ///
 /// # Errors
 /// The code for a 400 page.
-pub fn admit_post(content_type: Option<&str>, query: &str) -> Result<(), ErrorCode> {
+pub fn check_post(content_type: Option<&str>, query: &str) -> Result<(), ErrorCode> {
     if !is_form_urlencoded(content_type) {
         return Err(ErrorCode::LogoutNotForm);
     }
@@ -74,38 +76,40 @@ pub fn admit_post(content_type: Option<&str>, query: &str) -> Result<(), ErrorCo
     Ok(())
 }
 
-/// Judges one request. `prove` opens a hint: an ID token of this hub, expired or not.
+/// Validates a logout request. `verify_hint` verifies a hint: an ID token of this hub, expired or
+/// not.
 ///
 /// # Errors
-/// The first finding, for a 400 page.
-pub fn check(
+/// The first failed check, for a 400 page.
+pub fn validate_request(
     params: &Params,
-    directory: &dyn Directory,
-    prove: impl FnOnce(&str) -> Result<Hint, ErrorCode>,
+    directory: &dyn ClientDirectory,
+    verify_hint: impl FnOnce(&str) -> Result<LogoutHint, ErrorCode>,
 ) -> Result<LogoutRequest, ErrorCode> {
-    let asked = Asked::read(params)?; // a parameter twice
-    let Some(hint) = asked.hint else {
-        return match asked.uri {
-            // RP-Initiated Logout, 3: without a hint nobody has asked for this address.
+    let raw = RawLogoutParams::read(params)?; // a repeated parameter
+    let Some(hint) = raw.hint else {
+        return match raw.uri {
+            // RP-Initiated Logout §3: without a hint, no authenticated party requested this
+            // address.
             Some(_) => Err(ErrorCode::LogoutHintMissing),
-            None => Ok(LogoutRequest::Unnamed),
+            None => Ok(LogoutRequest::Anonymous),
         };
     };
-    let hint = prove(hint)?;
+    let hint = verify_hint(hint)?;
     let audience = hint.audience.as_str();
     let registration = directory.registration(audience).filter(|registration| registration.active);
     let registration = registration.ok_or(ErrorCode::LogoutHintAudience)?;
-    // RP-Initiated Logout, 2: both present must say the same.
-    if asked.client_id.is_some_and(|client_id| client_id != audience) {
+    // RP-Initiated Logout §2: if both are present, they must match.
+    if raw.client_id.is_some_and(|client_id| client_id != audience) {
         return Err(ErrorCode::LogoutClientIdDiffers);
     }
-    let back = back(&asked, registration)?;
-    Ok(LogoutRequest::Named { hint, back })
+    let back = validate_return(&raw, registration)?;
+    Ok(LogoutRequest::Named { hint, return_to: back })
 }
 
-fn back(asked: &Asked<'_>, registration: &Registration) -> Result<Option<ProvenReturn>, ErrorCode> {
-    let is_required = registration.rules.at_logout() == LogoutParameters::Required;
-    let uri = match asked.uri {
+fn validate_return(raw: &RawLogoutParams<'_>, registration: &Registration) -> Result<Option<ProvenPostLogoutRedirect>, ErrorCode> {
+    let is_required = registration.rules.logout_parameters() == LogoutParameters::Required;
+    let uri = match raw.uri {
         None if is_required => return Err(ErrorCode::PostLogoutUriMissing),
         None => None,
         // Compared character for character (R174).
@@ -115,32 +119,32 @@ fn back(asked: &Asked<'_>, registration: &Registration) -> Result<Option<ProvenR
             Some(registered.ok_or(ErrorCode::PostLogoutUriNotRegistered)?)
         }
     };
-    let state = match asked.state {
+    let state = match raw.state {
         None if is_required => return Err(ErrorCode::LogoutStateMissing),
         None => None,
-        Some(state) if state.len() > STATE_MOST => return Err(ErrorCode::LogoutStateTooLong),
+        Some(state) if state.len() > MAX_STATE_CHARS => return Err(ErrorCode::LogoutStateTooLong),
         Some(state) if !state.bytes().all(|byte| (0x20..0x7f).contains(&byte)) => {
             return Err(ErrorCode::LogoutStateCharacters);
         }
-        Some(state) if is_required && state.len() < STATE_LEAST => {
+        Some(state) if is_required && state.len() < MIN_STATE_CHARS => {
             return Err(ErrorCode::LogoutStateTooShort);
         }
         Some(state) => Some(Secret::new(state.to_owned())),
     };
-    Ok(uri.map(|uri| ProvenReturn { uri: uri.clone(), state }))
+    Ok(uri.map(|uri| ProvenPostLogoutRedirect { uri: uri.clone(), state }))
 }
 
-/// The parameters as they came; an empty one counts as absent, an unknown one isn't looked at.
-struct Asked<'a> {
+/// The raw parameters; empty ones are absent, unknown ones ignored.
+struct RawLogoutParams<'a> {
     hint: Option<&'a str>,
     uri: Option<&'a str>,
     state: Option<&'a str>,
     client_id: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RawLogoutParams<'a> {
     fn read(params: &'a Params) -> Result<Self, ErrorCode> {
-        let one = |name: &str, twice: ErrorCode| params.one(name).map_err(|Repeated| twice);
+        let one = |name: &str, twice: ErrorCode| params.single(name).map_err(|RepeatedParamError| twice);
         one("ui_locales", ErrorCode::LogoutUiLocalesTwice)?;
         Ok(Self {
             hint: one("id_token_hint", ErrorCode::LogoutHintTwice)?,
@@ -154,24 +158,24 @@ impl<'a> Asked<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::registration::{Consent, Hints, Rules};
+    use crate::protocol::registration::{ConsentRequirement, IdpHintPolicy, ProtocolRules};
     use proptest::prelude::*;
 
     const URI: &str = "https://sp.example/out?tenant=7";
     const STATE: &str = "a state of thirty-two characters";
 
-    struct Book(Vec<Registration>);
+    struct FakeDirectory(Vec<Registration>);
 
-    impl Directory for Book {
+    impl ClientDirectory for FakeDirectory {
         fn registration(&self, client_id: &str) -> Option<&Registration> {
             self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
         }
-        fn scope_is_known(&self, _: &str, _: Rules) -> bool {
+        fn is_known_scope(&self, _: &str, _: ProtocolRules) -> bool {
             false
         }
     }
 
-    fn book() -> Book {
+    fn directory() -> FakeDirectory {
         let sp = Registration {
             client_id: "sp".into(),
             active: true,
@@ -179,24 +183,24 @@ mod tests {
             post_logout_redirect_uris: vec!["https://sp.example/other".into(), URI.into()],
             granted_scopes: vec!["openid".into()],
             require_pkce: false,
-            hints: Hints::default(),
+            hints: IdpHintPolicy::default(),
             home_page: "https://sp.example/".into(),
-            consent: Consent::Information,
-            rules: Rules::Federation,
+            consent: ConsentRequirement::Information,
+            rules: ProtocolRules::Federation,
         };
         let off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
-        let plain = Registration { client_id: "plain".into(), rules: Rules::Openid, ..sp.clone() };
-        Book(vec![sp, off, plain])
+        let plain = Registration { client_id: "plain".into(), rules: ProtocolRules::Openid, ..sp.clone() };
+        FakeDirectory(vec![sp, off, plain])
     }
 
-    /// A hint is the id of its audience here, or a code that its proof ends with.
+    /// Here, a hint is the id of its audience, or `bad`.
     fn ask(pairs: &[(&str, &str)]) -> Result<LogoutRequest, ErrorCode> {
         let params = Params::new(
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         );
-        check(&params, &book(), |hint| match hint {
+        validate_request(&params, &directory(), |hint| match hint {
             "bad" => Err(ErrorCode::LogoutHintInvalid),
-            audience => Ok(Hint { audience: audience.into(), user: "angela".into() }),
+            audience => Ok(LogoutHint { audience: audience.into(), user: "angela".into() }),
         })
     }
 
@@ -210,9 +214,9 @@ mod tests {
         ask(&pairs)
     }
 
-    fn location(asked: Result<LogoutRequest, ErrorCode>) -> Option<String> {
-        let LogoutRequest::Named { back, .. } = asked.unwrap() else { panic!("it names nobody") };
-        back.map(|back| back.location())
+    fn location(outcome: Result<LogoutRequest, ErrorCode>) -> Option<String> {
+        let LogoutRequest::Named { return_to, .. } = outcome.unwrap() else { panic!("it has no hint") };
+        return_to.map(|redirect| redirect.location())
     }
 
     // R170, R203
@@ -227,16 +231,16 @@ mod tests {
             )),
             Some(expected)
         );
-        assert_eq!(ask(&[]), Ok(LogoutRequest::Unnamed));
+        assert_eq!(ask(&[]), Ok(LogoutRequest::Anonymous));
         assert_eq!(
             ask(&[("state", "s"), ("client_id", "sp"), ("post_logout_redirect_uri", "")]),
-            Ok(LogoutRequest::Unnamed)
+            Ok(LogoutRequest::Anonymous)
         );
     }
 
     // R174, R178, R221
     #[test]
-    fn findings_by_table() {
+    fn failures_by_table() {
         let long = "s".repeat(1025);
         for (case, asked, code) in [
             (
@@ -245,7 +249,7 @@ mod tests {
                 ErrorCode::LogoutHintMissing,
             ),
             ("a bad hint", whole("bad", &[]), ErrorCode::LogoutHintInvalid),
-            ("a hint for nobody", whole("nobody", &[]), ErrorCode::LogoutHintAudience),
+            ("a hint for an unknown client", whole("unknown", &[]), ErrorCode::LogoutHintAudience),
             ("a hint for one switched off", whole("off", &[]), ErrorCode::LogoutHintAudience),
             (
                 "another client_id",
@@ -330,9 +334,9 @@ mod tests {
     #[test]
     fn post_is_a_form_without_a_query() {
         let form = Some("application/x-www-form-urlencoded");
-        assert_eq!(admit_post(form, ""), Ok(()));
-        assert_eq!(admit_post(Some("application/json"), ""), Err(ErrorCode::LogoutNotForm));
-        assert_eq!(admit_post(form, "state=1"), Err(ErrorCode::LogoutPostWithQuery));
+        assert_eq!(check_post(form, ""), Ok(()));
+        assert_eq!(check_post(Some("application/json"), ""), Err(ErrorCode::LogoutNotForm));
+        assert_eq!(check_post(form, "state=1"), Err(ErrorCode::LogoutPostWithQuery));
     }
 
     proptest! {

@@ -1,65 +1,67 @@
-//! Request parameters as ordered pairs: a map would silently drop one of two `redirect_uri`s, and which one counts is
-//! then a matter of taste between us, a proxy and the service provider (HTTP parameter pollution).
-//!
-//! Owns: how one value is read. Must not know: which parameters exist.
+//! Request parameters as ordered pairs. A map would silently drop one of two `redirect_uri`s, and
+//! the hub, a proxy and the service provider could disagree on which one counts (HTTP parameter
+//! pollution).
 
 use std::fmt;
 
-/// Percent-decoded `(name, value)` pairs, in the order they came.
+/// Percent-decoded `(name, value)` pairs in request order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Params(Vec<(String, String)>);
 
-/// The parameter came more than once (RFC 6749, 3.1 and 3.2 forbid it).
+/// Error for a repeated parameter (RFC 6749 §3.1 and §3.2 forbid it).
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("the parameter came more than once")]
-pub struct Repeated;
+#[error("the parameter was sent more than once")]
+pub struct RepeatedParamError;
 
 impl Params {
-    /// Pairs that are already percent-decoded.
+    /// Creates parameters from percent-decoded pairs.
     #[must_use]
     pub const fn new(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
 
-    /// Decodes a query (without its `?`) or a form body. Never fails: what is not UTF-8 becomes U+FFFD, which no check lets pass.
+    /// Decodes a query (without its `?`) or a form body. Never fails: invalid UTF-8 becomes U+FFFD,
+    /// which every check rejects.
     #[must_use]
     pub fn decode(encoded: &[u8]) -> Self {
         Self(url::form_urlencoded::parse(encoded).into_owned().collect())
     }
 
-    /// The value of a parameter; one that is empty counts as absent (RFC 6749, 3.1).
+    /// Returns the value of a parameter; an empty one counts as absent (RFC 6749 §3.1).
     ///
     /// # Errors
-    /// `Repeated` if the name came more than once, empty or not.
-    pub fn one(&self, name: &str) -> Result<Option<&str>, Repeated> {
+    /// `RepeatedParamError` if the name was sent more than once, even empty.
+    pub fn single(&self, name: &str) -> Result<Option<&str>, RepeatedParamError> {
         let mut values = self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str());
         let first = values.next();
         if values.next().is_some() {
-            return Err(Repeated);
+            return Err(RepeatedParamError);
         }
         Ok(first.filter(|value| !value.is_empty()))
     }
 
-    /// True if the name came at all, even without a value.
+    /// Returns true if the name was sent, even without a value.
     #[must_use]
-    pub fn names(&self, name: &str) -> bool {
+    pub fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|(n, _)| n == name)
     }
 
+    /// Returns all pairs in request order.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
 }
 
-/// Values are codes, secrets and hints; only their number is printed.
+/// Prints only the number of parameters: values are codes, secrets and hints.
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Params({})", self.0.len())
     }
 }
 
-/// True for `application/x-www-form-urlencoded`, in any case and with any parameters behind it.
+/// Returns true for `application/x-www-form-urlencoded`, in any case and with any media type
+/// parameters.
 #[must_use]
 pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
     content_type.and_then(|value| value.split(';').next()).is_some_and(|essence| {
@@ -74,17 +76,17 @@ mod tests {
     #[test]
     fn a_repeated_parameter_is_seen_even_if_empty_or_equal() {
         for twice in ["a=1&a=1", "a=1&b=2&a=", "a&a=1", "%61=1&a=1"] {
-            assert_eq!(Params::decode(twice.as_bytes()).one("a"), Err(Repeated), "{twice}");
+            assert_eq!(Params::decode(twice.as_bytes()).single("a"), Err(RepeatedParamError), "{twice}");
         }
     }
 
     #[test]
     fn empty_is_absent_but_named() {
         let params = Params::decode(b"a=&b=x+y%20z");
-        assert_eq!(params.one("a"), Ok(None));
-        assert_eq!(params.one("b"), Ok(Some("x y z")));
-        assert_eq!(params.one("A"), Ok(None));
-        assert!(params.names("a") && !params.names("c"));
+        assert_eq!(params.single("a"), Ok(None));
+        assert_eq!(params.single("b"), Ok(Some("x y z")));
+        assert_eq!(params.single("A"), Ok(None));
+        assert!(params.contains("a") && !params.contains("c"));
         assert_eq!(params.pairs().len(), 2);
     }
 

@@ -1,35 +1,35 @@
-//! Proof Key for Code Exchange (RFC 7636), S256 only: `plain` proves nothing to one who read the request.
-//!
-//! Owns: the shapes of challenge and verifier, and the proof. Must not know: where a challenge is kept.
+//! Proof Key for Code Exchange (RFC 7636), S256 only: `plain` does not protect against an attacker
+//! who reads the request.
 
 use crate::digest;
 
-/// True for 43 base64url characters: the length of an S256 challenge (RFC 7636, 4.2).
+/// Returns true for 43 base64url characters, the form of an S256 challenge (RFC 7636 §4.2).
 #[must_use]
 pub fn is_challenge(value: &str) -> bool {
     value.len() == 43
         && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
 }
 
-/// True for 43 to 128 unreserved characters (RFC 7636, 4.1).
+/// Returns true for 43 to 128 unreserved characters (RFC 7636 §4.1).
 #[must_use]
 pub fn is_verifier(value: &str) -> bool {
     let unreserved = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b'~');
     (43..=128).contains(&value.len()) && value.bytes().all(unreserved)
 }
 
-/// Whether the verifier of the token request proves the challenge of the authorization request.
+/// Returns true if the verifier of the token request matches the challenge of the authorization
+/// request.
 ///
-/// Without a challenge any verifier is a no: somebody may have stripped the challenge on its way here
-/// (PKCE downgrade, RFC 9700, 2.1.1).
+/// A verifier without a challenge does not match: an attacker may have stripped the challenge from
+/// the request (PKCE downgrade, RFC 9700 §2.1.1).
 #[must_use]
 pub fn proves(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     match (challenge, verifier) {
         (None, None) => true,
         (Some(challenge), Some(verifier)) => {
-            // RFC 7636, 4.6
+            // RFC 7636 §4.6
             is_verifier(verifier)
-                && digest::equal(digest::fingerprint(verifier).as_bytes(), challenge.as_bytes())
+                && digest::constant_time_eq(digest::fingerprint(verifier).as_bytes(), challenge.as_bytes())
         }
         (Some(_), None) | (None, Some(_)) => false,
     }

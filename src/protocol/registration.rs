@@ -1,6 +1,4 @@
-//! What the checks of the wire must know of a service provider: plain data, and the port through which it is found.
-//!
-//! Owns: the questions. Must not know: configuration files, secrets, and how a directory is kept (decisions 15).
+//! What the checks need to know of a service provider: plain data, and the trait that looks it up.
 
 use std::borrow::Cow;
 
@@ -17,79 +15,80 @@ pub struct Registration {
     /// Absolute URIs without a fragment; compared character for character.
     pub redirect_uris: Vec<String>,
     pub post_logout_redirect_uris: Vec<String>,
-    /// Scopes it may ask for, `openid` included.
+    /// Scopes that it may request, `openid` included.
     pub granted_scopes: Vec<Scope>,
     pub require_pkce: bool,
-    /// The way back where no redirect can be proven.
+    /// Link back to the service where no redirect can be proven.
     pub home_page: String,
-    pub consent: Consent,
-    pub rules: Rules,
-    pub hints: Hints,
+    pub consent: ConsentRequirement,
+    pub rules: ProtocolRules,
+    pub hints: IdpHintPolicy,
 }
 
 impl Registration {
     /// Returns true if this URI is registered (RFC 6749 §3.1.2.3), character for character.
     #[must_use]
-    pub fn holds_redirect_uri(&self, uri: &str) -> bool {
+    pub fn has_redirect_uri(&self, uri: &str) -> bool {
         self.redirect_uris.iter().any(|registered| registered == uri)
     }
 
-    /// Returns true if every one of these scopes may be asked for.
+    /// Returns true if all these scopes are granted.
     #[must_use]
-    pub fn grants(&self, scopes: &[Scope]) -> bool {
+    pub fn grants_scopes(&self, scopes: &[Scope]) -> bool {
         scopes.iter().all(|scope| self.granted_scopes.contains(scope))
     }
 }
 
-/// What a person is asked before claims are sent (decisions 5).
+/// What the user must confirm before claims are released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Consent {
-    /// A page that informs, when `prompt` has `consent`.
+pub enum ConsentRequirement {
+    /// An information page, when `prompt` has `consent`.
     #[default]
     Information,
-    /// An explicit yes, always.
+    /// Explicit consent, always.
     Required,
     /// No page at all; under `rules = "openid"` only.
     None,
 }
 
-/// Which `idp_hint` of a service provider is followed; any other is as if it were not there (decisions 3).
+/// Which `idp_hint` values of a service provider are followed; others are ignored.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Hints {
-    All(AllHints),
-    /// Those that name one of these.
-    Of(Vec<ConnectorId>),
+pub enum IdpHintPolicy {
+    All(IdpHintDefault),
+    /// Hints that name one of these connectors.
+    Only(Vec<ConnectorId>),
 }
 
-/// All hints alike.
+/// A policy for all hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AllHints {
+pub enum IdpHintDefault {
     Any,
     None,
 }
 
-impl Default for Hints {
+impl Default for IdpHintPolicy {
     fn default() -> Self {
-        Self::All(AllHints::Any)
+        Self::All(IdpHintDefault::Any)
     }
 }
 
-impl Hints {
+impl IdpHintPolicy {
+    /// Returns true if a hint to this connector is followed.
     #[must_use]
-    pub fn follow(&self, connector: &ConnectorId) -> bool {
+    pub fn permits(&self, connector: &ConnectorId) -> bool {
         match self {
-            Self::All(AllHints::Any) => true,
-            Self::All(AllHints::None) => false,
-            Self::Of(named) => named.contains(connector),
+            Self::All(IdpHintDefault::Any) => true,
+            Self::All(IdpHintDefault::None) => false,
+            Self::Only(named) => named.contains(connector),
         }
     }
 }
 
-/// By hand: the choice between words and a list would be told as words alone.
-impl JsonSchema for Hints {
+/// Written by hand: derived, the schema would allow only the two words.
+impl JsonSchema for IdpHintPolicy {
     fn schema_name() -> Cow<'static, str> {
         "Hints".into()
     }
@@ -104,21 +103,22 @@ impl JsonSchema for Hints {
     }
 }
 
-/// Which rules a service provider's requests are judged by (decisions 3, Rules per SP).
+/// Rules that validate a service provider's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Rules {
+pub enum ProtocolRules {
     /// The federation's specification, to the letter.
     #[default]
     Federation,
-    /// Plain OpenID Connect, for software that can't send what the specification adds. On the standard platform only.
+    /// Plain OpenID Connect, for software that can't send what the specification adds. On the
+    /// standard platform only.
     Openid,
 }
 
-impl Rules {
-    /// At logout: whether `state` and `post_logout_redirect_uri` must be there, or may be left out (decisions 3, 9).
+impl ProtocolRules {
+    /// Returns whether a logout request must carry `state` and `post_logout_redirect_uri`.
     #[must_use]
-    pub const fn at_logout(self) -> LogoutParameters {
+    pub const fn logout_parameters(self) -> LogoutParameters {
         match self {
             Self::Federation => LogoutParameters::Required,
             Self::Openid => LogoutParameters::Optional,
@@ -126,20 +126,20 @@ impl Rules {
     }
 }
 
-/// What a logout request must carry beside its hint.
+/// Whether a logout request must carry its optional parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogoutParameters {
     /// A registered URI, and a `state` of 32 characters or more.
     Required,
-    /// Neither; what was not sent is not answered.
+    /// Neither is required.
     Optional,
 }
 
-/// Where service providers and scopes are looked up.
-pub trait Directory {
-    /// The service provider of this id, active or not.
+/// Looks up service providers and scopes.
+pub trait ClientDirectory {
+    /// Returns the service provider with this id, active or not.
     fn registration(&self, client_id: &str) -> Option<&Registration>;
 
-    /// True if the scope means something under these rules, granted to anyone or not.
-    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool;
+    /// Returns true if the scope exists under these rules, granted to anyone or not.
+    fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool;
 }

@@ -1,25 +1,26 @@
-//! The revocation request (RFC 7009, 2.1). Its answer is 200 and nothing else, whatever became of the token.
+//! The revocation request (RFC 7009 §2.1). The response is an empty 200, whether or not a token was
+//! revoked.
 
 use super::catalogue::ErrorCode;
 use super::client_auth::{self, Credentials};
 use super::params::Params;
 use crate::ids::Secret;
 
-/// A well-formed request. Its client is not authenticated yet, and its token not known to exist.
+/// A well-formed request with an unauthenticated client and an unchecked token.
 #[derive(Debug)]
 pub struct RevocationRequest {
     pub credentials: Credentials,
     pub token: Secret<String>,
 }
 
-/// Reads one request. `authorization` holds every `Authorization` header, `body` the decoded form. A `token_type_hint` is not
-/// read: there is only one type.
+/// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded form.
+/// `token_type_hint` is ignored: there is only one type.
 ///
 /// # Errors
-/// The first finding, as at the token endpoint.
-pub fn parse(authorization: &[&[u8]], body: &Params) -> Result<RevocationRequest, ErrorCode> {
-    let token = body.one("token").map_err(|_| ErrorCode::RevocationTokenTwice)?;
-    let credentials = client_auth::read(body, authorization)?;
+/// The first failed check, as at the token endpoint.
+pub fn parse_request(authorization: &[&[u8]], body: &Params) -> Result<RevocationRequest, ErrorCode> {
+    let token = body.single("token").map_err(|_| ErrorCode::RevocationTokenTwice)?;
+    let credentials = client_auth::read_credentials(body, authorization)?;
     let token = token.ok_or(ErrorCode::RevocationTokenMissing)?;
     Ok(RevocationRequest { credentials, token: Secret::new(token.to_owned()) })
 }
@@ -31,7 +32,7 @@ mod tests {
     const GOOD: &str = "client_id=sp&client_secret=s3cret&token=T";
 
     fn read(body: &str) -> Result<RevocationRequest, ErrorCode> {
-        parse(&[], &Params::decode(body.as_bytes()))
+        parse_request(&[], &Params::decode(body.as_bytes()))
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The token request and its answer (RFC 6749, 4.1.3 and 5.1).
+//! The token request and response (RFC 6749 §4.1.3 and §5.1).
 //!
-//! Owns: the shape of both, and the code of every format error (decisions 6). Must not know: who the client is, whether
-//! what it offers proves it ([`super::client_auth`] reads that), what became of the code. The verifier's shape is judged with its proof ([`super::pkce`]), after
-//! the code is taken: a wrong verifier must burn the code.
+//! Responsible for their form and for the code of every format error. [`super::client_auth`] reads
+//! the credentials. [`super::pkce`] checks the form of the verifier later, with its proof: a
+//! malformed verifier must consume the code too.
 
 use std::fmt;
 
@@ -13,21 +13,22 @@ use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
 use crate::ids::{Scope, Secret};
 
-/// A well-formed token request. Its client is not authenticated yet, and its code not known to exist.
+/// A well-formed token request with an unauthenticated client and an unchecked code.
 #[derive(Clone, Debug)]
 pub struct TokenRequest {
     pub credentials: Credentials,
     pub redirect_uri: String,
     pub code: Secret<String>,
-    /// As sent; [`super::pkce::proves`] judges it.
+    /// As sent; [`super::pkce::proves`] checks it.
     pub code_verifier: Option<Secret<String>>,
 }
 
-/// Reads one token request. `authorization` holds every `Authorization` header, `body` the decoded form.
+/// Reads a token request. `authorization` holds every `Authorization` header, `body` the decoded
+/// form.
 ///
 /// # Errors
-/// The first finding; [`super::error_answer::ErrorAnswer`] tells how it is answered.
-pub fn parse(
+/// The first failed check; [`super::error_response::ErrorResponse`] is the response to it.
+pub fn parse_request(
     content_type: Option<&str>,
     authorization: &[&[u8]],
     body: &Params,
@@ -35,26 +36,27 @@ pub fn parse(
     if !is_form_urlencoded(content_type) {
         return Err(ErrorCode::TokenNotForm);
     }
-    let asked = Asked::read(body)?;
-    let credentials = client_auth::read(body, authorization)?;
-    match asked.grant_type {
+    let raw = RawTokenParams::read(body)?;
+    let credentials = client_auth::read_credentials(body, authorization)?;
+    match raw.grant_type {
         None => return Err(ErrorCode::TokenGrantTypeMissing),
         Some("authorization_code") => {}
         Some(_) => return Err(ErrorCode::TokenGrantTypeUnsupported),
     }
-    let redirect_uri = asked.redirect_uri.ok_or(ErrorCode::TokenRedirectUriMissing)?;
-    let code = asked.code.ok_or(ErrorCode::TokenCodeMissing)?;
+    let redirect_uri = raw.redirect_uri.ok_or(ErrorCode::TokenRedirectUriMissing)?;
+    let code = raw.code.ok_or(ErrorCode::TokenCodeMissing)?;
     Ok(TokenRequest {
         credentials,
         redirect_uri: redirect_uri.to_owned(),
         code: Secret::new(code.to_owned()),
-        code_verifier: asked.code_verifier.map(|verifier| Secret::new(verifier.to_owned())),
+        code_verifier: raw.code_verifier.map(|verifier| Secret::new(verifier.to_owned())),
     })
 }
 
-/// The answer of R020: no refresh token. Serializes to the JSON body; the field order is the specification's.
+/// The token response (R020), without a refresh token. Serializes to the JSON body in the
+/// specification's member order.
 #[derive(Serialize)]
-pub struct TokenAnswer {
+pub struct TokenResponse {
     access_token: Secret<String>,
     /// Seconds.
     expires_in: u64,
@@ -63,8 +65,9 @@ pub struct TokenAnswer {
     token_type: &'static str,
 }
 
-impl TokenAnswer {
-    /// `expires_in` is the access token's life in seconds; `scopes` what was granted and consented to.
+impl TokenResponse {
+    /// Creates a response. `expires_in` is the access token's lifetime in seconds, `scopes` what
+    /// was granted and consented to.
     #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
@@ -78,23 +81,23 @@ impl TokenAnswer {
     }
 }
 
-impl fmt::Debug for TokenAnswer {
+impl fmt::Debug for TokenResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenAnswer(***)")
+        f.write_str("TokenResponse(***)")
     }
 }
 
-/// Every parameter that is read besides the client's, each at most once. An empty one is absent.
-struct Asked<'a> {
+/// The raw parameters besides the client's, each at most once. Empty ones are absent.
+struct RawTokenParams<'a> {
     grant_type: Option<&'a str>,
     redirect_uri: Option<&'a str>,
     code: Option<&'a str>,
     code_verifier: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RawTokenParams<'a> {
     fn read(body: &'a Params) -> Result<Self, ErrorCode> {
-        let once = |name: &str, twice: ErrorCode| body.one(name).map_err(|_| twice);
+        let once = |name: &str, twice: ErrorCode| body.single(name).map_err(|_| twice);
         Ok(Self {
             grant_type: once("grant_type", ErrorCode::TokenGrantTypeTwice)?,
             redirect_uri: once("redirect_uri", ErrorCode::TokenRedirectUriTwice)?,
@@ -114,7 +117,7 @@ mod tests {
 
     fn read(body: &str, headers: &[&str]) -> Result<TokenRequest, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-        parse(FORM, &headers, &Params::decode(body.as_bytes()))
+        parse_request(FORM, &headers, &Params::decode(body.as_bytes()))
     }
 
     fn without(name: &str) -> String {
@@ -140,8 +143,8 @@ mod tests {
         let printed = format!("{:?}", read(GOOD, &[]).unwrap());
         assert!(!printed.contains("s3cret") && !printed.contains("\"C\""), "{printed}");
         assert_eq!(
-            format!("{:?}", TokenAnswer::new("a".into(), 1, "i".into(), &[])),
-            "TokenAnswer(***)"
+            format!("{:?}", TokenResponse::new("a".into(), 1, "i".into(), &[])),
+            "TokenResponse(***)"
         );
     }
 
@@ -182,7 +185,7 @@ mod tests {
     #[test]
     fn another_body_type_is_a_bad_format() {
         for content_type in [None, Some("application/json"), Some("multipart/form-data")] {
-            let answer = parse(content_type, &[], &Params::decode(GOOD.as_bytes()));
+            let answer = parse_request(content_type, &[], &Params::decode(GOOD.as_bytes()));
             assert_eq!(answer.unwrap_err(), ErrorCode::TokenNotForm);
         }
     }
@@ -199,7 +202,7 @@ mod tests {
     fn the_answer_has_the_five_members_of_the_specification() {
         let scopes = ["openid", "email"].map(Scope::from);
         let answer =
-            serde_json::to_string(&TokenAnswer::new("A".into(), 60, "I".into(), &scopes)).unwrap();
+            serde_json::to_string(&TokenResponse::new("A".into(), 60, "I".into(), &scopes)).unwrap();
         let expected = r#"{"access_token":"A","expires_in":60,"id_token":"I","scope":"openid email","token_type":"Bearer"}"#;
         assert_eq!(answer, expected);
     }

@@ -1,59 +1,59 @@
-//! W3C Trace Context: the `traceparent` header (Recommendation of 23 November 2021, section 3.2).
+//! The `traceparent` header of W3C Trace Context (Recommendation of 23 November 2021, §3.2).
 //!
-//! Owns: its one spelling. Must not know: who traces what, or whether anybody does. Whatever is malformed is as if it had
-//! not come (3.2.2.5: a vendor that can't read it begins a trace of its own); it is never an error.
+//! Malformed headers are ignored, never an error (§3.2.2.5: a receiver that can't parse the header
+//! starts a new trace).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A whole trace's id: 16 bytes, not all zero.
+/// Id of a trace: 16 bytes, not all zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceId([u8; 16]);
 
-/// One span's id: 8 bytes, not all zero.
+/// Id of a span: 8 bytes, not all zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpanId([u8; 8]);
 
-/// Where in which trace a request belongs.
+/// Position of a request in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TraceContext {
     pub trace_id: TraceId,
     pub span_id: SpanId,
-    /// Whether the spans of this trace are kept.
+    /// Whether the spans of this trace are recorded.
     pub sampled: bool,
 }
 
-/// Text that is no `traceparent`.
+/// Error for a text that is not a `traceparent`.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("not a traceparent")]
-pub struct Malformed;
+pub struct TraceContextError;
 
 /// `00-` and 32, 16 and 2 hex digits with a hyphen between them.
-const LENGTH: usize = 55;
+const TRACEPARENT_CHARS: usize = 55;
 
-const SAMPLED: u8 = 1;
+const SAMPLED_FLAG: u8 = 1;
 
 impl TraceContext {
-    /// `None` for anything that is malformed.
+    /// Parses a `traceparent`; `None` if it is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let known = text.get(..LENGTH)?;
+        let known = text.get(..TRACEPARENT_CHARS)?;
         let mut parts = known.split('-');
-        let version = hex::<1>(parts.next()?)?;
-        let trace_id = TraceId::new(hex(parts.next()?)?)?;
-        let span_id = SpanId::new(hex(parts.next()?)?)?;
-        let [flags] = hex::<1>(parts.next()?)?;
-        // Versions to come may add fields behind a hyphen (3.2.4); 255 is none.
-        let rest = text.get(LENGTH..)?;
+        let version = decode_hex::<1>(parts.next()?)?;
+        let trace_id = TraceId::new(decode_hex(parts.next()?)?)?;
+        let span_id = SpanId::new(decode_hex(parts.next()?)?)?;
+        let [flags] = decode_hex::<1>(parts.next()?)?;
+        // Later versions may add fields after a hyphen (§3.2.4); version 255 is invalid.
+        let rest = text.get(TRACEPARENT_CHARS..)?;
         match version {
             [0xff] => return None,
             [0] if !rest.is_empty() => return None,
             _ if !rest.is_empty() && !rest.starts_with('-') => return None,
             _ => {}
         }
-        parts.next().is_none().then_some(Self { trace_id, span_id, sampled: flags & SAMPLED != 0 })
+        parts.next().is_none().then_some(Self { trace_id, span_id, sampled: flags & SAMPLED_FLAG != 0 })
     }
 }
 
@@ -70,16 +70,16 @@ impl From<TraceContext> for String {
 }
 
 impl TryFrom<String> for TraceContext {
-    type Error = Malformed;
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        Self::parse(&text).ok_or(Malformed)
+    type Error = TraceContextError;
+    fn try_from(text: String) -> Result<Self, TraceContextError> {
+        Self::parse(&text).ok_or(TraceContextError)
     }
 }
 
 macro_rules! hex_id {
     ($name:ident, $bytes:literal) => {
         impl $name {
-            /// `None` for all zeros, which are nobody's id.
+            /// Creates an id; `None` for all zeros, which is invalid.
             #[must_use]
             pub fn new(bytes: [u8; $bytes]) -> Option<Self> {
                 bytes.iter().any(|byte| *byte != 0).then_some(Self(bytes))
@@ -103,8 +103,8 @@ macro_rules! hex_id {
 hex_id!(TraceId, 16);
 hex_id!(SpanId, 8);
 
-/// Lower case only, as 3.2.2 has it.
-fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+/// Decodes lower-case hex digits, the only ones that §3.2.2 allows.
+fn decode_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != 2 * N {
         return None;
     }
@@ -137,7 +137,7 @@ mod tests {
         assert!(!TraceContext::parse(&GOOD.replace("-01", "-00")).unwrap().sampled);
         assert!(
             TraceContext::parse(&GOOD.replace("-01", "-03")).unwrap().sampled,
-            "other flags are none of our business"
+            "other flags are ignored"
         );
         assert_eq!(
             TraceContext::parse(&format!("{}-more", GOOD.replacen("00-", "01-", 1))),
@@ -182,7 +182,7 @@ mod tests {
             let _never_panics = TraceContext::parse(&text);
         }
 
-        /// What is read of version 00 is what was written.
+        /// Parsing version 00 and printing it is the identity.
         #[test]
         fn what_is_read_is_printed_alike(text in "00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]") {
             if let Some(context) = TraceContext::parse(&text) {

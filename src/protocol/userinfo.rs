@@ -1,57 +1,58 @@
-//! The access token of a userinfo request (RFC 6750, 2.1 and 2.2).
+//! Reads the access token of a userinfo request (RFC 6750 §2.1 and §2.2).
 //!
-//! Owns: how a bearer token is carried, and the code of every format error (decisions 6). Must not know: which tokens
-//! live. A token in an address ends up in logs and histories, so it is refused there (RFC 6750, 2.3; RFC 9700, 4.3.2).
+//! A token in a URL ends up in logs and histories, so it is rejected there (RFC 6750 §2.3; RFC 9700
+//! §4.3.2). Does not know which tokens are live.
 
 use super::catalogue::ErrorCode;
 use super::params::Params;
 use crate::ids::Secret;
 
-/// An access token, and how it came.
+/// An access token and its place in the request.
 #[derive(Clone, Debug)]
-pub struct Bearer {
+pub struct BearerToken {
     pub token: Secret<String>,
-    pub by: Carried,
+    pub location: BearerLocation,
 }
 
-/// Only service providers under `rules = "openid"` may use the body; whose token it is, is known when it is judged.
+/// Place of a bearer token in a request. Only service providers under `rules = "openid"` may use
+/// the body, which is checked once the token's client is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Carried {
+pub enum BearerLocation {
     Header,
     Body,
 }
 
-/// Reads the token. `authorization` holds every `Authorization` header, `query` the decoded query, `body` the form of a
-/// POST where tokens may come in one.
+/// Reads the access token. `authorization` holds every `Authorization` header, `query` the decoded
+/// query, `body` the form of a POST where tokens are accepted in one.
 ///
 /// # Errors
-/// The first finding; [`super::error_answer::ErrorAnswer`] tells how it is answered.
-pub fn parse(
+/// The first failed check; [`super::error_response::ErrorResponse`] is the response to it.
+pub fn parse_bearer_token(
     authorization: &[&[u8]],
     query: &Params,
     body: Option<&Params>,
-) -> Result<Bearer, ErrorCode> {
-    if query.names("access_token") {
+) -> Result<BearerToken, ErrorCode> {
+    if query.contains("access_token") {
         return Err(ErrorCode::BearerInQuery);
     }
-    let form = body.filter(|body| body.names("access_token"));
+    let form = body.filter(|body| body.contains("access_token"));
     match (authorization, form) {
         ([], None) => Err(ErrorCode::BearerMissing),
         ([], Some(form)) => {
-            let token = form.one("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
+            let token = form.single("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
             let token =
                 token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
-            Ok(Bearer { token: Secret::new(token.to_owned()), by: Carried::Body })
+            Ok(BearerToken { token: Secret::new(token.to_owned()), location: BearerLocation::Body })
         }
-        // RFC 6750, 2: one method, no more.
+        // RFC 6750 §2: exactly one method.
         (_, Some(_)) => Err(ErrorCode::BearerManyWays),
-        ([header], None) => Ok(Bearer { token: bearer(header)?, by: Carried::Header }),
+        ([header], None) => Ok(BearerToken { token: parse_header(header)?, location: BearerLocation::Header }),
         (_, None) => Err(ErrorCode::BearerTwice),
     }
 }
 
-/// `Bearer 1*SP b64token` (RFC 6750, 2.1; the scheme in any case: RFC 9110, 11.1).
-fn bearer(header: &[u8]) -> Result<Secret<String>, ErrorCode> {
+/// Parses `Bearer 1*SP b64token` (RFC 6750 §2.1; the scheme in any case, RFC 9110 §11.1).
+fn parse_header(header: &[u8]) -> Result<Secret<String>, ErrorCode> {
     let header = std::str::from_utf8(header).map_err(|_| ErrorCode::BearerMalformed)?;
     let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
     if !scheme.eq_ignore_ascii_case("Bearer") {
@@ -78,8 +79,8 @@ mod tests {
 
     fn read(headers: &[&str], query: &str) -> Result<String, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-        let bearer = parse(&headers, &Params::decode(query.as_bytes()), None)?;
-        assert_eq!(bearer.by, Carried::Header);
+        let bearer = parse_bearer_token(&headers, &Params::decode(query.as_bytes()), None)?;
+        assert_eq!(bearer.location, BearerLocation::Header);
         Ok(bearer.token.into_inner())
     }
 
@@ -87,11 +88,11 @@ mod tests {
     fn a_body_token_is_read_alone_and_once() {
         let read = |headers: &[&[u8]], query: &str, body: &str| {
             let body = Params::decode(body.as_bytes());
-            let bearer = parse(headers, &Params::decode(query.as_bytes()), Some(&body))?;
-            Ok((bearer.token.into_inner(), bearer.by))
+            let bearer = parse_bearer_token(headers, &Params::decode(query.as_bytes()), Some(&body))?;
+            Ok((bearer.token.into_inner(), bearer.location))
         };
-        assert_eq!(read(&[], "", "access_token=abc&x=1"), Ok(("abc".to_owned(), Carried::Body)));
-        assert_eq!(read(&[b"Bearer abc"], "", "x=1"), Ok(("abc".to_owned(), Carried::Header)));
+        assert_eq!(read(&[], "", "access_token=abc&x=1"), Ok(("abc".to_owned(), BearerLocation::Body)));
+        assert_eq!(read(&[b"Bearer abc"], "", "x=1"), Ok(("abc".to_owned(), BearerLocation::Header)));
         for (headers, query, body, code) in [
             (&[][..], "", "x=1", ErrorCode::BearerMissing),
             (&[], "", "access_token=", ErrorCode::BearerMalformed),
@@ -138,7 +139,7 @@ mod tests {
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
         }
         assert_eq!(
-            parse(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(),
+            parse_bearer_token(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(),
             ErrorCode::BearerMalformed
         );
     }
@@ -147,7 +148,7 @@ mod tests {
         #[test]
         fn any_header_is_answered_and_what_passes_is_a_b64token(header in proptest::collection::vec(any::<u8>(), 0..64)) {
             for header in [header.clone(), [b"Bearer ".as_slice(), &header].concat()] {
-                if let Ok(Bearer { token, .. }) = parse(&[&header], &Params::default(), None) {
+                if let Ok(BearerToken { token, .. }) = parse_bearer_token(&[&header], &Params::default(), None) {
                     prop_assert!(!token.reveal().is_empty() && token.reveal().bytes().all(|c| c.is_ascii_graphic()));
                 }
             }

@@ -1,137 +1,141 @@
-//! What hubs tell each other of their counts: once a second, all limits in one call, and nothing if nothing has happened.
+//! Exchanges counts between hubs that share a store: once a second, all limiters in one call, and
+//! no call if nothing was counted.
 //!
-//! A hub decides by what it knows. Between two calls it does not know what others admit: docs/limits.md says by how much
-//! a limit can be overshot. While the store is away each hub counts for itself alone.
+//! A hub decides by what it knows. Between two calls it does not know what others admit;
+//! docs/limits.md states by how much a limit can be exceeded. While the store is unavailable, each
+//! hub counts alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use super::cell::window;
-use super::{Limit, Subject};
+use super::rate_window::window_number;
+use super::{KeyedRateLimiter, LimitKey};
 use crate::env::Env;
-use crate::store::counters::{Batch, Counted, Counters, MOST_ADDITIONS};
+use crate::store::counters::{CounterBatch, CounterKey, Counters, MAX_ADDITIONS_PER_BATCH};
 
-const ROUND: Duration = Duration::from_secs(1);
-/// Calls in one round; what is left is told in the next.
-const MOST_CALLS: usize = 16;
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// Most calls in one round; the rest is sent in the next.
+const MAX_CALLS_PER_ROUND: usize = 16;
 
-/// One for the program, if its store is shared.
-pub struct Exchange {
-    limits: Vec<Arc<Limit>>,
+/// Synchronizes the counts of all limiters. One per program, if its store is shared.
+pub struct CounterSync {
+    limiters: Vec<Arc<KeyedRateLimiter>>,
     counters: Arc<dyn Counters>,
     hub: [u8; 8],
     env: Env,
-    round: tokio::sync::Mutex<Round>,
-    trouble: Mutex<Option<String>>,
+    state: tokio::sync::Mutex<SyncState>,
+    last_error: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
-struct Round {
+struct SyncState {
     number: u64,
-    /// Sent and not answered: sent again as it is, so that nothing is added twice.
+    /// A batch that was sent and not acknowledged. It is sent again unchanged, so that nothing is
+    /// counted twice.
     pending: Option<Pending>,
 }
 
 struct Pending {
-    batch: Batch,
-    /// Whose the additions are, in their order.
-    limits: Vec<Arc<Limit>>,
+    batch: CounterBatch,
+    /// The limiter of each addition, in the same order.
+    limiters: Vec<Arc<KeyedRateLimiter>>,
 }
 
-impl Exchange {
+impl CounterSync {
+    /// Creates the synchronization, and marks the limiters as shared.
     #[must_use]
-    pub fn new(limits: Vec<Arc<Limit>>, counters: Arc<dyn Counters>, env: &Env) -> Self {
-        limits.iter().for_each(|limit| limit.share());
+    pub fn new(limiters: Vec<Arc<KeyedRateLimiter>>, counters: Arc<dyn Counters>, env: &Env) -> Self {
+        limiters.iter().for_each(|limiter| limiter.enable_sync());
         let [a, b, c, d, e, f, g, h, ..] = env.entropy().bits256();
         let hub = [a, b, c, d, e, f, g, h];
         Self {
-            limits,
+            limiters,
             counters,
             hub,
             env: env.clone(),
-            round: tokio::sync::Mutex::default(),
-            trouble: Mutex::default(),
+            state: tokio::sync::Mutex::default(),
+            last_error: Mutex::default(),
         }
     }
 
-    /// Tells and hears, for ever.
-    pub async fn follow(self: Arc<Self>) {
-        let mut ticks = tokio::time::interval(ROUND);
+    /// Synchronizes for ever.
+    pub async fn run(self: Arc<Self>) {
+        let mut ticks = tokio::time::interval(SYNC_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.now().await;
+            self.sync_once().await;
         }
     }
 
-    /// One round.
-    pub async fn now(&self) {
-        let mut round = self.round.lock().await;
-        for _ in 0..MOST_CALLS {
-            let window = window(self.env.now());
-            // What was counted in a minute that is over is nobody's concern any more.
-            let pending = round.pending.take().filter(|pending| pending.batch.window == window);
-            let Some(pending) = pending.or_else(|| self.gather(&mut round, window)) else { return };
+    /// Synchronizes once.
+    pub async fn sync_once(&self) {
+        let mut state = self.state.lock().await;
+        for _ in 0..MAX_CALLS_PER_ROUND {
+            let window = window_number(self.env.now());
+            // Counts of a past minute are dropped.
+            let pending = state.pending.take().filter(|pending| pending.batch.window == window);
+            let Some(pending) = pending.or_else(|| self.collect_batch(&mut state, window)) else { return };
             match self.counters.add(&pending.batch).await {
                 Ok(sums) => {
-                    self.set_trouble(None);
-                    for ((limit, (counted, _)), sum) in
-                        pending.limits.iter().zip(&pending.batch.additions).zip(sums)
+                    self.set_error(None);
+                    for ((limiter, (counted, _)), sum) in
+                        pending.limiters.iter().zip(&pending.batch.additions).zip(sums)
                     {
-                        limit.hear(Subject(counted.subject), window, sum);
+                        limiter.merge_sum(LimitKey(counted.subject), window, sum);
                     }
                 }
-                Err(fault) => {
-                    self.set_trouble(Some(fault.to_string()));
-                    round.pending = Some(pending);
+                Err(error) => {
+                    self.set_error(Some(error.to_string()));
+                    state.pending = Some(pending);
                     return;
                 }
             }
         }
     }
 
-    fn gather(&self, round: &mut Round, window: u64) -> Option<Pending> {
-        let (mut additions, mut limits) = (Vec::new(), Vec::new());
-        for limit in &self.limits {
-            for (Subject(subject), count) in limit.tell(window, MOST_ADDITIONS - additions.len()) {
-                additions.push((Counted { limit: limit.name, subject }, count));
-                limits.push(Arc::clone(limit));
+    fn collect_batch(&self, state: &mut SyncState, window: u64) -> Option<Pending> {
+        let (mut additions, mut limiters) = (Vec::new(), Vec::new());
+        for limiter in &self.limiters {
+            for (LimitKey(key), count) in limiter.drain_deltas(window, MAX_ADDITIONS_PER_BATCH - additions.len()) {
+                additions.push((CounterKey { limit: limiter.name, subject: key }, count));
+                limiters.push(Arc::clone(limiter));
             }
         }
-        // After trouble an empty call finds out whether it is over.
-        if additions.is_empty() && self.complaints().is_empty() {
+        // After an error, an empty call finds out whether the store is back.
+        if additions.is_empty() && self.warnings().is_empty() {
             return None;
         }
-        round.number += 1;
+        state.number += 1;
         Some(Pending {
-            batch: Batch { window, hub: self.hub, number: round.number, additions },
-            limits,
+            batch: CounterBatch { window, hub: self.hub, number: state.number, additions },
+            limiters,
         })
     }
 
-    fn set_trouble(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    fn set_error(&self, error: Option<String>) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
-    /// What degrades the limits, with what to do.
+    /// Returns what degrades the limits, with the fix.
     #[must_use]
-    pub fn complaints(&self) -> Vec<String> {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let told = |trouble| {
+    pub fn warnings(&self) -> Vec<String> {
+        let last_error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let warning = |error| {
             format!(
-                "what other hubs count is not known ({trouble}), and each hub allows as much as all together may; \
-                 mend: bring the store back (docs/redis.md)"
+                "the counts of other hubs are unknown ({error}), so each hub admits up to the whole limit; \
+                 fix: restore the store (docs/redis.md)"
             )
         };
-        trouble.map(told).into_iter().collect()
+        last_error.map(warning).into_iter().collect()
     }
 }
 
-impl std::fmt::Debug for Exchange {
+impl std::fmt::Debug for CounterSync {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Exchange")
+        f.write_str("CounterSync")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whom a limit counts for: sixteen bytes, of an id or of the network that an address is in.
+//! Defines what a rate limiter counts by: an id, or the network of an address, in sixteen bytes.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,39 +6,40 @@ use std::net::IpAddr;
 use crate::client_network::{self, ClientNetwork};
 use crate::digest;
 
-/// Never printed: it may be where somebody lives.
+/// Key of a rate limiter. Its `Debug` hides it: an address is personal data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Subject(pub(super) [u8; 16]);
+pub struct LimitKey(pub(super) [u8; 16]);
 
-impl Subject {
-    /// Of an id, however long: two of them never meet by intent.
+impl LimitKey {
+    /// Returns the key of an id of any length. Collisions can't be produced on purpose.
     #[must_use]
-    pub fn named(id: &str) -> Self {
+    pub fn from_id(id: &str) -> Self {
         Self(digest::sha256(id.as_bytes()).first_chunk().copied().unwrap_or_default())
     }
 
-    /// The network around an address.
+    /// Returns the key of the network that contains an address.
     #[must_use]
-    pub fn around(address: IpAddr, prefixes: Prefixes) -> Self {
-        Self(client_network::masked(address, prefixes.v4, prefixes.v6))
+    pub fn from_network(address: IpAddr, prefixes: PrefixLengths) -> Self {
+        Self(client_network::mask_address(address, prefixes.v4, prefixes.v6))
     }
 
-    /// The IPv6 site around an address: the /48 that one subscriber can hold (RFC 6177 §2).
+    /// Returns the key of the IPv6 site that contains an address: the /48 that one subscriber can
+    /// hold (RFC 6177 §2).
     #[must_use]
-    pub fn site_around(address: IpAddr) -> Self {
+    pub fn from_site(address: IpAddr) -> Self {
         Self(ClientNetwork::containing(address).octets())
     }
 }
 
-impl fmt::Debug for Subject {
+impl fmt::Debug for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Subject(…)")
+        f.write_str("LimitKey(…)")
     }
 }
 
-/// Bits of an address that are counted as one.
+/// Prefix lengths of the networks that are counted as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Prefixes {
+pub struct PrefixLengths {
     pub v4: u8,
     pub v6: u8,
 }
@@ -48,10 +49,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_counted_as_one_and_strangers_apart() {
+    fn addresses_of_one_network_share_a_key() {
         let is_one = |one: &str, other: &str, v4, v6| {
-            let of = |address: &str| Subject::around(address.parse().unwrap(), Prefixes { v4, v6 });
-            of(one) == of(other)
+            let key = |address: &str| LimitKey::from_network(address.parse().unwrap(), PrefixLengths { v4, v6 });
+            key(one) == key(other)
         };
         for (one, other, v4, v6, same) in [
             ("192.0.2.1", "192.0.2.1", 32, 64, true),
@@ -68,6 +69,6 @@ mod tests {
         ] {
             assert_eq!(is_one(one, other, v4, v6), same, "{one} and {other} by /{v4} and /{v6}");
         }
-        assert_eq!(format!("{:?}", Subject::named("x")), "Subject(…)");
+        assert_eq!(format!("{:?}", LimitKey::from_id("x")), "LimitKey(…)");
     }
 }

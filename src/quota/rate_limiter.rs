@@ -1,4 +1,4 @@
-//! One limit: so many in a minute for each of its subjects, however many subjects come.
+//! Implements one rate limiter: so many per minute for each key, in bounded memory.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -6,155 +6,158 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::cell::RateWindow;
-use super::{Over, Subject};
+use super::rate_window::RateWindow;
+use super::{RateLimitError, LimitKey};
 use crate::env::{Env, Timestamp};
 use crate::telemetry::Metrics;
 
-/// How often a table that gave little is looked through: whoever fills it must not make that costly.
-const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
+/// Time between two sweeps of a full table: filling it must not make each request costly.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counts by subject, and says when it is too often.
-pub struct Limit {
-    /// In metrics, and on the shared store.
+/// A rate limiter with one [`RateWindow`] per key.
+pub struct KeyedRateLimiter {
+    /// Name of the limiter in metrics and in the shared store.
     pub name: &'static str,
-    places: usize,
+    capacity: usize,
     env: Env,
     metrics: Option<Arc<Metrics>>,
-    /// Whether anybody else wants to know.
+    /// Whether other hubs share the counts.
     is_shared: AtomicBool,
-    cells: Mutex<Cells>,
+    windows: Mutex<Windows>,
 }
 
 #[derive(Default)]
-struct Cells {
-    known: HashMap<Subject, RateWindow>,
-    /// Shared by those who come when every place is taken by somebody who has had their share.
-    crowd: Option<RateWindow>,
-    /// Of whom others have not heard all.
-    untold: Vec<Subject>,
-    /// No sweep before: the last one gave little.
+struct Windows {
+    by_key: HashMap<LimitKey, RateWindow>,
+    /// Shared by new keys while the table is full of exhausted ones.
+    overflow: Option<RateWindow>,
+    /// Keys with counts that other hubs don't know.
+    unreported: Vec<LimitKey>,
+    /// Earliest next sweep, after one that freed little.
     sweep_after: Timestamp,
 }
 
-impl Limit {
-    /// `places`: subjects that are known at once, 200 bytes each.
+impl KeyedRateLimiter {
+    /// Creates a limiter. `capacity`: keys that are remembered at once, 200 bytes each.
     #[must_use]
-    pub fn new(name: &'static str, places: usize, env: &Env) -> Self {
+    pub fn new(name: &'static str, capacity: usize, env: &Env) -> Self {
         Self {
             name,
-            places,
+            capacity,
             env: env.clone(),
             metrics: None,
             is_shared: AtomicBool::new(false),
-            cells: Mutex::default(),
+            windows: Mutex::default(),
         }
     }
 
-    /// With what is turned away counted.
+    /// Counts refusals in the metrics.
     #[must_use]
-    pub fn counted(self, metrics: &Arc<Metrics>) -> Self {
-        metrics.limited(self.name, 0);
+    pub fn with_metrics(self, metrics: &Arc<Metrics>) -> Self {
+        metrics.record_rate_limited(self.name, 0);
         Self { metrics: Some(Arc::clone(metrics)), ..self }
     }
 
-    /// One more of this subject's.
+    /// Counts one more for this key.
     ///
     /// # Errors
-    /// It is one too many, and was not counted.
-    pub fn take(&self, subject: Subject, most: NonZeroU32) -> Result<(), Over> {
-        let taken = self.with(|cells, now| {
+    /// [`RateLimitError`] if the key is over its limit; the refusal is not counted.
+    pub fn take(&self, key: LimitKey, most: NonZeroU32) -> Result<(), RateLimitError> {
+        let taken = self.with(|windows, now| {
             let is_shared = self.is_shared.load(Ordering::Relaxed);
-            let cell = cells.of(subject, (most, self.places), &self.env, now);
-            cell.take(most, &self.env, now)?;
-            if is_shared && !std::mem::replace(&mut cell.is_queued, true) {
-                cells.untold.push(subject);
+            let window = windows.window_for(key, (most, self.capacity), &self.env, now);
+            window.take(most, &self.env, now)?;
+            if is_shared && !std::mem::replace(&mut window.is_queued, true) {
+                windows.unreported.push(key);
             }
             Ok(())
         });
         if let (Err(_), Some(metrics)) = (&taken, &self.metrics) {
-            metrics.limited(self.name, 1);
+            metrics.record_rate_limited(self.name, 1);
         }
         taken
     }
 
-    pub(super) fn share(&self) {
+    /// Queues counts for other hubs from now on.
+    pub(super) fn enable_sync(&self) {
         self.is_shared.store(true, Ordering::Relaxed);
     }
 
-    /// What others have not heard of, of `most` subjects; the others' turn is the next time.
-    pub(super) fn tell(&self, window: u64, most: usize) -> Vec<(Subject, u32)> {
-        self.with(|cells, _| {
-            let rest = cells.untold.split_off(cells.untold.len().min(most));
-            let now = std::mem::replace(&mut cells.untold, rest);
-            now.into_iter()
-                .filter_map(|subject| Some((subject, cells.known.get_mut(&subject)?.tell(window)?)))
+    /// Returns the counts of at most `most` keys that other hubs don't know. The rest follows next
+    /// time.
+    pub(super) fn drain_deltas(&self, window: u64, most: usize) -> Vec<(LimitKey, u32)> {
+        self.with(|windows, _| {
+            let rest = windows.unreported.split_off(windows.unreported.len().min(most));
+            let keys = std::mem::replace(&mut windows.unreported, rest);
+            keys.into_iter()
+                .filter_map(|key| Some((key, windows.by_key.get_mut(&key)?.drain_delta(window)?)))
                 .collect()
         })
     }
 
-    pub(super) fn hear(&self, subject: Subject, window: u64, sum: u64) {
-        self.with(|cells, _| {
-            if let Some(cell) = cells.known.get_mut(&subject) {
-                cell.hear(window, sum);
+    /// Takes over the sum of all hubs for a key.
+    pub(super) fn merge_sum(&self, key: LimitKey, window: u64, sum: u64) {
+        self.with(|windows, _| {
+            if let Some(counts) = windows.by_key.get_mut(&key) {
+                counts.merge_sum(window, sum);
             }
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Cells, Timestamp) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Windows, Timestamp) -> T) -> T {
         let now = self.env.now();
-        act(&mut self.cells.lock().unwrap_or_else(PoisonError::into_inner), now)
+        act(&mut self.windows.lock().unwrap_or_else(PoisonError::into_inner), now)
     }
 }
 
-impl Cells {
-    fn of(
+impl Windows {
+    fn window_for(
         &mut self,
-        subject: Subject,
-        (most, places): (NonZeroU32, usize),
+        key: LimitKey,
+        (most, capacity): (NonZeroU32, usize),
         env: &Env,
         now: Timestamp,
     ) -> &mut RateWindow {
-        if self.known.len() >= places
-            && !self.known.contains_key(&subject)
-            && !self.make_room(places, now)
+        if self.by_key.len() >= capacity
+            && !self.by_key.contains_key(&key)
+            && !self.make_room(capacity, now)
         {
-            return self.crowd.get_or_insert_with(|| RateWindow::new(most, env, now));
+            return self.overflow.get_or_insert_with(|| RateWindow::new(most, env, now));
         }
-        self.known.entry(subject).or_insert_with(|| RateWindow::new(most, env, now))
+        self.by_key.entry(key).or_insert_with(|| RateWindow::new(most, env, now))
     }
 
-    /// Forgets who has not come for a minute; if that is too few, who has used the least, and never who has had their
-    /// share: a flood of subjects would otherwise give it back to them.
-    fn make_room(&mut self, places: usize, now: Timestamp) -> bool {
-        let spared = self.sweep_after.since(now);
-        // One that lies further ahead is of a clock that was set back.
-        if !spared.is_zero() && spared <= BETWEEN_SWEEPS {
+    /// Makes room by dropping windows that are idle for a minute, then the least used ones. Never
+    /// drops an exhausted window: a flood of keys would otherwise lift its limit.
+    fn make_room(&mut self, capacity: usize, now: Timestamp) -> bool {
+        let until_sweep = self.sweep_after.since(now);
+        // A value further ahead is from a clock that was set back.
+        if !until_sweep.is_zero() && until_sweep <= SWEEP_INTERVAL {
             return false;
         }
-        self.known.retain(|_, cell| !cell.is_idle(now));
-        let wanted = places.div_ceil(4);
-        if places.saturating_sub(self.known.len()) < wanted {
-            let light = self.known.iter().filter(|(_, cell)| !cell.is_used_up(now));
-            let mut light: Vec<_> = light.map(|(subject, cell)| (cell.used(), *subject)).collect();
-            light.sort_unstable_by_key(|(used, _)| *used);
-            for (_, subject) in light.into_iter().take(wanted) {
-                self.known.remove(&subject);
+        self.by_key.retain(|_, window| !window.is_idle(now));
+        let min_free = capacity.div_ceil(4);
+        if capacity.saturating_sub(self.by_key.len()) < min_free {
+            let candidates = self.by_key.iter().filter(|(_, window)| !window.is_exhausted(now));
+            let mut candidates: Vec<_> = candidates.map(|(key, window)| (window.used(), *key)).collect();
+            candidates.sort_unstable_by_key(|(used, _)| *used);
+            for (_, key) in candidates.into_iter().take(min_free) {
+                self.by_key.remove(&key);
             }
         }
-        let known = &self.known;
-        self.untold.retain(|subject| known.contains_key(subject));
-        let room = places.saturating_sub(self.known.len());
-        if room < wanted {
-            self.sweep_after = now + BETWEEN_SWEEPS;
+        let known = &self.by_key;
+        self.unreported.retain(|key| known.contains_key(key));
+        let free = capacity.saturating_sub(self.by_key.len());
+        if free < min_free {
+            self.sweep_after = now + SWEEP_INTERVAL;
         }
-        room > 0
+        free > 0
     }
 }
 
-impl std::fmt::Debug for Limit {
+impl std::fmt::Debug for KeyedRateLimiter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Limit").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("KeyedRateLimiter").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,5 @@
-//! What is known of one subject of a limit: how fast it goes here, and how often it was admitted this minute, here and
-//! elsewhere.
+//! Counts one key of a rate limiter: its pace on this hub, and how often it was admitted in this
+//! minute, on this hub and on others.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -9,128 +9,134 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
-use super::Over;
+use super::RateLimitError;
 use crate::env::{Env, Timestamp};
-use crate::store::counters::WINDOW;
+use crate::store::counters::WINDOW_LENGTH;
 
-/// Threads that read the clock one after the other may come in another order; by so much none does.
-const SET_BACK: Duration = Duration::from_secs(1);
+/// Largest disorder between threads that read the clock one after the other.
+const CLOCK_SET_BACK_TOLERANCE: Duration = Duration::from_secs(1);
 
+/// Admissions of one key in the current minute.
 pub(super) struct RateWindow {
-    most: NonZeroU32,
-    pace: RateLimiter<NotKeyed, InMemoryState, EnvClock, NoOpMiddleware<Duration>>,
+    limit_per_minute: NonZeroU32,
+    limiter: RateLimiter<NotKeyed, InMemoryState, EnvClock, NoOpMiddleware<Duration>>,
     window: u64,
-    /// Admitted by this hub.
-    here: u32,
-    /// Of those, what other hubs are told.
-    told: u32,
-    /// It waits for its turn to be told.
+    /// Admissions by this hub in this minute.
+    local: u32,
+    /// Admissions of `local` that other hubs know.
+    reported: u32,
+    /// Whether the key is queued for the next report.
     pub is_queued: bool,
-    /// Admitted by all others, as far as was heard.
-    elsewhere: u64,
-    /// When it was last asked for.
-    last: Timestamp,
+    /// Admissions by other hubs in this minute, as last reported.
+    remote: u64,
+    /// When the key was last counted.
+    last_used: Timestamp,
     refused_until: Timestamp,
 }
 
-/// Minutes since 1970.
-pub(super) fn window(now: Timestamp) -> u64 {
-    now.seconds() / WINDOW.as_secs()
+/// Returns the number of the current minute since 1970.
+pub(super) fn window_number(now: Timestamp) -> u64 {
+    now.seconds() / WINDOW_LENGTH.as_secs()
 }
 
 impl RateWindow {
-    pub fn new(most: NonZeroU32, env: &Env, now: Timestamp) -> Self {
-        let pace = RateLimiter::direct_with_clock(Quota::per_minute(most), EnvClock(env.clone()));
+    /// Starts an empty window.
+    pub fn new(limit: NonZeroU32, env: &Env, now: Timestamp) -> Self {
+        let limiter = RateLimiter::direct_with_clock(Quota::per_minute(limit), EnvClock(env.clone()));
         Self {
-            most,
-            pace,
-            window: window(now),
-            here: 0,
-            told: 0,
+            limit_per_minute: limit,
+            limiter,
+            window: window_number(now),
+            local: 0,
+            reported: 0,
             is_queued: false,
-            elsewhere: 0,
-            last: now,
+            remote: 0,
+            last_used: now,
             refused_until: Timestamp::default(),
         }
     }
 
+    /// Counts one more, unless the limit is reached.
+    ///
     /// # Errors
-    /// It has had its share. What is turned away is not counted.
-    pub fn take(&mut self, most: NonZeroU32, env: &Env, now: Timestamp) -> Result<(), Over> {
-        if self.most != most || self.is_ahead(now) {
-            *self = Self { is_queued: self.is_queued, ..Self::new(most, env, now) };
+    /// [`RateLimitError`] if it is reached; the refusal is not counted.
+    pub fn take(&mut self, limit: NonZeroU32, env: &Env, now: Timestamp) -> Result<(), RateLimitError> {
+        if self.limit_per_minute != limit || self.was_clock_set_back(now) {
+            *self = Self { is_queued: self.is_queued, ..Self::new(limit, env, now) };
         }
-        self.turn(now);
-        self.last = now;
-        let taken = if self.elsewhere > 0
-            && u64::from(self.here) + self.elsewhere >= u64::from(most.get())
+        self.roll_over(now);
+        self.last_used = now;
+        let taken = if self.remote > 0
+            && u64::from(self.local) + self.remote >= u64::from(limit.get())
         {
-            Err(Timestamp::from_seconds((self.window + 1) * WINDOW.as_secs()).since(now))
+            Err(Timestamp::from_seconds((self.window + 1) * WINDOW_LENGTH.as_secs()).since(now))
         } else {
-            self.pace
+            self.limiter
                 .check()
                 .map_err(|not_until| not_until.wait_time_from(Duration::from_millis(now.millis())))
         };
         match taken {
             Ok(()) => {
-                self.here = self.here.saturating_add(1);
+                self.local = self.local.saturating_add(1);
                 Ok(())
             }
             Err(wait) => {
                 self.refused_until = now + wait;
-                Err(Over { wait })
+                Err(RateLimitError { retry_after: wait })
             }
         }
     }
 
-    /// The clock was set back: what was counted by it would be held against its subject until it is there again.
-    fn is_ahead(&self, now: Timestamp) -> bool {
-        self.last.since(now) >= SET_BACK
+    /// Returns whether the clock was set back: without a reset, the old counts would hold until it
+    /// has caught up.
+    fn was_clock_set_back(&self, now: Timestamp) -> bool {
+        self.last_used.since(now) >= CLOCK_SET_BACK_TOLERANCE
     }
 
-    /// Begins the current minute, if it has not begun.
-    fn turn(&mut self, now: Timestamp) {
-        let window = window(now);
+    /// Resets the counts if a new minute has begun.
+    fn roll_over(&mut self, now: Timestamp) {
+        let window = window_number(now);
         if self.window != window {
-            (self.window, self.here, self.told, self.elsewhere) = (window, 0, 0, 0);
+            (self.window, self.local, self.reported, self.remote) = (window, 0, 0, 0);
         }
     }
 
-    /// What others don't know of yet; from now on they do.
-    pub fn tell(&mut self, window: u64) -> Option<u32> {
+    /// Returns the admissions that other hubs don't know, and marks them as reported.
+    pub fn drain_delta(&mut self, window: u64) -> Option<u32> {
         self.is_queued = false;
-        let untold = self.here.saturating_sub(self.told);
-        if self.window != window || untold == 0 {
+        let delta = self.local.saturating_sub(self.reported);
+        if self.window != window || delta == 0 {
             return None;
         }
-        self.told = self.here;
-        Some(untold)
+        self.reported = self.local;
+        Some(delta)
     }
 
-    /// The sum of all hubs, in which all is that was told.
-    pub fn hear(&mut self, window: u64, sum: u64) {
+    /// Takes over the sum of all hubs, which includes all that this hub has reported.
+    pub fn merge_sum(&mut self, window: u64, sum: u64) {
         if self.window == window {
-            self.elsewhere = sum.saturating_sub(u64::from(self.told));
+            self.remote = sum.saturating_sub(u64::from(self.reported));
         }
     }
 
-    /// As good as new: it can be forgotten without anybody's profit.
+    /// Returns whether the window can be dropped without effect.
     pub fn is_idle(&self, now: Timestamp) -> bool {
-        now.since(self.last) >= WINDOW || self.is_ahead(now)
+        now.since(self.last_used) >= WINDOW_LENGTH || self.was_clock_set_back(now)
     }
 
-    /// Whoever makes the hub forget it would gain by it.
-    pub fn is_used_up(&self, now: Timestamp) -> bool {
+    /// Returns whether the limit is exhausted, so that dropping the window would lift it.
+    pub fn is_exhausted(&self, now: Timestamp) -> bool {
         self.refused_until > now
-            || (self.window == window(now) && self.used() >= u64::from(self.most.get()))
+            || (self.window == window_number(now) && self.used() >= u64::from(self.limit_per_minute.get()))
     }
 
+    /// Returns the admissions of this minute, on all hubs.
     pub fn used(&self) -> u64 {
-        u64::from(self.here) + self.elsewhere
+        u64::from(self.local) + self.remote
     }
 }
 
-/// The program's clock, as the limiter reads it: time since the epoch.
+/// Adapts [`Env`]'s clock to the limiter: time since the epoch.
 #[derive(Clone)]
 struct EnvClock(Env);
 

@@ -1,4 +1,4 @@
-//! For tests: one table that every register must answer alike, asked of each kind (decisions 7).
+//! Tests that every kind of register answers alike.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::file::FileRegister;
 use super::http::HttpRegister;
-use super::{Answer, Register};
+use super::{RegisterAnswer, Register};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::fake::{Asked, FakeServer, Told};
+use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
 use crate::env::Timestamp;
 use crate::identity::Identity;
-use crate::identity::rules::{Required, Rules};
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::identity::standard::StandardClaims;
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
@@ -41,7 +41,7 @@ pub(super) fn metrics() -> Arc<Metrics> {
 }
 
 /// `[register.http]` for a server on loopback.
-pub(super) fn configured(url: &str) -> model::HttpRegister {
+pub(super) fn register_config(url: &str) -> model::HttpRegisterConfig {
     let text = format!("url = \"{url}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
     toml::from_str(&text).unwrap()
 }
@@ -52,7 +52,7 @@ pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
         ..Default::default()
     };
     HttpRegister::new(
-        &configured(url),
+        &register_config(url),
         &credentials,
         "99100",
         Arc::clone(metrics),
@@ -61,24 +61,24 @@ pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
     .unwrap()
 }
 
-/// The other side of the contract, as a register's owner would write it: the demo's persons behind HTTP.
-pub(super) fn serve(asked: &Asked, known: &FileRegister) -> Told {
-    assert_eq!((asked.method.as_str(), asked.target.as_str()), ("POST", "/v1/identify"));
-    let mut question: serde_json::Map<String, Value> = serde_json::from_str(&asked.body).unwrap();
+/// Serves a register file over the HTTP contract, as a register's operator would.
+pub(super) fn serve(queried: &ReceivedRequest, known: &FileRegister) -> FakeResponse {
+    assert_eq!((queried.method.as_str(), queried.target.as_str()), ("POST", "/v1/identify"));
+    let mut question: serde_json::Map<String, Value> = serde_json::from_str(&queried.body).unwrap();
     let names = question.remove("given_names").unwrap();
     question.insert("given_name_array".into(), names);
-    let rules = Rules { home_country: "99100".into(), required: Required::Pivot };
+    let rules = IdentityRules { home_country: "99100".into(), required: RequiredClaims::Pivot };
     let answer = known.find(&Identity::from_claims(&question, &rules).unwrap());
     let outcome = answer.label();
-    Told::json(&match answer {
-        Answer::Found(known) | Answer::Corrected(known) => json!({"outcome": outcome, "identity": {
+    FakeResponse::json(&match answer {
+        RegisterAnswer::Found(known) | RegisterAnswer::Corrected(known) => json!({"outcome": outcome, "identity": {
             "given_names": known.given_names, "family_name": known.family_name, "birthdate": known.birthdate,
             "gender": known.gender, "birthplace": known.birthplace, "birthcountry": known.birthcountry}}),
         _ => json!({"outcome": outcome}),
     })
 }
 
-/// asked · answer · the code on the page · the code in the log; none where the login goes on.
+/// Query, answer, and the codes on the page and in the log; no codes if the login continues.
 type Row = ([&'static str; 6], &'static str, Option<(&'static str, &'static str)>);
 
 const TABLE: [Row; 8] = [
@@ -105,13 +105,13 @@ const TABLE: [Row; 8] = [
         "not_found",
         Some(("Y010001", "Y010001")),
     ),
-    // Without a whole pivot nobody is named, and nobody is asked.
+    // An incomplete pivot identifies no person, so no query is sent.
     (["Mamadou", "DIALLO", "", "male", "", "99341"], "not_found", Some(("Y010001", "Y010001"))),
 ];
 
 /// R008: identity claims come from the register, whichever kind it is.
 #[tokio::test]
-async fn every_register_answers_alike_and_every_no_ends_under_its_code() {
+async fn every_register_answers_alike_and_every_failure_has_its_code() {
     let demo = || {
         FileRegister::from_reader(
             "register.csv",
@@ -121,33 +121,33 @@ async fn every_register_answers_alike_and_every_no_ends_under_its_code() {
         .unwrap()
     };
     let known = demo();
-    let server = FakeServer::start(move |asked| serve(&asked, &known)).await;
+    let server = FakeServer::start(move |queried| serve(&queried, &known)).await;
     let over_http = http_register(&format!("{}/v1/", server.base()), &metrics());
     let registers: [(&str, &dyn Register); 2] = [("file", &demo()), ("http", &over_http)];
     for (kind, register) in registers {
-        for (asked, told, codes) in TABLE {
-            let answer = register.identify(&person(asked), &support_id()).await.unwrap();
-            assert_eq!(answer.label(), told, "{kind}: {asked:?}");
+        for (queried, expected, codes) in TABLE {
+            let answer = register.identify(&person(queried), &support_id()).await.unwrap();
+            assert_eq!(answer.label(), expected, "{kind}: {queried:?}");
             match (answer.into_identity(), codes) {
                 (Ok(known), None) => {
                     assert_eq!(known.email, None, "{kind}: the register's own data")
                 }
                 (Err(code), Some((shown, logged))) => {
-                    assert_eq!(code.entry().code, logged, "{kind}: {asked:?}");
+                    assert_eq!(code.entry().code, logged, "{kind}: {queried:?}");
                     assert_eq!((code.entry().status, code.entry().oauth), (403, "access_denied"));
-                    // What the page shows instead is `web::pages::error`'s; here, that the texts don't differ.
+                    // `web::pages::error` chooses the code on the page; the texts must not differ.
                     if shown != logged {
                         let family = crate::protocol::catalogue::ErrorCode::RegisterAnswer.entry();
                         assert_eq!(
-                            (code.entry().text, code.entry().description),
-                            (family.text, family.description)
+                            (code.entry().page_text, code.entry().description),
+                            (family.page_text, family.description)
                         );
                         assert_eq!(family.code, shown);
                     }
                 }
-                (outcome, _) => panic!("{kind}: {asked:?}: {outcome:?}"),
+                (outcome, _) => panic!("{kind}: {queried:?}: {outcome:?}"),
             }
         }
     }
-    assert_eq!(server.asked(), TABLE.len() - 1);
+    assert_eq!(server.request_count(), TABLE.len() - 1);
 }

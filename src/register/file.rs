@@ -1,11 +1,12 @@
-//! A register in one CSV file, read once and kept compact: the embedded default, for trials and small federations.
+//! Implements the register as one CSV file in memory, for trials and small federations.
 //!
-//! Owns: the file's form, and the lookup by normalised pivot. Must not know: who asks, or why.
+//! Responsible for the format of the file, and for the lookup by normalised pivot identity.
 //!
-//! Header: `given_names,family_name,birthdate,gender,birthplace,birthcountry,status`, in any order; given names are
-//! separated by spaces; `status` is `active` (or empty), `deceased` or `refused`. The claims keep the rules of
-//! [`crate::identity::rules`]. A million persons take about 80 bytes each, and a lookup a few microseconds: rows lie
-//! end to end in one text, and a sorted table leads from the hash of a normalised pivot to a row.
+//! Header: `given_names,family_name,birthdate,gender,birthplace,birthcountry,status`, in any order.
+//! Given names are separated by spaces; `status` is `active` (or empty), `deceased` or `refused`.
+//! The claims must keep the rules of [`crate::identity::rules`]. A million persons take about 80
+//! bytes each, and a lookup takes a few microseconds: rows are concatenated in one string, and a
+//! sorted table maps the hash of a normalised pivot to a row.
 
 pub mod import;
 
@@ -18,25 +19,25 @@ use async_trait::async_trait;
 use csv::StringRecord;
 use serde_json::{Map, Value};
 
-use super::{Answer, Register, RegisterFault};
+use super::{RegisterAnswer, Register, RegisterError};
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{Required, Rules};
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::identity::standard::StandardClaims;
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
 
-/// The register in memory.
+/// Register file in memory.
 pub struct FileRegister {
-    /// Rows of [`WIDTH`] cells, each cell ended by [`END`], which no claim may contain.
+    /// Rows of [`COLUMN_COUNT`] cells, each terminated by [`CELL_END`], which no claim may contain.
     text: String,
-    /// (hash of the normalised pivot, where the row begins in `text`), sorted.
+    /// Sorted pairs of the hash of a normalised pivot and the offset of its row in `text`.
     index: Box<[(u64, u32)]>,
     home_country: String,
 }
 
-/// Why a register file is unusable: file, place and mend, never a person's data.
+/// Error in a register file: its location and fix, without personal data.
 #[derive(thiserror::Error, Debug)]
-pub enum FileRegisterFault {
+pub enum FileRegisterError {
     #[error(
         "{file}: can not be read ({reason}): check that the path is right (in the configuration: `register.file.path`), and the file's permissions"
     )]
@@ -61,30 +62,30 @@ impl FileRegister {
     /// Reads a register from a file.
     ///
     /// # Errors
-    /// The first place where the file is unusable.
-    pub fn load(path: &Path, home_country: &str) -> Result<Self, FileRegisterFault> {
+    /// Returns the first error in the file.
+    pub fn load(path: &Path, home_country: &str) -> Result<Self, FileRegisterError> {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Self::from_reader(&name, file, home_country),
-            Err(fault) => Err(FileRegisterFault::Unreadable { file: name, reason: fault.kind() }),
+            Err(error) => Err(FileRegisterError::Unreadable { file: name, reason: error.kind() }),
         }
     }
 
-    /// Reads a register from anywhere; `name` stands for the file in errors.
+    /// Reads a register from a reader; `name` stands for the file in errors.
     ///
     /// # Errors
-    /// The first place where the text is unusable.
+    /// Returns the first error in the text.
     pub fn from_reader(
         name: &str,
         reader: impl Read,
         home_country: &str,
-    ) -> Result<Self, FileRegisterFault> {
+    ) -> Result<Self, FileRegisterError> {
         let (mut text, mut index) = (String::new(), Vec::new());
-        each_row(name, reader, home_country, |row| {
+        for_each_row(name, reader, home_country, |row| {
             let (pivot, row) = row?;
             let start = u32::try_from(text.len())
-                .map_err(|_| FileRegisterFault::TooLarge { file: name.to_owned() })?;
-            index.push((hash(&pivot), start));
+                .map_err(|_| FileRegisterError::TooLarge { file: name.to_owned() })?;
+            index.push((pivot_hash(&pivot), start));
             row.write(&mut text);
             Ok(())
         })?;
@@ -93,39 +94,40 @@ impl FileRegister {
         Ok(Self { text, index: index.into(), home_country: home_country.to_owned() })
     }
 
-    /// How many rows the register has.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
+    /// Returns whether the register has no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// The register's word on one person. An identity without a whole pivot names nobody: `NotFound`.
+    /// Looks up one person. Returns `NotFound` for an identity without a complete pivot.
     #[must_use]
-    pub fn find(&self, asked: &Identity) -> Answer {
-        let Some(pivot) = Pivot::of(asked, &self.home_country, Derivation::LATEST) else {
-            return Answer::NotFound;
+    pub fn find(&self, queried: &Identity) -> RegisterAnswer {
+        let Some(pivot) = Pivot::from_identity(queried, &self.home_country, Derivation::LATEST) else {
+            return RegisterAnswer::NotFound;
         };
-        let mut matches = self.candidates(hash(&pivot)).filter(|row| {
-            // The hash only leads to the row: two persons may share one.
-            Pivot::of(&row.identity, &self.home_country, Derivation::LATEST).as_ref()
+        let mut matches = self.candidates(pivot_hash(&pivot)).filter(|row| {
+            // Two persons may share a hash.
+            Pivot::from_identity(&row.identity, &self.home_country, Derivation::LATEST).as_ref()
                 == Some(&pivot)
         });
-        let Some(row) = matches.next() else { return Answer::NotFound };
+        let Some(row) = matches.next() else { return RegisterAnswer::NotFound };
         if matches.next().is_some() {
-            return Answer::Several;
+            return RegisterAnswer::MultipleMatches;
         }
         match row.status {
-            Status::Active if written_alike(asked, &row.identity) => {
-                Answer::Found(Box::new(row.identity))
+            Status::Active if is_written_alike(queried, &row.identity) => {
+                RegisterAnswer::Found(Box::new(row.identity))
             }
-            Status::Active => Answer::Corrected(Box::new(row.identity)),
-            Status::Deceased => Answer::Deceased,
-            Status::Refused => Answer::Refused,
+            Status::Active => RegisterAnswer::Corrected(Box::new(row.identity)),
+            Status::Deceased => RegisterAnswer::Deceased,
+            Status::Refused => RegisterAnswer::Refused,
         }
     }
 
@@ -141,7 +143,7 @@ impl FileRegister {
 
 #[async_trait]
 impl Register for FileRegister {
-    async fn identify(&self, pivot: &Identity, _: &SupportId) -> Result<Answer, RegisterFault> {
+    async fn identify(&self, pivot: &Identity, _: &SupportId) -> Result<RegisterAnswer, RegisterError> {
         Ok(self.find(pivot))
     }
 }
@@ -152,14 +154,14 @@ impl std::fmt::Debug for FileRegister {
     }
 }
 
-const WIDTH: usize = 7;
-const COLUMNS: [&str; WIDTH] =
+const COLUMN_COUNT: usize = 7;
+const COLUMNS: [&str; COLUMN_COUNT] =
     ["given_names", "family_name", "birthdate", "gender", "birthplace", "birthcountry", STATUS];
 const STATUS: &str = "status";
-/// Between given names, in memory.
-const COMMA: char = '\u{1e}';
-/// After each cell, in memory.
-const END: char = '\u{1f}';
+/// Separator of given names, in memory.
+const GIVEN_NAME_SEPARATOR: char = '\u{1e}';
+/// Terminator of each cell, in memory.
+const CELL_END: char = '\u{1f}';
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
@@ -177,34 +179,34 @@ impl Row {
     fn write(&self, text: &mut String) {
         for (position, name) in self.identity.given_names.iter().enumerate() {
             if position > 0 {
-                text.push(COMMA);
+                text.push(GIVEN_NAME_SEPARATOR);
             }
             text.push_str(name);
         }
         let Identity { family_name, birthdate, gender, birthplace, birthcountry, .. } =
             &self.identity;
         for cell in [family_name, birthdate, gender, birthplace, birthcountry] {
-            text.push(END);
+            text.push(CELL_END);
             text.push_str(cell.as_deref().unwrap_or_default());
         }
-        text.push(END);
+        text.push(CELL_END);
         text.push(match self.status {
             Status::Active => 'a',
             Status::Deceased => 'd',
             Status::Refused => 'r',
         });
-        text.push(END);
+        text.push(CELL_END);
     }
 
-    /// The row at the beginning of `text`. `None` never happens: only [`Row::write`] fills the text.
+    /// Reads the row at the beginning of `text`, which only [`Row::write`] produces.
     fn read(text: &str) -> Option<Self> {
-        let mut cells = text.split(END);
+        let mut cells = text.split(CELL_END);
         let given_names = cells.next()?;
         let mut cell = || cells.next().map(|cell| (!cell.is_empty()).then(|| cell.to_owned()));
         Some(Self {
             identity: Identity {
                 given_names: given_names
-                    .split(COMMA)
+                    .split(GIVEN_NAME_SEPARATOR)
                     .filter(|name| !name.is_empty())
                     .map(String::from)
                     .collect(),
@@ -227,36 +229,36 @@ impl Row {
     }
 }
 
-/// Hands every row of a register's text to `take`, good or bad; goes on until `take` fails, or nothing more can be read.
-fn each_row(
+/// Passes every row of a register, valid or not, to `take`. Stops when `take` or reading fails.
+fn for_each_row(
     name: &str,
     reader: impl Read,
     home_country: &str,
-    mut take: impl FnMut(Result<(Pivot, Row), FileRegisterFault>) -> Result<(), FileRegisterFault>,
-) -> Result<(), FileRegisterFault> {
-    let rules = Rules { home_country: home_country.to_owned(), required: Required::Pivot };
+    mut take: impl FnMut(Result<(Pivot, Row), FileRegisterError>) -> Result<(), FileRegisterError>,
+) -> Result<(), FileRegisterError> {
+    let rules = IdentityRules { home_country: home_country.to_owned(), required: RequiredClaims::Pivot };
     let mut csv = csv::Reader::from_reader(reader);
-    let columns = columns(csv.headers().map_err(|fault| fault_of(name, &fault))?, name)?;
+    let columns = column_positions(csv.headers().map_err(|error| csv_error(name, &error))?, name)?;
     let mut record = StringRecord::new();
     loop {
-        match csv.read_record(&mut record).map_err(|fault| fault_of(name, &fault)) {
+        match csv.read_record(&mut record).map_err(|error| csv_error(name, &error)) {
             Ok(false) => return Ok(()),
-            Err(fault @ FileRegisterFault::Unreadable { .. }) => return Err(fault),
-            Err(fault) => take(Err(fault))?,
+            Err(error @ FileRegisterError::Unreadable { .. }) => return Err(error),
+            Err(error) => take(Err(error))?,
             Ok(true) => {
                 let cells = columns.map(|column| record.get(column).unwrap_or_default());
-                take(check(cells, &rules).map_err(|(column, rule)| {
+                take(parse_row(cells, &rules).map_err(|(column, rule)| {
                     let line = record.position().map_or(0, csv::Position::line);
-                    FileRegisterFault::Cell { file: name.to_owned(), line, column, rule }
+                    FileRegisterError::Cell { file: name.to_owned(), line, column, rule }
                 }))?;
             }
         }
     }
 }
 
-/// Where each of [`COLUMNS`] stands in the file.
-fn columns(header: &StringRecord, file: &str) -> Result<[usize; WIDTH], FileRegisterFault> {
-    let mut columns = [None; WIDTH];
+/// Returns the position of each of [`COLUMNS`] in the file.
+fn column_positions(header: &StringRecord, file: &str) -> Result<[usize; COLUMN_COUNT], FileRegisterError> {
+    let mut columns = [None; COLUMN_COUNT];
     for (position, written) in header.iter().enumerate() {
         let slot = COLUMNS
             .iter()
@@ -265,7 +267,7 @@ fn columns(header: &StringRecord, file: &str) -> Result<[usize; WIDTH], FileRegi
         match slot {
             Some(slot @ None) => *slot = Some(position),
             Some(Some(_)) | None => {
-                return Err(FileRegisterFault::ColumnUnknown {
+                return Err(FileRegisterError::ColumnUnknown {
                     file: file.to_owned(),
                     position: position + 1,
                 });
@@ -274,13 +276,13 @@ fn columns(header: &StringRecord, file: &str) -> Result<[usize; WIDTH], FileRegi
     }
     if let Some((column, _)) = COLUMNS.iter().zip(columns).find(|(_, position)| position.is_none())
     {
-        return Err(FileRegisterFault::ColumnMissing { file: file.to_owned(), column });
+        return Err(FileRegisterError::ColumnMissing { file: file.to_owned(), column });
     }
     Ok(columns.map(Option::unwrap_or_default))
 }
 
-/// A row that keeps the identity's rules, or the column and the rule that it breaks.
-fn check(cells: [&str; WIDTH], rules: &Rules) -> Result<(Pivot, Row), (&'static str, String)> {
+/// Parses a row, or returns the column and the rule that it breaks.
+fn parse_row(cells: [&str; COLUMN_COUNT], rules: &IdentityRules) -> Result<(Pivot, Row), (&'static str, String)> {
     let [given_names, family_name, birthdate, gender, birthplace, birthcountry, status] = cells;
     let claims: Map<String, Value> = [
         (Claim::GivenName, given_names),
@@ -299,48 +301,48 @@ fn check(cells: [&str; WIDTH], rules: &Rules) -> Result<(Pivot, Row), (&'static 
         "refused" => Status::Refused,
         _ => return Err((STATUS, "must be active (or empty), deceased or refused".into())),
     };
-    let identity = Identity::from_claims(&claims, rules).map_err(|fault| {
-        let column = match fault.claim {
+    let identity = Identity::from_claims(&claims, rules).map_err(|error| {
+        let column = match error.claim {
             Claim::GivenName | Claim::GivenNameArray => "given_names",
             other => other.as_str(),
         };
-        (column, fault.rule.to_string())
+        (column, error.rule.to_string())
     })?;
-    let pivot = Pivot::of(&identity, &rules.home_country, Derivation::LATEST);
-    let pivot = pivot.ok_or(("family_name", "the row names nobody".to_owned()))?;
+    let pivot = Pivot::from_identity(&identity, &rules.home_country, Derivation::LATEST);
+    let pivot = pivot.ok_or(("family_name", "the row identifies no person".to_owned()))?;
     Ok((pivot, Row { identity, status }))
 }
 
-fn fault_of(file: &str, fault: &csv::Error) -> FileRegisterFault {
+fn csv_error(file: &str, error: &csv::Error) -> FileRegisterError {
     let file = file.to_owned();
-    let line = fault.position().map_or(1, csv::Position::line);
-    match fault.kind() {
-        csv::ErrorKind::Io(fault) => FileRegisterFault::Unreadable { file, reason: fault.kind() },
+    let line = error.position().map_or(1, csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::Io(error) => FileRegisterError::Unreadable { file, reason: error.kind() },
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            FileRegisterFault::FieldCount { file, line, found: *len, expected: *expected_len }
+            FileRegisterError::FieldCount { file, line, found: *len, expected: *expected_len }
         }
-        // The kinds that are left belong to writing, seeking and serde, none of which happens here; the enum is open.
-        _ => FileRegisterFault::NotUtf8 { file, line },
+        // The other kinds concern writing, seeking and serde, which are not used here.
+        _ => FileRegisterError::NotUtf8 { file, line },
     }
 }
 
-fn hash(pivot: &Pivot) -> u64 {
+fn pivot_hash(pivot: &Pivot) -> u64 {
     let mut hasher = DefaultHasher::new();
     pivot.hash(&mut hasher);
     hasher.finish()
 }
 
-/// True if the register writes the pivot identity exactly as it was asked.
-fn written_alike(asked: &Identity, known: &Identity) -> bool {
+/// Returns whether the register writes the pivot identity exactly as in the query.
+fn is_written_alike(queried: &Identity, known: &Identity) -> bool {
     let contact_aside = Identity {
         email: None,
         preferred_username: None,
         standard: StandardClaims::new(),
         given_names: Vec::new(),
-        ..asked.clone()
+        ..queried.clone()
     };
     contact_aside == Identity { given_names: Vec::new(), ..known.clone() }
-        && asked.given_name() == known.given_name()
+        && queried.given_name() == known.given_name()
 }
 
 #[cfg(test)]

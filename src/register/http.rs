@@ -1,8 +1,8 @@
-//! A register that is asked over HTTPS (decisions 7): JSON by POST, so that no identity is ever part of an address;
-//! mutual TLS and a bearer token where the register wants them. `docs/register.openapi.yaml` is the contract.
+//! Implements the register over HTTPS: JSON by POST, so that no identity is part of a URL.
 //!
-//! Owns: the connection's faults, the retry, the breaker, how many questions may be out. Must not know: who asks, or
-//! what becomes of the answer. There is no degraded mode: without an answer there is no login.
+//! Supports mutual TLS and a bearer token; `docs/register.openapi.yaml` is the contract.
+//! Responsible for connection errors, one retry, the circuit breaker and the limit of concurrent
+//! calls. Without an answer there is no login.
 
 mod contract;
 mod credentials;
@@ -16,71 +16,73 @@ use openidconnect::{HttpRequest, HttpResponse};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::{Answer, LIMIT, Register, RegisterFault};
+use super::{RegisterAnswer, ANSWER_TIMEOUT, Register, RegisterError};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::breaker::{self, Breaker, Condition};
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes, Trust};
+use crate::egress::circuit_breaker::{self, CircuitBreaker, BreakerState};
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes, TlsOptions};
 use crate::env::Timestamp;
 use crate::identity::Identity;
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{Required, Rules};
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
 
-/// What both sides write in their logs.
+/// Header that carries the support id into the register's log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Register behind an HTTPS API.
 pub struct HttpRegister {
-    guard: Guard,
+    client: SafeHttpClient,
     url: String,
     host: String,
     headers: HeaderMap,
-    calls: Semaphore,
-    breaker: Breaker,
-    rules: Rules,
+    call_permits: Semaphore,
+    breaker: CircuitBreaker,
+    rules: IdentityRules,
     metrics: Arc<Metrics>,
 }
 
-/// Why the register can't be called as configured: the key of `[register.http]`, and the mend.
+/// Error in `[register.http]`: the key, and the fix.
 #[derive(thiserror::Error, PartialEq, Eq, Debug)]
-#[error("register.http.{key}: {why}")]
-pub struct HttpRegisterRefused {
+#[error("register.http.{key}: {reason}")]
+pub struct HttpRegisterConfigError {
     pub key: &'static str,
-    pub why: String,
+    pub reason: String,
 }
 
 impl HttpRegister {
-    /// Nothing is called yet: a dead register does not stop the start. `now` judges the certificates' dates.
+    /// Creates the client without calling the register, so that a dead one does not stop the start.
+    /// `now` is compared with the certificates' dates.
     ///
     /// # Errors
-    /// A certificate or key is unusable, or the address may not be called.
+    /// Returns the key whose value is unusable: a certificate, a key or a forbidden address.
     pub fn new(
-        configured: &model::HttpRegister,
+        config: &model::HttpRegisterConfig,
         credentials: &RegisterCredentials,
         home_country: &str,
         metrics: Arc<Metrics>,
         now: Timestamp,
-    ) -> Result<Self, HttpRegisterRefused> {
-        let refuse = |key, why: String| HttpRegisterRefused { key, why };
-        credentials::check(credentials, now)?;
-        let schemes = if configured.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let limits = CallLimits { body: contract::LARGEST, whole: LIMIT, ..CallLimits::DEFAULT };
+    ) -> Result<Self, HttpRegisterConfigError> {
+        let refuse = |key, reason: String| HttpRegisterConfigError { key, reason: reason };
+        credentials::check_credentials(credentials, now)?;
+        let schemes = if config.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+        let limits = CallLimits { max_body_bytes: contract::MAX_ANSWER_BYTES, total_timeout: ANSWER_TIMEOUT, ..CallLimits::DEFAULT };
         let trust =
-            Trust { ca: credentials.ca.as_deref(), identity: credentials.identity.as_ref() };
-        let guard = Guard::trusting(schemes, &configured.internal_hosts, limits, trust).map_err(|fault| {
+            TlsOptions { ca: credentials.ca.as_deref(), client_identity: credentials.identity.as_ref() };
+        let client = SafeHttpClient::with_tls(schemes, &config.internal_hosts, limits, trust).map_err(|error| {
             refuse(
                 "client_certificate",
-                format!("no TLS client can be made; are the PEM files and ca-certificates whole? ({fault})"),
+                format!("no TLS client can be created; check the PEM files and ca-certificates ({error})"),
             )
         })?;
-        let address = url::Url::parse(&configured.url).map_err(|_| {
+        let address = url::Url::parse(&config.url).map_err(|_| {
             refuse(
                 "url",
-                "it is not an absolute address; begin with https:// and a host name".to_owned(),
+                "it is not an absolute URL; begin with https:// and a host name".to_owned(),
             )
         })?;
-        guard.admit(&address).map_err(|fault| refuse("url", fault.to_string()))?;
+        client.check_url(&address).map_err(|error| refuse("url", error.to_string()))?;
         let mut headers =
             HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(bearer) = &credentials.bearer {
@@ -95,66 +97,65 @@ impl HttpRegister {
             headers.insert(AUTHORIZATION, value);
         }
         let watcher = Arc::clone(&metrics);
-        watcher.register_breaker(Condition::Closed.label(), &Condition::LABELS);
+        watcher.set_register_circuit(BreakerState::Closed.label(), &BreakerState::LABELS);
         Ok(Self {
-            guard,
-            url: configured.url.trim_end_matches('/').to_owned(),
+            client,
+            url: config.url.trim_end_matches('/').to_owned(),
             host: address.host_str().unwrap_or_default().to_owned(),
             headers,
-            calls: Semaphore::new(configured.calls),
-            breaker: Breaker::new(Box::new(move |from, to| tell(&watcher, from, to))),
-            rules: Rules { home_country: home_country.to_owned(), required: Required::Pivot },
+            call_permits: Semaphore::new(config.calls),
+            breaker: CircuitBreaker::new(Box::new(move |from, to| report_circuit(&watcher, from, to))),
+            rules: IdentityRules { home_country: home_country.to_owned(), required: RequiredClaims::Pivot },
             metrics,
         })
     }
 
-    /// One answer within [`LIMIT`], whatever its status, or none.
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
+    /// Sends a request; returns a response of any status within [`ANSWER_TIMEOUT`].
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, EgressError> {
         let whole = async {
-            match self.guard.send(request.clone()).await {
-                // A connection that was refused, cut or kept too long: once more, at once. The question only reads, so it
-                // does no harm if the first one was worked on. One that ran out of time is not repeated: the time is
-                // spent, and a slow register is not helped by being asked twice.
-                Err(GuardFault::Unreachable { .. }) => {
-                    self.metrics.register_retried();
-                    self.guard.send(request).await
+            match self.client.send(request.clone()).await {
+                // Retry a failed connection once: the query only reads. A timeout is not retried,
+                // because the time is used up, and a second query does not help a slow register.
+                Err(EgressError::Unreachable { .. }) => {
+                    self.metrics.record_register_retry();
+                    self.client.send(request).await
                 }
                 settled => settled,
             }
         };
-        tokio::time::timeout(LIMIT, whole)
+        tokio::time::timeout(ANSWER_TIMEOUT, whole)
             .await
-            .unwrap_or_else(|_| Err(GuardFault::Timeout(self.host.clone())))
+            .unwrap_or_else(|_| Err(EgressError::Timeout(self.host.clone())))
     }
 
-    /// Asks under the breaker and the limit of calls; any answer of the status `good` is one.
-    async fn ask(
+    /// Sends a request within the circuit breaker and the call limit; only status `good` succeeds.
+    async fn call(
         &self,
         request: HttpRequest,
         good: StatusCode,
-    ) -> Result<HttpResponse, RegisterFault> {
-        let _permit = self.calls.try_acquire().map_err(|_| RegisterFault::Busy)?;
-        let pass = self.breaker.enter(Instant::now()).ok_or(RegisterFault::BreakerOpen)?;
-        let fault = match self.send(request).await {
+    ) -> Result<HttpResponse, RegisterError> {
+        let _permit = self.call_permits.try_acquire().map_err(|_| RegisterError::Busy)?;
+        let pass = self.breaker.try_acquire(Instant::now()).ok_or(RegisterError::CircuitOpen)?;
+        let error = match self.send(request).await {
             Ok(answer) if answer.status() == good => {
-                // What the answer says is judged later: one person's broken record must not shut everybody out.
-                pass.succeeded();
+                // The body is checked later: one broken record must not open the circuit.
+                pass.record_success();
                 return Ok(answer);
             }
-            // The question's fault, which one person's data may make over and over: the register itself is up.
+            // A fault of the query, which one person's data may repeat: the register itself works.
             Ok(answer) if answer.status() == StatusCode::BAD_REQUEST => {
-                pass.succeeded();
-                return Err(RegisterFault::Unavailable(in_words(answer.status())));
+                pass.record_success();
+                return Err(RegisterError::Unavailable(describe_status(answer.status())));
             }
-            Ok(answer) => RegisterFault::Unavailable(in_words(answer.status())),
-            Err(GuardFault::TooLarge { limit, .. }) => {
-                pass.succeeded();
-                return Err(RegisterFault::Contract(format!("it is larger than {limit} bytes")));
+            Ok(answer) => RegisterError::Unavailable(describe_status(answer.status())),
+            Err(EgressError::TooLarge { limit, .. }) => {
+                pass.record_success();
+                return Err(RegisterError::Contract(format!("it is larger than {limit} bytes")));
             }
-            Err(fault) => RegisterFault::Unavailable(fault.to_string()),
+            Err(error) => RegisterError::Unavailable(error.to_string()),
         };
-        pass.failed(Instant::now());
-        Err(fault)
+        pass.record_failure(Instant::now());
+        Err(error)
     }
 
     fn request(
@@ -162,11 +163,11 @@ impl HttpRegister {
         method: Method,
         path: &str,
         body: Vec<u8>,
-    ) -> Result<HttpRequest, RegisterFault> {
+    ) -> Result<HttpRequest, RegisterError> {
         let mut request = HttpRequest::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = format!("{}{path}", self.url).parse().map_err(|_| {
-            RegisterFault::Unavailable("register.http.url is no address".to_owned())
+            RegisterError::Unavailable("register.http.url is not a URL".to_owned())
         })?;
         request.headers_mut().clone_from(&self.headers);
         Ok(request)
@@ -179,59 +180,59 @@ impl Register for HttpRegister {
         &self,
         pivot: &Identity,
         support_id: &SupportId,
-    ) -> Result<Answer, RegisterFault> {
-        // Without a whole pivot nobody is named.
-        if Pivot::of(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
-            return Ok(Answer::NotFound);
+    ) -> Result<RegisterAnswer, RegisterError> {
+        // An incomplete pivot identifies no person.
+        if Pivot::from_identity(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
+            return Ok(RegisterAnswer::NotFound);
         }
-        let mut request = self.request(Method::POST, "/identify", contract::question(pivot))?;
+        let mut request = self.request(Method::POST, "/identify", contract::encode_question(pivot))?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(support_id.as_str()) {
             request.headers_mut().insert(REQUEST_ID, id);
         }
-        let answer = self.ask(request, StatusCode::OK).await?;
-        contract::answer(answer.headers(), answer.body(), pivot, &self.rules)
+        let answer = self.call(request, StatusCode::OK).await?;
+        contract::decode_answer(answer.headers(), answer.body(), pivot, &self.rules)
     }
 
-    fn complaint(&self) -> Option<String> {
-        (self.breaker.condition() != Condition::Closed).then(|| {
-            "the register has failed several times in a row and is spared for a moment, so that logins that need it end at once; \
-             mend: ask whoever runs it; the hub tries again by itself"
+    fn warning(&self) -> Option<String> {
+        (self.breaker.state() != BreakerState::Closed).then(|| {
+            "the register has failed several times in a row, and its circuit is open: logins that need it fail at once; \
+             fix: ask its operator; the hub retries by itself"
                 .to_owned()
         })
     }
 
-    async fn probe(&self) -> Result<(), RegisterFault> {
+    async fn probe(&self) -> Result<(), RegisterError> {
         let request = self.request(Method::GET, "/health", Vec::new())?;
-        self.ask(request, StatusCode::NO_CONTENT).await.map(|_| ())
+        self.call(request, StatusCode::NO_CONTENT).await.map(|_| ())
     }
 }
 
-/// A status that is no answer, and what an operator may look at.
-fn in_words(status: StatusCode) -> String {
+/// Describes an unexpected status, with a hint for the operator.
+fn describe_status(status: StatusCode) -> String {
     let hint = match status.as_u16() {
         300..=399 => "; a redirect is not followed: correct register.http.url",
         401 | 403 => "; see register.http.client_certificate and register.http.bearer",
-        400 => "; it finds the question malformed: its log names what, under the same X-Request-Id",
-        404 | 405 => "; does register.http.url lead to the contract's paths?",
-        200..=299 => "; the contract knows no such answer",
+        400 => "; it rejects the query as malformed: see its log, under the same X-Request-Id",
+        404 | 405 => "; check that register.http.url leads to the contract's paths",
+        200..=299 => "; the contract has no such status",
         _ => "",
     };
     format!("status {}{hint}", status.as_u16())
 }
 
-/// Once for each change.
-fn tell(metrics: &Metrics, from: Condition, to: Condition) {
-    metrics.register_breaker(to.label(), &Condition::LABELS);
+/// Logs and counts each change of the circuit.
+fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
+    metrics.set_register_circuit(to.label(), &BreakerState::LABELS);
     match (from, to) {
-        (Condition::Closed, Condition::Open) => tracing::error!(
-            failures = breaker::FAILURES,
-            pause_seconds = breaker::PAUSE.as_secs(),
-            "the register does not answer; it is left alone, and logins that need it end at once"
+        (BreakerState::Closed, BreakerState::Open) => tracing::error!(
+            failures = circuit_breaker::FAILURES_TO_OPEN,
+            pause_seconds = circuit_breaker::DEFAULT_OPEN_DURATION.as_secs(),
+            "circuit of the register opened: logins that need it fail at once"
         ),
-        (_, Condition::Closed) => tracing::info!("the register answers again"),
-        (_, Condition::HalfOpen) => tracing::info!("the register is asked again, once"),
-        (_, Condition::Open) => tracing::warn!("the register still does not answer"),
+        (_, BreakerState::Closed) => tracing::info!("circuit of the register closed: it answers again"),
+        (_, BreakerState::HalfOpen) => tracing::info!("circuit of the register half open: trying one query"),
+        (_, BreakerState::Open) => tracing::warn!("circuit of the register reopened: it still does not answer"),
     }
 }
 

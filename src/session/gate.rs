@@ -1,105 +1,113 @@
-//! The gate: may this service provider be served through this connector, at this level, now? (decisions 1)
+//! Decides whether this service provider may use this connector at this level now.
 //!
-//! Owns: the answer. Must not know: where the facts come from, or which page shows the answer.
-//! One function, so that the choice page greys exactly what the callback, the token endpoint and reuse would refuse.
+//! Does not know where its input comes from, nor which page shows the answer. It is one function,
+//! so that the choice page disables exactly what the callback, the token endpoint and reuse would
+//! refuse.
 
-use crate::assurance::{At, Level};
+use crate::assurance::{AcrCheck, Level};
 
-/// What is so at the moment of asking. Facts change while a login is under way, so they are read anew each time.
+/// Input of the gate. It changes during a login, so it is read again for each check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Facts {
-    pub service_provider: ServiceProvider,
-    pub connector: Connector,
+pub struct GateInput {
+    pub service_provider: ServiceProviderStatus,
+    pub connector: ConnectorStatus,
     pub pairing: Pairing,
 }
 
+/// Whether the service provider is active.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ServiceProvider {
+pub enum ServiceProviderStatus {
     Active,
-    /// Switched off, or no longer registered.
+    /// Disabled, or not registered.
     Inactive,
 }
 
+/// Whether the connector can be used, and at which levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Connector {
-    /// Its file is there and enabled: the lowest and the highest level that its identity provider can prove.
+pub enum ConnectorStatus {
+    /// Configured and enabled, with the lowest and the highest level that its identity provider
+    /// proves.
     On {
         lowest: Level,
         highest: Level,
-        /// It proves, or its operator vouches, that the user authenticates again on demand.
+        /// Whether it proves, or its operator asserts, that the user authenticates again on demand.
         reauthenticates: bool,
     },
     Off,
-    /// A kill switch is in force, for everybody.
+    /// An operator has blocked it for all service providers.
     Blocked,
-    /// No such connector (any more).
+    /// No such connector.
     Unknown,
 }
 
+/// Whether the service provider may use the connector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing {
     Allowed,
-    /// The service provider's file blocks this connector.
-    Blocked,
-    /// A kill switch is in force between the two.
-    Suspended,
+    /// The service provider's file excludes this connector.
+    ExcludedByServiceProvider,
+    /// An operator has blocked this connector for this service provider.
+    BlockedByOperator,
 }
 
-/// Why the gate says no; the first reason of this order.
+/// Error returned when the gate refuses: the first reason in this order.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Closed {
+pub enum GateError {
     #[error("the service provider is not active")]
     ServiceProviderInactive,
     #[error("the connector does not exist")]
     ConnectorUnknown,
-    #[error("the connector is switched off")]
+    #[error("the connector is disabled")]
     ConnectorOff,
-    #[error("the connector is blocked at the moment")]
+    #[error("an operator has blocked the connector")]
     ConnectorBlocked,
-    #[error("the connector is blocked for this service provider")]
-    Blocked,
-    #[error("the connector is blocked for this service provider at the moment")]
-    Suspended,
+    #[error("the service provider's file excludes the connector")]
+    ExcludedByServiceProvider,
+    #[error("an operator has blocked the connector for this service provider")]
+    BlockedForServiceProvider,
     #[error("the level is higher than the connector's highest")]
     LevelTooHigh,
     #[error("the level is lower than the connector's lowest")]
     LevelTooLow,
     #[error(
-        "the connector can't prove that the user has authenticated again, and the request asks for it"
+        "the request demands a new authentication, which the connector can't prove"
     )]
     ReauthenticationUnproven,
 }
 
-impl Facts {
-    /// Returns true unless the connector is on and can't prove when its user authenticated.
+impl GateInput {
+    /// Returns whether the connector proves when its user authenticated; true if it is not enabled.
     #[must_use]
-    pub const fn reauthenticates(&self) -> bool {
-        !matches!(self.connector, Connector::On { reauthenticates: false, .. })
+    pub const fn proves_reauthentication(&self) -> bool {
+        !matches!(self.connector, ConnectorStatus::On { reauthenticates: false, .. })
     }
 }
 
+/// Checks whether the service provider may use the connector at this level.
+///
 /// # Errors
-/// The first reason against it. `LevelTooHigh` before the callback means: this connector is too low for the request.
-pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
-    let (lowest, highest) = match (facts.service_provider, facts.connector) {
-        (ServiceProvider::Inactive, _) => return Err(Closed::ServiceProviderInactive),
-        (ServiceProvider::Active, Connector::Unknown) => return Err(Closed::ConnectorUnknown),
-        (ServiceProvider::Active, Connector::Off) => return Err(Closed::ConnectorOff),
-        (ServiceProvider::Active, Connector::Blocked) => return Err(Closed::ConnectorBlocked),
-        (ServiceProvider::Active, Connector::On { lowest, highest, .. }) => (lowest, highest),
+/// The first reason against it. `LevelTooHigh` before the callback means that the connector's
+/// highest level is below the request.
+pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), GateError> {
+    let (lowest, highest) = match (input.service_provider, input.connector) {
+        (ServiceProviderStatus::Inactive, _) => return Err(GateError::ServiceProviderInactive),
+        (ServiceProviderStatus::Active, ConnectorStatus::Unknown) => return Err(GateError::ConnectorUnknown),
+        (ServiceProviderStatus::Active, ConnectorStatus::Off) => return Err(GateError::ConnectorOff),
+        (ServiceProviderStatus::Active, ConnectorStatus::Blocked) => return Err(GateError::ConnectorBlocked),
+        (ServiceProviderStatus::Active, ConnectorStatus::On { lowest, highest, .. }) => (lowest, highest),
     };
     let level = match at {
-        At::Asked(demand) => demand.level.max(lowest),
-        At::Obtained(level) => level,
+        AcrCheck::Requested(demand) => demand.level.max(lowest),
+        AcrCheck::Achieved(level) => level,
     };
     let is_unproven =
-        matches!(at, At::Asked(demand) if demand.reauthentication) && !facts.reauthenticates();
-    match facts.pairing {
-        Pairing::Blocked => Err(Closed::Blocked),
-        Pairing::Suspended => Err(Closed::Suspended),
-        Pairing::Allowed if level > highest => Err(Closed::LevelTooHigh),
-        Pairing::Allowed if level < lowest => Err(Closed::LevelTooLow),
-        Pairing::Allowed if is_unproven => Err(Closed::ReauthenticationUnproven),
+        matches!(at, AcrCheck::Requested(demand) if demand.reauthentication) && !input.proves_reauthentication();
+    match input.pairing {
+        Pairing::ExcludedByServiceProvider => Err(GateError::ExcludedByServiceProvider),
+        Pairing::BlockedByOperator => Err(GateError::BlockedForServiceProvider),
+        Pairing::Allowed if level > highest => Err(GateError::LevelTooHigh),
+        Pairing::Allowed if level < lowest => Err(GateError::LevelTooLow),
+        Pairing::Allowed if is_unproven => Err(GateError::ReauthenticationUnproven),
         Pairing::Allowed => Ok(()),
     }
 }
@@ -107,26 +115,26 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assurance::Demand;
+    use crate::assurance::AuthenticationRequirement;
     use Level::{Eidas1, Eidas2, Eidas3};
 
-    const OPEN: Facts = Facts {
-        service_provider: ServiceProvider::Active,
-        connector: Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
+    const OPEN: GateInput = GateInput {
+        service_provider: ServiceProviderStatus::Active,
+        connector: ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
         pairing: Pairing::Allowed,
     };
 
     #[test]
-    fn the_gate_by_table() {
-        let inactive = Facts { service_provider: ServiceProvider::Inactive, ..OPEN };
-        let blocked = Facts { pairing: Pairing::Blocked, ..OPEN };
-        for (facts, level, answer) in [
+    fn refusals_by_table() {
+        let inactive = GateInput { service_provider: ServiceProviderStatus::Inactive, ..OPEN };
+        let blocked = GateInput { pairing: Pairing::ExcludedByServiceProvider, ..OPEN };
+        for (input, level, answer) in [
             (OPEN, Eidas2, Ok(())),
-            (OPEN, Eidas3, Err(Closed::LevelTooHigh)),
-            (OPEN, Eidas1, Err(Closed::LevelTooLow)),
+            (OPEN, Eidas3, Err(GateError::LevelTooHigh)),
+            (OPEN, Eidas1, Err(GateError::LevelTooLow)),
             (
-                Facts {
-                    connector: Connector::On {
+                GateInput {
+                    connector: ConnectorStatus::On {
                         lowest: Eidas1,
                         highest: Eidas3,
                         reauthenticates: true,
@@ -137,8 +145,8 @@ mod tests {
                 Ok(()),
             ),
             (
-                Facts {
-                    connector: Connector::On {
+                GateInput {
+                    connector: ConnectorStatus::On {
                         lowest: Eidas1,
                         highest: Eidas3,
                         reauthenticates: true,
@@ -148,62 +156,62 @@ mod tests {
                 Eidas3,
                 Ok(()),
             ),
-            (blocked, Eidas2, Err(Closed::Blocked)),
-            (blocked, Eidas3, Err(Closed::Blocked)),
-            (Facts { pairing: Pairing::Suspended, ..OPEN }, Eidas2, Err(Closed::Suspended)),
+            (blocked, Eidas2, Err(GateError::ExcludedByServiceProvider)),
+            (blocked, Eidas3, Err(GateError::ExcludedByServiceProvider)),
+            (GateInput { pairing: Pairing::BlockedByOperator, ..OPEN }, Eidas2, Err(GateError::BlockedForServiceProvider)),
             (
-                Facts { connector: Connector::Blocked, ..OPEN },
+                GateInput { connector: ConnectorStatus::Blocked, ..OPEN },
                 Eidas2,
-                Err(Closed::ConnectorBlocked),
+                Err(GateError::ConnectorBlocked),
             ),
             (
-                Facts { connector: Connector::Blocked, ..blocked },
+                GateInput { connector: ConnectorStatus::Blocked, ..blocked },
                 Eidas3,
-                Err(Closed::ConnectorBlocked),
+                Err(GateError::ConnectorBlocked),
             ),
             (
-                Facts { connector: Connector::Blocked, ..inactive },
+                GateInput { connector: ConnectorStatus::Blocked, ..inactive },
                 Eidas2,
-                Err(Closed::ServiceProviderInactive),
+                Err(GateError::ServiceProviderInactive),
             ),
-            (Facts { connector: Connector::Off, ..OPEN }, Eidas2, Err(Closed::ConnectorOff)),
-            (Facts { connector: Connector::Off, ..blocked }, Eidas2, Err(Closed::ConnectorOff)),
+            (GateInput { connector: ConnectorStatus::Off, ..OPEN }, Eidas2, Err(GateError::ConnectorOff)),
+            (GateInput { connector: ConnectorStatus::Off, ..blocked }, Eidas2, Err(GateError::ConnectorOff)),
             (
-                Facts { connector: Connector::Unknown, ..OPEN },
+                GateInput { connector: ConnectorStatus::Unknown, ..OPEN },
                 Eidas2,
-                Err(Closed::ConnectorUnknown),
+                Err(GateError::ConnectorUnknown),
             ),
-            (inactive, Eidas2, Err(Closed::ServiceProviderInactive)),
+            (inactive, Eidas2, Err(GateError::ServiceProviderInactive)),
             (
-                Facts { connector: Connector::Unknown, ..inactive },
+                GateInput { connector: ConnectorStatus::Unknown, ..inactive },
                 Eidas2,
-                Err(Closed::ServiceProviderInactive),
+                Err(GateError::ServiceProviderInactive),
             ),
         ] {
-            assert_eq!(may(&facts, At::Obtained(level)), answer, "{facts:?} at {level:?}");
+            assert_eq!(check_gate(&input, AcrCheck::Achieved(level)), answer, "{input:?} at {level:?}");
         }
     }
 
     #[test]
-    fn a_connector_without_auth_time_is_closed_to_requests_for_a_new_authentication() {
-        let unproven = Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
-        let asked = |reauthentication| At::Asked(Demand { level: Eidas2, reauthentication });
+    fn a_connector_without_auth_time_is_refused_where_a_new_authentication_is_demanded() {
+        let unproven = ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
+        let requested = |reauthentication| AcrCheck::Requested(AuthenticationRequirement { level: Eidas2, reauthentication });
         for (connector, at, answer) in [
-            (unproven, asked(true), Err(Closed::ReauthenticationUnproven)),
-            (unproven, asked(false), Ok(())),
-            (unproven, At::Obtained(Eidas2), Ok(())),
-            (OPEN.connector, asked(true), Ok(())),
+            (unproven, requested(true), Err(GateError::ReauthenticationUnproven)),
+            (unproven, requested(false), Ok(())),
+            (unproven, AcrCheck::Achieved(Eidas2), Ok(())),
+            (OPEN.connector, requested(true), Ok(())),
         ] {
-            assert_eq!(may(&Facts { connector, ..OPEN }, at), answer, "{connector:?} {at:?}");
+            assert_eq!(check_gate(&GateInput { connector, ..OPEN }, at), answer, "{connector:?} {at:?}");
         }
     }
 
     #[test]
-    fn a_request_is_lifted_to_the_lowest_level_and_a_proof_is_not() {
-        assert_eq!(may(&OPEN, At::Asked(Demand::level(Eidas1))), Ok(()));
-        assert_eq!(may(&OPEN, At::Obtained(Eidas1)), Err(Closed::LevelTooLow));
-        for at in [At::Asked(Demand::level(Eidas3)), At::Obtained(Eidas3)] {
-            assert_eq!(may(&OPEN, at), Err(Closed::LevelTooHigh));
+    fn a_requested_level_is_raised_to_the_lowest_and_an_achieved_one_is_not() {
+        assert_eq!(check_gate(&OPEN, AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas1))), Ok(()));
+        assert_eq!(check_gate(&OPEN, AcrCheck::Achieved(Eidas1)), Err(GateError::LevelTooLow));
+        for at in [AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas3)), AcrCheck::Achieved(Eidas3)] {
+            assert_eq!(check_gate(&OPEN, at), Err(GateError::LevelTooHigh));
         }
     }
 }

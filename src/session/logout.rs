@@ -1,88 +1,89 @@
-//! What a logout request may do to a session: end it, ask first, or nothing (decisions 12).
+//! Decides what a logout request may do to a session: end it, ask the user first, or nothing
+//! (docs/design/logout.md).
 //!
-//! Owns: that decision. Must not know: hints, cookies, stores, pages; the request was judged before
-//! ([`crate::protocol::logout`]).
+//! Does not know cookies, stores or pages. [`crate::protocol::logout`] has validated the request.
 
 use super::Session;
 use crate::ids::Subject;
-use crate::protocol::logout::Hint;
+use crate::protocol::logout::LogoutHint;
 
-/// The live session of the browser that asks.
+/// The live session of the requesting browser.
 #[derive(Clone, Copy, Debug)]
-pub struct Live<'a> {
+pub struct LiveSession<'a> {
     pub session: &'a Session,
-    /// Its user's `sub` at the service provider that the request names.
-    pub holder: Option<&'a Subject>,
+    /// The `sub` of its user at the service provider that the request names.
+    pub subject: Option<&'a Subject>,
 }
 
+/// What to do about a logout request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Verdict {
+pub enum LogoutDecision {
     LogOut,
-    /// Whoever sends the browser here has not shown that it speaks for this session's user: only they can say so.
+    /// The request does not prove that it comes from this session's user: the user must confirm.
     AskFirst,
-    /// There is nothing to end.
-    Nothing,
+    /// There is no session to end.
+    NothingToEnd,
 }
 
-/// The rows of decisions 12 whose request is good. `named` is absent where the request came without a hint.
+/// Decides on a valid request. `hint` is the user and audience of its hint, if it has one.
 #[must_use]
-pub fn judge(named: Option<&Hint>, live: Option<Live<'_>>) -> Verdict {
-    let Some(Live { session, holder }) = live else {
-        // RP-Initiated Logout, 2: whoever comes without a hint is asked, whatever the hub knows of them.
-        return if named.is_some() { Verdict::Nothing } else { Verdict::AskFirst };
+pub fn decide_logout(hint: Option<&LogoutHint>, live: Option<LiveSession<'_>>) -> LogoutDecision {
+    let Some(LiveSession { session, subject }) = live else {
+        // Without a hint the user is always asked (OpenID Connect RP-Initiated Logout 1.0 §2).
+        return if hint.is_some() { LogoutDecision::NothingToEnd } else { LogoutDecision::AskFirst };
     };
     let is_theirs =
-        |named: &Hint| holder == Some(&named.user) && session.took_part(&named.audience);
-    if named.is_some_and(is_theirs) { Verdict::LogOut } else { Verdict::AskFirst }
+        |hint: &LogoutHint| subject == Some(&hint.user) && session.has_participant(&hint.audience);
+    if hint.is_some_and(is_theirs) { LogoutDecision::LogOut } else { LogoutDecision::AskFirst }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::assurance::Level;
-    use crate::assurance::amr::Evidence;
+    use crate::assurance::amr::AmrEvidence;
     use crate::env::Timestamp;
     use crate::identity::samples::angela;
     use crate::ids::Secret;
-    use crate::session::Finished;
+    use crate::session::FinishedLogin;
 
     #[test]
-    fn the_table_of_decisions() {
-        let finished = Finished {
+    fn decisions_by_hint_and_session() {
+        let finished = FinishedLogin {
             connector: "impots".into(),
             upstream_subject: Secret::new("upstream".into()),
             level: Level::Eidas1,
-            evidence: Evidence::default(),
+            evidence: AmrEvidence::default(),
             auth_time: Timestamp::from_seconds(1),
             identity: angela(),
             id_token: None,
         };
         let mut session = Session::start(finished, "lineage", Timestamp::from_seconds(1));
-        session.take_part(&"sp".into());
+        session.add_participant(&"sp".into());
         let angela = Subject::new("angela@sp");
-        let live = Some(Live { session: &session, holder: Some(&angela) });
-        let named =
-            |service: &str, user: &str| Some(Hint { audience: service.into(), user: user.into() });
-        for (case, named, live, verdict) in [
-            ("its user, at one that took part", named("sp", "angela@sp"), live, Verdict::LogOut),
-            ("another user", named("sp", "jean@sp"), live, Verdict::AskFirst),
+        let live = Some(LiveSession { session: &session, subject: Some(&angela) });
+        let hint =
+            |service: &str, user: &str| Some(LogoutHint { audience: service.into(), user: user.into() });
+        for (case, hint, live, decision) in [
+            ("its user, at a service provider of the session", hint("sp", "angela@sp"), live, LogoutDecision::LogOut),
+            ("another user", hint("sp", "jean@sp"), live, LogoutDecision::AskFirst),
             (
-                "a service provider that took no part",
-                named("other", "angela@sp"),
+                "a service provider that is not of the session",
+                hint("other", "angela@sp"),
                 live,
-                Verdict::AskFirst,
+                LogoutDecision::AskFirst,
             ),
-            ("no hint", None, live, Verdict::AskFirst),
+            ("no hint", None, live, LogoutDecision::AskFirst),
             (
-                "a user whose sub can't be told",
-                named("sp", "angela@sp"),
-                Some(Live { session: &session, holder: None }),
-                Verdict::AskFirst,
+                "a user whose sub is unknown",
+                hint("sp", "angela@sp"),
+                Some(LiveSession { session: &session, subject: None }),
+                LogoutDecision::AskFirst,
             ),
-            ("no session any more", named("sp", "angela@sp"), None, Verdict::Nothing),
-            ("neither hint nor session", None, None, Verdict::AskFirst),
+            ("no session", hint("sp", "angela@sp"), None, LogoutDecision::NothingToEnd),
+            ("neither hint nor session", None, None, LogoutDecision::AskFirst),
         ] {
-            assert_eq!(judge(named.as_ref(), live), verdict, "{case}");
+            assert_eq!(decide_logout(hint.as_ref(), live), decision, "{case}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! L2 · What several hubs count together: a port with one verb, for limits that hold for all of them (docs/limits.md).
+//! Sums counts over all hubs, for rate limits that apply to a whole deployment (docs/limits.md).
 //!
-//! Owns: sums of a window of time, exact however often a call is repeated. Must not know: what is counted, or what follows
-//! from it. Nothing here is asked while a request waits.
+//! Responsible for exact sums per minute, however often a batch is repeated. Does not know what is
+//! counted. No request waits for these calls.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,61 +9,62 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::StoreFault;
+use super::StoreError;
 
-/// Sums are of one minute, and are kept for two.
-pub const WINDOW: Duration = Duration::from_secs(60);
+/// Length of a counting window. Sums are kept for two windows.
+pub const WINDOW_LENGTH: Duration = Duration::from_secs(60);
 
-/// Additions of one call; an adapter may be asked for so many at once and no more.
-pub const MOST_ADDITIONS: usize = 4096;
+/// Maximum number of additions in one [`CounterBatch`].
+pub const MAX_ADDITIONS_PER_BATCH: usize = 4096;
 
-/// Whose count it is: of a limit, and of a subject that may be a person's address, so it is never printed.
+/// Key of a count: a limit and a hashed subject, which may be a network address. Never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Counted {
+pub struct CounterKey {
     pub limit: &'static str,
     pub subject: [u8; 16],
 }
 
-/// What one hub has counted since its last call.
-pub struct Batch {
-    /// Minutes since 1970, as the hub's clock has it.
+/// Counts of one hub since its last call.
+pub struct CounterBatch {
+    /// Minutes since the Unix epoch, by the clock of the hub.
     pub window: u64,
-    /// Of the hub that counts: drawn at its start.
+    /// Random id of the hub process.
     pub hub: [u8; 8],
-    /// Grows with each batch of a hub: one that comes a second time adds nothing.
+    /// Increases with each batch of a hub. A batch with a known number adds nothing.
     pub number: u64,
-    pub additions: Vec<(Counted, u32)>,
+    pub additions: Vec<(CounterKey, u32)>,
 }
 
-/// The port.
+/// Counters shared by several hubs.
 #[async_trait]
 pub trait Counters: Send + Sync {
-    /// Adds, and gives each subject's sum over all hubs in that window, in the order of the additions.
+    /// Adds the counts and returns the sum of each key over all hubs, in the order of the
+    /// additions.
     ///
     /// # Errors
-    /// `Unavailable`: it may have been added or not; the same batch can be sent again.
-    async fn add(&self, batch: &Batch) -> Result<Vec<u64>, StoreFault>;
+    /// `Unavailable`: the batch may have been added; sending it again is safe.
+    async fn add(&self, batch: &CounterBatch) -> Result<Vec<u64>, StoreError>;
 }
 
-/// For hubs of one process.
+/// Counters in the memory of one process.
 #[derive(Default)]
 pub struct MemoryCounters(Mutex<HashMap<u64, Window>>);
 
 #[derive(Default)]
 struct Window {
-    sums: HashMap<Counted, u64>,
-    last: HashMap<[u8; 8], u64>,
+    sums: HashMap<CounterKey, u64>,
+    last_batch_numbers: HashMap<[u8; 8], u64>,
 }
 
 #[async_trait]
 impl Counters for MemoryCounters {
-    async fn add(&self, batch: &Batch) -> Result<Vec<u64>, StoreFault> {
+    async fn add(&self, batch: &CounterBatch) -> Result<Vec<u64>, StoreError> {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Hubs' clocks differ: the window before may still be somebody's.
+        // Hubs' clocks differ: the window before may still be in use.
         windows.retain(|window, _| window.saturating_add(1) >= batch.window);
-        let Window { sums, last } = windows.entry(batch.window).or_default();
-        let is_new = last.get(&batch.hub).is_none_or(|last| *last < batch.number);
-        last.insert(batch.hub, batch.number);
+        let Window { sums, last_batch_numbers } = windows.entry(batch.window).or_default();
+        let is_new = last_batch_numbers.get(&batch.hub).is_none_or(|last| *last < batch.number);
+        last_batch_numbers.insert(batch.hub, batch.number);
         let added = batch.additions.iter().map(|(counted, count)| {
             let sum = sums.entry(*counted).or_default();
             *sum += if is_new { u64::from(*count) } else { 0 };
@@ -86,53 +87,53 @@ pub mod conformance {
         hub: usize,
         number: u64,
         additions: &[(&'static str, u8, u32)],
-    ) -> Batch {
+    ) -> CounterBatch {
         let additions = additions
             .iter()
             .map(|(limit, subject, count)| (counted(limit, *subject), *count))
             .collect();
-        Batch { window, hub: HUBS[hub], number, additions }
+        CounterBatch { window, hub: HUBS[hub], number, additions }
     }
 
-    fn counted(limit: &'static str, subject: u8) -> Counted {
-        Counted { limit, subject: [subject; 16] }
+    fn counted(limit: &'static str, subject: u8) -> CounterKey {
+        CounterKey { limit, subject: [subject; 16] }
     }
 
-    /// What every adapter must do.
-    pub async fn check(counters: Arc<dyn Counters>) {
-        let add = async |batch: Batch| counters.add(&batch).await.unwrap();
+    /// Checks the rules that every adapter must keep.
+    pub async fn check_counters(counters: Arc<dyn Counters>) {
+        let add = async |batch: CounterBatch| counters.add(&batch).await.unwrap();
         assert_eq!(add(batch(7, 0, 1, &[("a", 1, 3), ("a", 2, 1)])).await, [3, 1]);
         assert_eq!(add(batch(7, 1, 1, &[("a", 1, 4)])).await, [7], "the sum of both hubs");
         assert_eq!(
             add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await,
             [1, 9],
-            "limits don't mix"
+            "limits are counted separately"
         );
         assert_eq!(
             add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await,
             [1, 9],
             "a repeated batch adds nothing"
         );
-        assert_eq!(add(batch(8, 0, 3, &[("a", 1, 1)])).await, [1], "windows don't mix");
+        assert_eq!(add(batch(8, 0, 3, &[("a", 1, 1)])).await, [1], "windows are counted separately");
         assert_eq!(add(batch(7, 1, 2, &[("a", 1, 1)])).await, [10], "a hub whose clock is behind");
         assert_eq!(add(batch(8, 1, 3, &[])).await, [0; 0]);
-        let many: Vec<_> = (0..MOST_ADDITIONS)
+        let many: Vec<_> = (0..MAX_ADDITIONS_PER_BATCH)
             .map(|n| {
                 let mut subject = [0; 16];
                 subject[..8].copy_from_slice(&n.to_be_bytes());
-                (Counted { limit: "many", subject }, 2)
+                (CounterKey { limit: "many", subject }, 2)
             })
             .collect();
         let sums = counters
-            .add(&Batch { window: 8, hub: HUBS[0], number: 4, additions: many })
+            .add(&CounterBatch { window: 8, hub: HUBS[0], number: 4, additions: many })
             .await
             .unwrap();
-        assert!(sums.len() == MOST_ADDITIONS && sums.iter().all(|sum| *sum == 2));
+        assert!(sums.len() == MAX_ADDITIONS_PER_BATCH && sums.iter().all(|sum| *sum == 2));
     }
 
     #[tokio::test]
     async fn in_memory() {
-        check(Arc::new(MemoryCounters::default())).await;
+        check_counters(Arc::new(MemoryCounters::default())).await;
     }
 
     #[tokio::test]

@@ -1,97 +1,110 @@
-//! L2 · What is sealed under a ring of the hub's own: whoever reads a server's memory, its network or a file reads nothing,
-//! and whoever writes there can't pass one record off as another.
+//! Encrypts records and snapshots, and binds each ciphertext to its location.
 //!
-//! Owns: keys, what a seal is bound to. Must not know: what is sealed, and where it lies.
+//! Responsible for keys and AEAD: who reads the store's memory, network or files learns nothing,
+//! and who writes there can't pass off one record as another. Does not know what it encrypts.
 //!
-//! AES-256-GCM with 96 random bits as nonce. Each record has a key of its own, derived from the ring's and from the
-//! record's key: so no AES key ever comes near the 2³² messages after which random nonces must not be trusted
-//! (NIST SP 800-38D, 8.3), whatever the traffic of a nation.
+//! AES-256-GCM with a random 96-bit nonce. Each record has its own key, derived from the configured
+//! key and the record's location, so that no AES key reaches the 2³² messages after which random
+//! nonces are unsafe (NIST SP 800-38D §8.3).
 
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 
 use crate::digest::{self, HmacKey};
 use crate::ids::Secret;
 
-const ID: usize = 4;
-const NONCE: usize = 12;
-const TAG: usize = 16;
+const KEY_ID_BYTES: usize = 4;
+const NONCE_BYTES: usize = 12;
+const TAG_BYTES: usize = 16;
 
+/// Error of [`StoreEncryptionKeys`].
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SealFault {
-    /// The ring lacks the key, or the record was written by somebody else.
-    #[error("it is sealed by a key that is not in seal_keys")]
+pub enum EncryptionError {
+    /// No configured key has the key id of the ciphertext.
+    #[error("it is encrypted with a key that is not in encryption_keys")]
     UnknownKey,
-    /// Changed, cut, or moved here from another place.
-    #[error("it does not open: it was changed, or belongs elsewhere")]
-    Broken,
-    #[error("OpenSSL can't seal")]
+    /// The ciphertext was changed, truncated or moved.
+    #[error("it can't be decrypted: it was changed or belongs to another location")]
+    Corrupted,
+    /// OpenSSL failed, or no key is configured.
+    #[error("OpenSSL can't encrypt")]
     Openssl,
 }
 
-/// The first seals, all open.
-pub struct Ring(Vec<Key>);
+/// Keys of a store. The first key encrypts; all keys decrypt.
+pub struct StoreEncryptionKeys(Vec<EncryptionKey>);
 
-struct Key {
-    id: [u8; ID],
+struct EncryptionKey {
+    id: [u8; KEY_ID_BYTES],
     secret: HmacKey,
 }
 
-impl Ring {
+impl StoreEncryptionKeys {
+    /// Derives the keys from the configured secrets.
     pub fn new(secrets: &[Secret<String>]) -> Self {
         let key = |secret: &Secret<String>| {
             let derived = |purpose: &[u8]| {
                 digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose])
             };
             let id = derived(b"id").first_chunk().copied().unwrap_or_default();
-            Key { id, secret: HmacKey::new(&derived(b"seal")) }
+            EncryptionKey { id, secret: HmacKey::new(&derived(b"seal")) }
         };
         Self(secrets.iter().map(key).collect())
     }
 
-    /// Seals for one place; `bound` must be the same when it is opened. `nonce` is random, and never twice the same.
+    /// Encrypts for one location. `associated_data` must be equal on decryption. `nonce` must be
+    /// random.
     ///
     /// # Errors
-    /// OpenSSL itself fails, or the ring is empty.
-    pub fn seal(
+    /// `Openssl`: OpenSSL fails, or no key is configured.
+    pub fn encrypt(
         &self,
-        place: &[u8],
-        bound: &[u8],
-        nonce: &[u8; NONCE],
+        location: &[u8],
+        associated_data: &[u8],
+        nonce: &[u8; NONCE_BYTES],
         plain: &[u8],
-    ) -> Result<Vec<u8>, SealFault> {
-        let key = self.0.first().ok_or(SealFault::Openssl)?;
-        let mut tag = [0; TAG];
+    ) -> Result<Vec<u8>, EncryptionError> {
+        let key = self.0.first().ok_or(EncryptionError::Openssl)?;
+        let mut tag = [0; TAG_BYTES];
         let cipher = encrypt_aead(
             Cipher::aes_256_gcm(),
-            &key.of(place),
+            &key.derive(location),
             Some(nonce),
-            bound,
+            associated_data,
             plain,
             &mut tag,
         );
-        let cipher = cipher.map_err(|_| SealFault::Openssl)?;
+        let cipher = cipher.map_err(|_| EncryptionError::Openssl)?;
         Ok([&key.id[..], nonce, &cipher, &tag].concat())
     }
 
+    /// Decrypts a ciphertext that was encrypted for the same location and associated data.
+    ///
     /// # Errors
-    /// `UnknownKey`, `Broken`.
-    pub fn open(&self, place: &[u8], bound: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealFault> {
-        let (id, rest) = sealed.split_at_checked(ID).ok_or(SealFault::Broken)?;
-        let (nonce, rest) = rest.split_at_checked(NONCE).ok_or(SealFault::Broken)?;
+    /// `UnknownKey`, `Corrupted`.
+    pub fn decrypt(
+        &self,
+        location: &[u8],
+        associated_data: &[u8],
+        encrypted: &[u8],
+    ) -> Result<Vec<u8>, EncryptionError> {
+        let (id, rest) = encrypted.split_at_checked(KEY_ID_BYTES).ok_or(EncryptionError::Corrupted)?;
+        let (nonce, rest) = rest.split_at_checked(NONCE_BYTES).ok_or(EncryptionError::Corrupted)?;
         let (cipher, tag) = rest
             .len()
-            .checked_sub(TAG)
+            .checked_sub(TAG_BYTES)
             .and_then(|at| rest.split_at_checked(at))
-            .ok_or(SealFault::Broken)?;
-        let key = self.0.iter().find(|key| key.id == id).ok_or(SealFault::UnknownKey)?;
-        decrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, cipher, tag)
-            .map_err(|_| SealFault::Broken)
+            .ok_or(EncryptionError::Corrupted)?;
+        let key = self.0.iter().find(|key| key.id == id).ok_or(EncryptionError::UnknownKey)?;
+        let cipher_key = key.derive(location);
+        let aes = Cipher::aes_256_gcm();
+        decrypt_aead(aes, &cipher_key, Some(nonce), associated_data, cipher, tag)
+            .map_err(|_| EncryptionError::Corrupted)
     }
 }
 
-impl Key {
-    fn of(&self, place: &[u8]) -> [u8; 32] {
-        self.secret.tag(place)
+impl EncryptionKey {
+    fn derive(&self, location: &[u8]) -> [u8; 32] {
+        self.secret.tag(location)
     }
 }
 
@@ -99,39 +112,39 @@ impl Key {
 mod tests {
     use super::*;
 
-    fn ring(secrets: &[&str]) -> Ring {
-        Ring::new(
+    fn keys(secrets: &[&str]) -> StoreEncryptionKeys {
+        StoreEncryptionKeys::new(
             &secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect::<Vec<_>>(),
         )
     }
 
     #[test]
     fn keys_rotate_with_an_overlap() {
-        let (old, both, new) = (ring(&["old"]), ring(&["new", "old"]), ring(&["new"]));
-        let sealed = old.seal(b"here", b"v1", &[1; 12], b"value").unwrap();
-        assert_eq!(both.open(b"here", b"v1", &sealed).unwrap(), b"value");
-        let sealed = both.seal(b"here", b"v1", &[2; 12], b"value").unwrap();
-        assert_eq!(new.open(b"here", b"v1", &sealed).unwrap(), b"value");
-        assert_eq!(old.open(b"here", b"v1", &sealed), Err(SealFault::UnknownKey));
+        let (old, both, new) = (keys(&["old"]), keys(&["new", "old"]), keys(&["new"]));
+        let encrypted = old.encrypt(b"here", b"v1", &[1; 12], b"value").unwrap();
+        assert_eq!(both.decrypt(b"here", b"v1", &encrypted).unwrap(), b"value");
+        let encrypted = both.encrypt(b"here", b"v1", &[2; 12], b"value").unwrap();
+        assert_eq!(new.decrypt(b"here", b"v1", &encrypted).unwrap(), b"value");
+        assert_eq!(old.decrypt(b"here", b"v1", &encrypted), Err(EncryptionError::UnknownKey));
     }
 
     #[test]
-    fn a_record_opens_in_its_own_place_alone_and_unchanged() {
-        let ring = ring(&["key"]);
-        let sealed = ring.seal(b"here", b"v1", &[1; 12], b"value").unwrap();
-        assert_eq!(ring.open(b"there", b"v1", &sealed), Err(SealFault::Broken), "moved");
+    fn a_record_decrypts_only_in_its_own_location_and_unchanged() {
+        let keys = keys(&["key"]);
+        let encrypted = keys.encrypt(b"here", b"v1", &[1; 12], b"value").unwrap();
+        assert_eq!(keys.decrypt(b"there", b"v1", &encrypted), Err(EncryptionError::Corrupted), "moved");
         assert_eq!(
-            ring.open(b"here", b"v2", &sealed),
-            Err(SealFault::Broken),
-            "of another version"
+            keys.decrypt(b"here", b"v2", &encrypted),
+            Err(EncryptionError::Corrupted),
+            "another version"
         );
-        for at in ID..sealed.len() {
-            let mut changed = sealed.clone();
+        for at in KEY_ID_BYTES..encrypted.len() {
+            let mut changed = encrypted.clone();
             changed[at] ^= 1;
-            assert_eq!(ring.open(b"here", b"v1", &changed), Err(SealFault::Broken), "byte {at}");
+            assert_eq!(keys.decrypt(b"here", b"v1", &changed), Err(EncryptionError::Corrupted), "byte {at}");
             assert_eq!(
-                ring.open(b"here", b"v1", &sealed[..at]),
-                Err(SealFault::Broken),
+                keys.decrypt(b"here", b"v1", &encrypted[..at]),
+                Err(EncryptionError::Corrupted),
                 "cut at {at}"
             );
         }

@@ -1,13 +1,13 @@
-//! L2 · The store of a single process, over moka (architecture 5).
+//! Stores records in the memory of one process, over moka.
 //!
-//! Owns: atomic verbs in memory, admission, the freeing of memory, what a successor is told. Must not know: what a record
-//! means.
-//! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
-//! time to live only frees memory: a minute later, or at the earlier end of a record that was never read.
+//! Responsible for atomic operations, admission, freeing memory and the contents of snapshots. A
+//! record expires by its own `expires_at` and the `now` of the call; moka's clock decides nothing.
+//! moka's time to live only frees memory: a minute later, or at the earlier expiry of an unread
+//! record.
 
 mod janitor;
-pub mod keeping;
-mod shelves;
+pub mod snapshot_file;
+mod kind_cache;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -20,26 +20,27 @@ use async_trait::async_trait;
 use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
-use crate::store::revocations::{Born, Revocations};
+use crate::store::revocations::{AdmissionSeq, Revocations};
 use crate::store::{
-    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault,
-    Taken, Usage, Version,
+    Capacities, NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError,
+    TakeOutcome, Usage, RecordVersion,
 };
 
 use janitor::Janitor;
-use shelves::{Pool, Shelves, Slot, State, kept_for};
-use snapshot::Entry;
+use kind_cache::{CapacityPool, KindCaches, CachedRecord, RecordState, time_to_live};
+use snapshot::SnapshotEntry;
 
-/// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
-const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-/// One sweep frees no more than this: somebody waits for it.
-const SWEEP_BATCH: usize = 256;
+/// Minimum time between sweeps of a full store that has too few dead records. Keeps rejections
+/// cheap in a flood.
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of records that one sweep frees, because a request waits for it.
+const MAX_RECORDS_PER_SWEEP: usize = 256;
 
-/// Records in this process's memory: fast, and gone with the process unless a successor is told.
+/// Store in the memory of this process. A restart keeps its records only through a snapshot.
 pub struct MemoryStore {
-    /// Held by every verb that changes something, for as long as it does.
+    /// Held for reading by every operation that changes something.
     gate: RwLock<Gate>,
-    shelves: Arc<Shelves>,
+    caches: Arc<KindCaches>,
     revocations: Revocations,
     janitor: Janitor,
 }
@@ -50,59 +51,58 @@ enum Gate {
     Closed,
 }
 
-/// What a store has taken up of its predecessor's.
+/// Numbers of records that a restore kept and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Restored {
+pub struct RestoreStats {
     pub records: usize,
-    /// Expired since.
+    /// Records that expired in the meantime.
     pub expired: usize,
-    /// Found no place: the capacities are smaller than they were.
-    pub left_out: usize,
+    /// Records without room, because the capacities are smaller than before.
+    pub over_capacity: usize,
 }
 
 impl MemoryStore {
-    /// An empty store, and the thread that frees its memory until the store is dropped.
+    /// Creates an empty store, and the thread that frees its memory until the store is dropped.
     #[must_use]
     pub fn new(capacities: Capacities) -> Self {
-        let shelves = Arc::new(Shelves::new(capacities));
-        let janitor = Janitor::start(Arc::clone(&shelves));
+        let caches = Arc::new(KindCaches::new(capacities));
+        let janitor = Janitor::start(Arc::clone(&caches));
         Self {
             gate: RwLock::new(Gate::Open),
-            shelves,
+            caches,
             revocations: Revocations::default(),
             janitor,
         }
     }
 
-    /// From now on nothing changes here, whoever still tries: it is told that the store does not answer. Comes back once what
-    /// was under way is done.
+    /// Rejects all further changes as `Unavailable`. Returns when running changes have finished.
     pub fn close(&self) {
         *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Gate::Closed;
     }
 
-    fn enter(&self) -> Result<RwLockReadGuard<'_, Gate>, StoreFault> {
+    fn begin_write(&self) -> Result<RwLockReadGuard<'_, Gate>, StoreError> {
         let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         match *gate {
             Gate::Open => Ok(gate),
-            Gate::Closed => Err(StoreFault::Unavailable("the hub goes down".to_owned())),
+            Gate::Closed => Err(StoreError::Unavailable("the hub is shutting down".to_owned())),
         }
     }
 
-    /// What a successor must know, revocations first. Of a closed store: what changes meanwhile may be told or not. Blocks
-    /// are not among it: a hub that is alone has them in a file of their own.
-    pub fn entries(&self, now: Timestamp) -> impl Iterator<Item = Entry> {
+    /// Returns the contents of a snapshot, revocations first. Close the store before, so that the
+    /// snapshot is consistent. Blocks are left out: a single hub has them in their own file.
+    pub fn snapshot_entries(&self, now: Timestamp) -> impl Iterator<Item = SnapshotEntry> {
         let revoked = self
             .revocations
-            .closed(now)
+            .closed_families(now)
             .into_iter()
-            .map(|(family, until)| Entry::Revoked { family, until });
-        let shelves = self.shelves.iter().filter(|shelf| !shelf.kind.is_watched());
-        let records = shelves.flat_map(move |shelf| {
-            // What is written a moment ago may still wait to be found by an iteration.
-            shelf.records.run_pending_tasks();
-            let there = shelf.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
-            there.map(|(name, slot)| Entry::Record {
-                key: Key { kind: shelf.kind, name: Arc::clone(&name) },
+            .map(|(family, until)| SnapshotEntry::RevokedFamily { family, until });
+        let caches = self.caches.iter().filter(|cache| !cache.kind.is_polled());
+        let records = caches.flat_map(move |cache| {
+            // Recent writes may still be invisible to iteration.
+            cache.records.run_pending_tasks();
+            let live = cache.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
+            live.map(|(name, slot)| SnapshotEntry::Record {
+                key: RecordKey { kind: cache.kind, name: Arc::clone(&name) },
                 state: slot.state,
                 version: slot.version,
                 value: slot.value,
@@ -113,43 +113,43 @@ impl MemoryStore {
         revoked.chain(records)
     }
 
-    /// Takes up what a predecessor has told. For a new store, that nobody uses yet.
-    pub fn restore(&self, entries: Vec<Entry>, now: Timestamp) -> Restored {
-        let mut restored = Restored::default();
+    /// Restores the entries of a snapshot into a new store that is not in use yet.
+    pub fn restore(&self, entries: Vec<SnapshotEntry>, now: Timestamp) -> RestoreStats {
+        let mut restored = RestoreStats::default();
         for entry in entries {
             match entry {
-                Entry::Revoked { family, until } if now < until => {
+                SnapshotEntry::RevokedFamily { family, until } if now < until => {
                     self.revocations.revoke(&family, until, now)
                 }
-                Entry::Revoked { .. } => {}
-                Entry::Record { expires_at, .. } if expires_at <= now => restored.expired += 1,
-                Entry::Record { key, state, version, value, expires_at, families } => {
-                    let born = match state {
-                        // Into a family that is closed nothing comes back, whatever was written.
-                        State::Live => self.revocations.admit(&families, expires_at, now),
-                        State::Tombstone => Some(Born::default()),
+                SnapshotEntry::RevokedFamily { .. } => {}
+                SnapshotEntry::Record { expires_at, .. } if expires_at <= now => restored.expired += 1,
+                SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
+                    let admission_seq = match state {
+                        // A revoked family admits nothing, whatever the snapshot says.
+                        RecordState::Live => self.revocations.admit(&families, expires_at, now),
+                        RecordState::Tombstone => Some(AdmissionSeq::default()),
                     };
-                    let Some(born) = born else { continue };
-                    let shelf = self.shelves.of(key.kind);
+                    let Some(admission_seq) = admission_seq else { continue };
+                    let cache = self.caches.cache_for(key.kind);
                     if protects_from_replay(key.kind, state) {
-                        shelf.occupy(value.len());
-                    } else if !shelf.admit(value.len()) {
-                        restored.left_out += 1;
+                        cache.reserve_for_update(value.len());
+                    } else if !cache.try_reserve(value.len()) {
+                        restored.over_capacity += 1;
                         continue;
                     }
-                    let kept_for = kept_for(expires_at, now);
-                    let unread_until = None;
-                    let slot = Slot {
+                    let time_to_live = time_to_live(expires_at, now);
+                    let expires_unread_at = None;
+                    let slot = CachedRecord {
                         version,
                         state,
                         value,
                         expires_at,
-                        unread_until,
-                        kept_for,
+                        expires_unread_at,
+                        time_to_live,
                         families,
-                        born,
+                        admission_seq,
                     };
-                    shelf.records.insert(key.name, slot);
+                    cache.records.insert(key.name, slot);
                     restored.records += 1;
                 }
             }
@@ -157,39 +157,39 @@ impl MemoryStore {
         restored
     }
 
-    /// Makes room in a full pool by dropping some of what is dead at `now`; true if there may be room afterwards.
-    fn sweep(&self, pool: &Pool, now: Timestamp) -> bool {
-        // Whoever comes while another sweeps is refused: waiting here would block a web worker.
-        let Ok(mut last_exhausted) = pool.last_exhausted.try_lock() else { return false };
-        if now.since(*last_exhausted) < SWEEP_PERIOD {
+    /// Frees some records of a full pool that are dead at `now`. Returns whether there may be room.
+    fn sweep(&self, pool: &CapacityPool, now: Timestamp) -> bool {
+        // Concurrent callers are rejected: waiting would block a web worker.
+        let Ok(mut last_exhausted) = pool.last_full_sweep.try_lock() else { return false };
+        if now.since(*last_exhausted) < MIN_SWEEP_INTERVAL {
             return false;
         }
         let mut freed = 0;
-        for shelf in self.shelves.iter().filter(|shelf| std::ptr::eq(&raw const *shelf.pool, pool))
+        for cache in self.caches.iter().filter(|cache| std::ptr::eq(&raw const *cache.pool, pool))
         {
-            let dead = shelf.records.iter().filter(|(_, slot)| self.is_dead(slot, now));
-            for (name, _) in dead.take(SWEEP_BATCH - freed) {
-                shelf.compute(&name, |found| match found {
+            let dead = cache.records.iter().filter(|(_, slot)| self.is_dead(slot, now));
+            for (name, _) in dead.take(MAX_RECORDS_PER_SWEEP - freed) {
+                cache.compute(&name, |found| match found {
                     Some(slot) if self.is_dead(&slot, now) => Op::Remove,
                     _ => Op::Nop,
                 });
                 freed += 1;
             }
         }
-        if freed < SWEEP_BATCH {
+        if freed < MAX_RECORDS_PER_SWEEP {
             *last_exhausted = now;
         }
         pool.has_room()
     }
 
-    fn is_dead(&self, slot: &Slot, now: Timestamp) -> bool {
+    fn is_dead(&self, slot: &CachedRecord, now: Timestamp) -> bool {
         slot.expires_at <= now
-            || slot.unread_until.is_some_and(|end| end <= now)
-            || (slot.state == State::Live && self.is_revoked(slot))
+            || slot.expires_unread_at.is_some_and(|end| end <= now)
+            || (slot.state == RecordState::Live && self.is_revoked(slot))
     }
 
-    fn is_revoked(&self, slot: &Slot) -> bool {
-        self.revocations.reach(&slot.families, slot.born)
+    fn is_revoked(&self, slot: &CachedRecord) -> bool {
+        self.revocations.is_revoked(&slot.families, slot.admission_seq)
     }
 }
 
@@ -203,74 +203,75 @@ impl fmt::Debug for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
-        let _open = self.enter()?;
-        let shelf = self.shelves.of(key.kind);
-        let born = self
+    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+        let _open = self.begin_write()?;
+        let cache = self.caches.cache_for(key.kind);
+        let admission_seq = self
             .revocations
             .admit(&draft.families, draft.expires_at, now)
-            .ok_or(StoreFault::Revoked)?;
-        let kept_for = match draft.unread_until {
-            // Without the grace: the room for logins is counted by what lies here, and a flood's logins end so.
-            Some(unread_until) if unread_until < draft.expires_at => unread_until.since(now),
-            _ => kept_for(draft.expires_at, now),
+            .ok_or(StoreError::Revoked)?;
+        let time_to_live = match draft.expires_unread_at {
+            // No grace: memory counts against the login capacity, and a flood's logins end this
+            // way.
+            Some(expires_unread_at) if expires_unread_at < draft.expires_at => expires_unread_at.since(now),
+            _ => time_to_live(draft.expires_at, now),
         };
-        let slot = Slot {
-            version: Version(1),
-            state: State::Live,
+        let slot = CachedRecord {
+            version: RecordVersion(1),
+            state: RecordState::Live,
             value: draft.value.into(),
             expires_at: draft.expires_at,
-            unread_until: draft.unread_until,
-            kept_for,
+            expires_unread_at: draft.expires_unread_at,
+            time_to_live,
             families: draft.families,
-            born,
+            admission_seq,
         };
         let attempt = || {
-            let mut answer = Ok(Version(1));
-            shelf.compute(&key.name, |found| {
+            let mut answer = Ok(RecordVersion(1));
+            cache.compute(&key.name, |found| {
                 match found {
-                    Some(there) if !self.is_dead(&there, now) => answer = Err(StoreFault::Exists),
-                    Some(_) => shelf.occupy(slot.value.len()),
-                    None if shelf.admit(slot.value.len()) => {}
-                    None => answer = Err(StoreFault::Full),
+                    Some(existing) if !self.is_dead(&existing, now) => answer = Err(StoreError::Exists),
+                    Some(_) => cache.reserve_for_update(slot.value.len()),
+                    None if cache.try_reserve(slot.value.len()) => {}
+                    None => answer = Err(StoreError::Full),
                 }
                 if answer.is_ok() { Op::Put(slot.clone()) } else { Op::Nop }
             });
             answer
         };
         match attempt() {
-            Err(StoreFault::Full) if self.sweep(&shelf.pool, now) => attempt(),
+            Err(StoreError::Full) if self.sweep(&cache.pool, now) => attempt(),
             answer => answer,
         }
     }
 
-    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        let slot = self.shelves.of(key.kind).records.get(&key.name);
-        let live = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now));
-        Ok(live.map(Slot::into_record))
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
+        let slot = self.caches.cache_for(key.kind).records.get(&key.name);
+        let live = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now));
+        Ok(live.map(CachedRecord::into_record))
     }
 
-    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
-        let shelf = self.shelves.of(key.kind);
-        let slot = shelf.records.get(&key.name);
-        let Some(slot) = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now))
+    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+        let cache = self.caches.cache_for(key.kind);
+        let slot = cache.records.get(&key.name);
+        let Some(slot) = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now))
         else {
             return Ok(None);
         };
-        if slot.unread_until.is_none() {
-            return Ok(Some(Loaded { record: slot.into_record(), is_first: false }));
+        if slot.expires_unread_at.is_none() {
+            return Ok(Some(LoadedRecord { record: slot.into_record(), was_unread: false }));
         }
-        let _open = self.enter()?;
+        let _open = self.begin_write()?;
         let mut loaded = None;
-        shelf.compute(&key.name, |found| match found {
-            Some(old) if old.state == State::Live && !self.is_dead(&old, now) => {
-                let is_first = old.unread_until.is_some();
-                loaded = Some(Loaded { record: old.clone().into_record(), is_first });
-                if !is_first {
+        cache.compute(&key.name, |found| match found {
+            Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
+                let was_unread = old.expires_unread_at.is_some();
+                loaded = Some(LoadedRecord { record: old.clone().into_record(), was_unread });
+                if !was_unread {
                     return Op::Nop;
                 }
-                shelf.occupy(old.value.len());
-                Op::Put(Slot { unread_until: None, kept_for: kept_for(old.expires_at, now), ..old })
+                cache.reserve_for_update(old.value.len());
+                Op::Put(CachedRecord { expires_unread_at: None, time_to_live: time_to_live(old.expires_at, now), ..old })
             }
             _ => Op::Nop,
         });
@@ -279,32 +280,32 @@ impl Store for MemoryStore {
 
     async fn replace(
         &self,
-        key: &Key,
-        expected: Version,
+        key: &RecordKey,
+        expected: RecordVersion,
         value: Vec<u8>,
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Replaced, StoreFault> {
-        let _open = self.enter()?;
-        let shelf = self.shelves.of(key.kind);
-        self.revocations.outlive(expires_at);
-        let mut answer = Replaced::Gone;
-        shelf.compute(&key.name, |found| match found {
-            Some(old) if old.state == State::Live && !self.is_dead(&old, now) => {
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let _open = self.begin_write()?;
+        let cache = self.caches.cache_for(key.kind);
+        self.revocations.extend_latest_expiry(expires_at);
+        let mut answer = ReplaceOutcome::Gone;
+        cache.compute(&key.name, |found| match found {
+            Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
                 if old.version != expected {
-                    answer = Replaced::Stale;
+                    answer = ReplaceOutcome::Stale;
                     return Op::Nop;
                 }
-                let version = Version(old.version.0.saturating_add(1));
-                answer = Replaced::Done(version);
-                shelf.occupy(value.len());
-                let kept_for = kept_for(expires_at, now);
-                Op::Put(Slot {
+                let version = RecordVersion(old.version.0.saturating_add(1));
+                answer = ReplaceOutcome::Replaced(version);
+                cache.reserve_for_update(value.len());
+                let time_to_live = time_to_live(expires_at, now);
+                Op::Put(CachedRecord {
                     version,
                     value: value.into(),
                     expires_at,
-                    unread_until: None,
-                    kept_for,
+                    expires_unread_at: None,
+                    time_to_live,
                     ..old
                 })
             }
@@ -315,35 +316,35 @@ impl Store for MemoryStore {
 
     async fn take(
         &self,
-        key: &Key,
+        key: &RecordKey,
         tombstone: Vec<u8>,
         tombstone_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Taken, StoreFault> {
-        let _open = self.enter()?;
-        let shelf = self.shelves.of(key.kind);
-        let mut answer = Taken::Gone;
-        // One computation, not a load and a removal: two redeemers of one code must not both win (RFC 6749, 4.1.2).
-        // And not moka's `remove`, which also hands out what has expired.
-        shelf.compute(&key.name, |found| match found {
+    ) -> Result<TakeOutcome, StoreError> {
+        let _open = self.begin_write()?;
+        let cache = self.caches.cache_for(key.kind);
+        let mut answer = TakeOutcome::Gone;
+        // One computation, not a load and a removal: a code must be redeemed at most once
+        // (RFC 6749 §4.1.2). Not moka's `remove`, which also returns expired values.
+        cache.compute(&key.name, |found| match found {
             Some(old) if !self.is_dead(&old, now) => match old.state {
-                State::Tombstone => {
-                    answer = Taken::Spent(old.value);
+                RecordState::Tombstone => {
+                    answer = TakeOutcome::AlreadyTaken(old.value);
                     Op::Nop
                 }
-                State::Live => {
-                    let kept_for = kept_for(tombstone_until, now);
-                    let left = Slot {
-                        state: State::Tombstone,
+                RecordState::Live => {
+                    let time_to_live = time_to_live(tombstone_until, now);
+                    let tombstone = CachedRecord {
+                        state: RecordState::Tombstone,
                         value: tombstone.into(),
                         expires_at: tombstone_until,
-                        unread_until: None,
-                        kept_for,
+                        expires_unread_at: None,
+                        time_to_live,
                         ..old.clone()
                     };
-                    answer = Taken::Won(old.into_record());
-                    shelf.occupy(left.value.len());
-                    Op::Put(left)
+                    answer = TakeOutcome::Taken(old.into_record());
+                    cache.reserve_for_update(tombstone.value.len());
+                    Op::Put(tombstone)
                 }
             },
             _ => Op::Nop,
@@ -351,22 +352,22 @@ impl Store for MemoryStore {
         Ok(answer)
     }
 
-    async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        let _open = self.enter()?;
-        self.shelves.of(key.kind).compute(&key.name, |_| Op::Remove);
+    async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
+        let _open = self.begin_write()?;
+        self.caches.cache_for(key.kind).compute(&key.name, |_| Op::Remove);
         Ok(())
     }
 
     async fn remove_version(
         &self,
-        key: &Key,
-        version: Version,
+        key: &RecordKey,
+        version: RecordVersion,
         now: Timestamp,
-    ) -> Result<bool, StoreFault> {
-        let _open = self.enter()?;
+    ) -> Result<bool, StoreError> {
+        let _open = self.begin_write()?;
         let mut is_removed = false;
-        self.shelves.of(key.kind).compute(&key.name, |found| match found {
-            Some(slot) if slot.state == State::Live && slot.version == version => {
+        self.caches.cache_for(key.kind).compute(&key.name, |found| match found {
+            Some(slot) if slot.state == RecordState::Live && slot.version == version => {
                 is_removed = !self.is_dead(&slot, now);
                 Op::Remove
             }
@@ -380,27 +381,28 @@ impl Store for MemoryStore {
         family: &Family,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreFault> {
-        let _open = self.enter()?;
+    ) -> Result<(), StoreError> {
+        let _open = self.begin_write()?;
         self.revocations.revoke(family, until, now);
         Ok(())
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Process
+    fn scope(&self) -> StoreScope {
+        StoreScope::Process
     }
 
-    fn count(&self, kind: Kind) -> usize {
-        self.shelves.of(kind).used()
+    fn count(&self, kind: RecordKind) -> usize {
+        self.caches.cache_for(kind).used()
     }
 
-    fn usage(&self, kind: Kind) -> Usage {
-        let shelf = self.shelves.of(kind);
-        Usage { records: shelf.used(), bytes: shelf.pool.used_bytes() }
+    fn usage(&self, kind: RecordKind) -> Usage {
+        let cache = self.caches.cache_for(kind);
+        Usage { records: cache.used(), bytes: cache.pool.used_bytes() }
     }
 }
 
-/// Without these, what was used could be used again: they find a place also where there is none, and are gone in minutes.
-fn protects_from_replay(kind: Kind, state: State) -> bool {
-    state == State::Tombstone || kind == Kind::Assertion
+/// Returns whether losing the record would allow a replay. Such records are restored even over
+/// capacity; they expire within minutes.
+fn protects_from_replay(kind: RecordKind, state: RecordState) -> bool {
+    state == RecordState::Tombstone || kind == RecordKind::Assertion
 }

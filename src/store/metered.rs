@@ -1,6 +1,6 @@
-//! L2 · Any store, with its verbs and refusals counted.
+//! Wraps a store and counts its operations, errors and records.
 //!
-//! Owns: the words under which kinds, verbs and faults appear in the metrics. Must not know: which store it wraps.
+//! Responsible for the label values of kinds, operations and errors in the metrics.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,174 +10,174 @@ use tokio::time::Instant;
 
 use crate::env::Timestamp;
 use crate::store::{
-    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault,
-    Taken, Usage, Version,
+    Capacities, NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError,
+    TakeOutcome, Usage, RecordVersion,
 };
 use crate::telemetry::{Metrics, StoreMeter};
 
-/// Counts each verb, and each one that failed, before passing the answer on unchanged.
+/// Store that counts each operation and its errors.
 pub struct MeteredStore {
     inner: Arc<dyn Store>,
-    /// Whether the last answer was that there is none.
-    login: Meters,
-    session: Meters,
-    code: Meters,
-    token: Meters,
-    logout: Meters,
-    parked: Meters,
-    assertion: Meters,
-    own_code: Meters,
-    blocks: Meters,
-    probes: Meters,
+    login: KindMeters,
+    session: KindMeters,
+    code: KindMeters,
+    token: KindMeters,
+    logout_redirect: KindMeters,
+    pending_logout: KindMeters,
+    assertion: KindMeters,
+    login_page_code: KindMeters,
+    blocks: KindMeters,
+    probes: KindMeters,
     revoke: StoreMeter,
 }
 
 impl MeteredStore {
+    /// Wraps `inner` and registers its metrics.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, metrics: &Metrics) -> Self {
-        let meters = |kind| Meters::new(metrics, kind);
+        let meters = |kind| KindMeters::new(metrics, kind);
         Self {
             inner,
-            login: meters(Kind::Login),
-            session: meters(Kind::Session),
-            code: meters(Kind::Code),
-            token: meters(Kind::Token),
-            logout: meters(Kind::Logout),
-            parked: meters(Kind::Parked),
-            assertion: meters(Kind::Assertion),
-            own_code: meters(Kind::OwnCode),
-            blocks: meters(Kind::Blocks),
-            probes: meters(Kind::Probes),
+            login: meters(RecordKind::Login),
+            session: meters(RecordKind::Session),
+            code: meters(RecordKind::Code),
+            token: meters(RecordKind::Token),
+            logout_redirect: meters(RecordKind::LogoutRedirect),
+            pending_logout: meters(RecordKind::PendingLogout),
+            assertion: meters(RecordKind::Assertion),
+            login_page_code: meters(RecordKind::LoginPageCode),
+            blocks: meters(RecordKind::Blocks),
+            probes: meters(RecordKind::Probes),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
 
-    async fn counted<T>(
+    async fn measure<T>(
         &self,
         meter: &StoreMeter,
-        verb: impl Future<Output = Result<T, StoreFault>>,
-    ) -> Result<T, StoreFault> {
+        operation: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let began = Instant::now();
-        let answer = verb.await;
-        meter.asked(began.elapsed());
-        answer.inspect_err(|fault| {
-            meter.refused(match fault {
-                StoreFault::Full => "full",
-                StoreFault::Exists => "exists",
-                StoreFault::Revoked => "revoked",
-                StoreFault::Unavailable(_) => "unavailable",
+        let answer = operation.await;
+        meter.record_call(began.elapsed());
+        answer.inspect_err(|error| {
+            meter.record_error(match error {
+                StoreError::Full => "full",
+                StoreError::Exists => "exists",
+                StoreError::Revoked => "revoked",
+                StoreError::Unavailable(_) => "unavailable",
             });
         })
     }
 
-    fn of(&self, kind: Kind) -> &Meters {
+    fn meters(&self, kind: RecordKind) -> &KindMeters {
         match kind {
-            Kind::Login => &self.login,
-            Kind::Session => &self.session,
-            Kind::Code => &self.code,
-            Kind::Token => &self.token,
-            Kind::Logout => &self.logout,
-            Kind::Parked => &self.parked,
-            Kind::Assertion => &self.assertion,
-            Kind::OwnCode => &self.own_code,
-            Kind::Blocks => &self.blocks,
-            Kind::Probes => &self.probes,
+            RecordKind::Login => &self.login,
+            RecordKind::Session => &self.session,
+            RecordKind::Code => &self.code,
+            RecordKind::Token => &self.token,
+            RecordKind::LogoutRedirect => &self.logout_redirect,
+            RecordKind::PendingLogout => &self.pending_logout,
+            RecordKind::Assertion => &self.assertion,
+            RecordKind::LoginPageCode => &self.login_page_code,
+            RecordKind::Blocks => &self.blocks,
+            RecordKind::Probes => &self.probes,
         }
     }
 }
 
-/// Sets the gauges of records by kind, and of the places that they take; for [`Metrics::sample_with`].
+/// Sets the gauges of records and capacity; for [`Metrics::sample_with`].
 pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metrics) {
-    let count = |kind: Kind| {
+    let count = |kind: RecordKind| {
         let count = store.count(kind);
-        metrics.store_records(word(kind), count);
+        metrics.set_store_records(kind_label(kind), count);
         count
     };
     let pools = [
-        ("logins", count(Kind::Login), capacities.logins),
-        ("sessions", count(Kind::Session), capacities.sessions),
-        ("grants", count(Kind::Code) + count(Kind::Token), capacities.grants),
-        ("logouts", count(Kind::Logout), capacities.logouts),
-        ("parked_logouts", count(Kind::Parked), capacities.parked),
-        ("assertions", count(Kind::Assertion), capacities.assertions),
-        ("own_codes", count(Kind::OwnCode), capacities.own_codes),
+        ("logins", count(RecordKind::Login), capacities.logins),
+        ("sessions", count(RecordKind::Session), capacities.sessions),
+        ("grants", count(RecordKind::Code) + count(RecordKind::Token), capacities.grants),
+        ("logout_redirects", count(RecordKind::LogoutRedirect), capacities.logout_redirects),
+        ("pending_logouts", count(RecordKind::PendingLogout), capacities.pending_logouts),
+        ("assertions", count(RecordKind::Assertion), capacities.assertions),
+        ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
     ];
     for (pool, records, capacity) in pools {
-        metrics.store_pool(pool, records, capacity);
+        metrics.set_store_pool(pool, records, capacity);
     }
 }
 
 #[async_trait]
 impl Store for MeteredStore {
-    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
-        let meter = &self.of(key.kind).insert;
-        self.counted(meter, self.inner.insert(key, draft, now)).await
+    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+        let meter = &self.meters(key.kind).insert;
+        self.measure(meter, self.inner.insert(key, draft, now)).await
     }
 
-    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        self.counted(&self.of(key.kind).load, self.inner.load(key, now)).await
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
+        self.measure(&self.meters(key.kind).load, self.inner.load(key, now)).await
     }
 
-    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
-        self.counted(&self.of(key.kind).load, self.inner.load_and_keep(key, now)).await
+    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+        self.measure(&self.meters(key.kind).load, self.inner.load_and_extend(key, now)).await
     }
 
-    /// Counted as one operation, of the first key's kind: it is one round trip.
+    /// Counts as one operation of the kind of the first key: it is one round trip.
     async fn load_many(
         &self,
-        keys: &[Key],
+        keys: &[RecordKey],
         now: Timestamp,
-    ) -> Result<Vec<Option<Record>>, StoreFault> {
+    ) -> Result<Vec<Option<Record>>, StoreError> {
         let Some(first) = keys.first() else { return Ok(Vec::new()) };
-        self.counted(&self.of(first.kind).load, self.inner.load_many(keys, now)).await
+        self.measure(&self.meters(first.kind).load, self.inner.load_many(keys, now)).await
     }
 
     async fn replace(
         &self,
-        key: &Key,
-        expected: Version,
+        key: &RecordKey,
+        expected: RecordVersion,
         value: Vec<u8>,
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Replaced, StoreFault> {
-        let meter = &self.of(key.kind).replace;
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let meter = &self.meters(key.kind).replace;
         let answer =
-            self.counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
+            self.measure(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
         answer.inspect(|replaced| {
-            if matches!(replaced, Replaced::Stale) {
-                meter.lost()
+            if matches!(replaced, ReplaceOutcome::Stale) {
+                meter.record_conflict()
             }
         })
     }
 
     async fn take(
         &self,
-        key: &Key,
+        key: &RecordKey,
         tombstone: Vec<u8>,
         tombstone_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Taken, StoreFault> {
-        let meter = &self.of(key.kind).take;
+    ) -> Result<TakeOutcome, StoreError> {
+        let meter = &self.meters(key.kind).take;
         let answer =
-            self.counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
+            self.measure(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
         answer.inspect(|taken| {
-            if matches!(taken, Taken::Spent(_)) {
-                meter.lost()
+            if matches!(taken, TakeOutcome::AlreadyTaken(_)) {
+                meter.record_conflict()
             }
         })
     }
 
-    async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
+    async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
+        self.measure(&self.meters(key.kind).remove, self.inner.remove(key)).await
     }
 
     async fn remove_version(
         &self,
-        key: &Key,
-        version: Version,
+        key: &RecordKey,
+        version: RecordVersion,
         now: Timestamp,
-    ) -> Result<bool, StoreFault> {
-        self.counted(&self.of(key.kind).remove, self.inner.remove_version(key, version, now)).await
+    ) -> Result<bool, StoreError> {
+        self.measure(&self.meters(key.kind).remove, self.inner.remove_version(key, version, now)).await
     }
 
     async fn revoke(
@@ -185,24 +185,24 @@ impl Store for MeteredStore {
         family: &Family,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreFault> {
-        self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
+    ) -> Result<(), StoreError> {
+        self.measure(&self.revoke, self.inner.revoke(family, until, now)).await
     }
 
-    fn reach(&self) -> Reach {
-        self.inner.reach()
+    fn scope(&self) -> StoreScope {
+        self.inner.scope()
     }
 
-    fn count(&self, kind: Kind) -> usize {
+    fn count(&self, kind: RecordKind) -> usize {
         self.inner.count(kind)
     }
 
-    fn usage(&self, kind: Kind) -> Usage {
+    fn usage(&self, kind: RecordKind) -> Usage {
         self.inner.usage(kind)
     }
 }
 
-struct Meters {
+struct KindMeters {
     insert: StoreMeter,
     load: StoreMeter,
     replace: StoreMeter,
@@ -210,9 +210,9 @@ struct Meters {
     remove: StoreMeter,
 }
 
-impl Meters {
-    fn new(metrics: &Metrics, kind: Kind) -> Self {
-        let meter = |verb| metrics.store_meter(word(kind), verb);
+impl KindMeters {
+    fn new(metrics: &Metrics, kind: RecordKind) -> Self {
+        let meter = |operation| metrics.store_meter(kind_label(kind), operation);
         Self {
             insert: meter("insert"),
             load: meter("load"),
@@ -223,25 +223,25 @@ impl Meters {
     }
 }
 
-const fn word(kind: Kind) -> &'static str {
+const fn kind_label(kind: RecordKind) -> &'static str {
     match kind {
-        Kind::Login => "login",
-        Kind::Session => "session",
-        Kind::Code => "code",
-        Kind::Token => "token",
-        Kind::Logout => "logout",
-        Kind::Parked => "parked_logout",
-        Kind::Assertion => "assertion",
-        Kind::OwnCode => "own_code",
-        Kind::Blocks => "blocks",
-        Kind::Probes => "probes",
+        RecordKind::Login => "login",
+        RecordKind::Session => "session",
+        RecordKind::Code => "code",
+        RecordKind::Token => "token",
+        RecordKind::LogoutRedirect => "logout_redirect",
+        RecordKind::PendingLogout => "pending_logout",
+        RecordKind::Assertion => "assertion",
+        RecordKind::LoginPageCode => "login_page_code",
+        RecordKind::Blocks => "blocks",
+        RecordKind::Probes => "probes",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::{ROOMY, at, code, conformance, draft};
+    use crate::store::conformance::{AMPLE_CAPACITIES, at, code, conformance, new_record};
     use crate::store::memory::MemoryStore;
 
     async fn metered(capacities: Capacities) -> Arc<dyn Store> {
@@ -252,30 +252,30 @@ mod tests {
     conformance!(metered);
 
     #[tokio::test]
-    async fn verbs_refusals_and_records_are_counted() {
+    async fn operations_errors_and_records_are_counted() {
         let metrics = Metrics::new(at(0)).unwrap();
-        let capacities = Capacities { grants: 1, ..ROOMY };
+        let capacities = Capacities { grants: 1, ..AMPLE_CAPACITIES };
         let store = MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics);
-        store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
-        store.insert(code("b"), draft("1", at(10)), at(0)).await.unwrap_err();
+        store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+        store.insert(code("b"), new_record("1", at(10)), at(0)).await.unwrap_err();
         let (key, later) = (code("a"), at(9));
         assert!(matches!(
-            store.replace(&key, Version(7), vec![], later, at(0)).await,
-            Ok(Replaced::Stale)
+            store.replace(&key, RecordVersion(7), vec![], later, at(0)).await,
+            Ok(ReplaceOutcome::Stale)
         ));
-        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Won(_))));
-        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Spent(_))));
+        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(TakeOutcome::Taken(_))));
+        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(TakeOutcome::AlreadyTaken(_))));
         report_records(&store, &capacities, &metrics);
         let text = metrics.render();
         for line in [
-            r#"passerelle_store_operations_total{kind="code",verb="insert"} 2"#,
-            r#"passerelle_store_errors_total{error="full",kind="code",verb="insert"} 1"#,
+            r#"passerelle_store_operations_total{kind="code",operation="insert"} 2"#,
+            r#"passerelle_store_errors_total{error="full",kind="code",operation="insert"} 1"#,
             r#"passerelle_store_records{kind="code"} 1"#,
             r#"passerelle_store_pool_records{pool="grants"} 1"#,
             r#"passerelle_store_pool_capacity_records{pool="grants"} 1"#,
-            r#"passerelle_store_conflicts_total{kind="code",verb="replace"} 1"#,
-            r#"passerelle_store_conflicts_total{kind="code",verb="take"} 1"#,
-            r#"passerelle_store_operation_duration_seconds_count{verb="insert"} 2"#,
+            r#"passerelle_store_conflicts_total{kind="code",operation="replace"} 1"#,
+            r#"passerelle_store_conflicts_total{kind="code",operation="take"} 1"#,
+            r#"passerelle_store_operation_duration_seconds_count{operation="insert"} 2"#,
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }

@@ -1,25 +1,24 @@
-//! L2 · The store that many hubs share: Redis or Valkey, alone, under Sentinels, or as a Cluster (architecture 5).
+//! Stores records in Redis or Valkey, for any number of hubs: one server, Sentinels or a Cluster.
 //!
-//! Owns: the verbs over a network. Must not know: what a record means.
+//! Responsible for the store operations over the network. Does not know what a record means.
 //!
-//! **One key for each record**, a hash, spread over a Cluster; no verb needs two keys at once. What several records have
-//! in common is their families: a family is a set of its members, and revoking it closes the set, then ends each member.
-//! So looking at a token costs one round trip, and ending a session as many as it must (docs/redis.md has the proof that
-//! no member can slip through).
+//! **One key per record.** No operation needs two keys at once, so a Cluster can spread them. A
+//! family is a set of its members. Revoking it closes the set, then revokes each member. Reading a
+//! token thus costs one round trip; docs/redis.md proves that no member is missed.
 //!
-//! **Time.** A record is gone by its own `expires_at` and the `now` of the verb; the server only frees its memory, some
-//! time later. Durations travel, not moments, so that the server's clock decides nothing.
+//! **Time.** A record expires by its own `expires_at` and the `now` of the call. The server only
+//! frees its memory, some time later. Calls carry durations, so the server's clock decides nothing.
 
-mod agreement;
+mod keyring_check;
 mod counters;
-mod inspect;
-mod link;
-mod names;
-mod pack;
-mod places;
+mod server_info;
+mod connection_manager;
+mod family_members;
+mod compression;
+mod capacity;
 mod record;
 mod scripts;
-mod target;
+mod client;
 #[cfg(test)]
 pub(crate) mod tests;
 mod verbs;
@@ -31,318 +30,323 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::Value;
 
-use self::inspect::Inspected;
-use self::link::{Link, Trouble};
-use self::places::Places;
-use self::record::{Birth, FAMILY, Head, Malformed, State};
+use self::server_info::DeploymentInfo;
+use self::connection_manager::{ConnectionManager, RedisCallError};
+use self::capacity::CapacityTracker;
+use self::record::{InsertionId, FAMILY_HASH_BYTES, RecordHeader, RecordFormatError, StoredState};
 use self::scripts::Scripts;
-use self::target::Target;
+use self::client::RedisClient;
 use crate::config::StoreCredentials;
 use crate::config::model::RedisConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
-use crate::store::seal::{Ring, SealFault};
-use crate::store::{Capacities, Key, Kind, Record, StoreFault, Version};
+use crate::store::encryption::{StoreEncryptionKeys, EncryptionError};
+use crate::store::{Capacities, RecordKey, RecordKind, Record, StoreError, RecordVersion};
 use crate::telemetry::Metrics;
 
-/// The server keeps what is over for this much longer: hubs' clocks differ, and a lost answer is asked for again.
-const GRACE: Duration = Duration::from_secs(60);
-/// A reading that counts as a write (it changes nothing, and is not replicated): a primary that was cut off and replaced
-/// without having heard of it refuses it, for want of replicas, where GET would show what has been ended elsewhere.
-const READ: &str = "GETEX";
-/// How long what is left of a revoked record refuses the insertion that may still be on its way.
-const IN_FLIGHT: Duration = Duration::from_secs(60);
-const LONGEST_LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Time that the server keeps an expired record, because the clocks of hubs differ and a call whose
+/// reply was lost is repeated.
+const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
+/// Command that reads a record. Redis treats GETEX as a write, although it changes nothing here: a
+/// primary that was cut off and replaced rejects it for lack of replicas, where GET would return
+/// records that were revoked elsewhere.
+const READ_COMMAND: &str = "GETEX";
+/// Time that a revocation marker rejects the insertion of its record, which may still be in flight.
+const REVOCATION_MARKER_TTL: Duration = Duration::from_secs(60);
+/// Maximum time to live of a key.
+const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Records on servers that any number of hubs share.
+/// Store on servers that any number of hubs share.
 pub struct RedisStore {
-    link: Arc<Link>,
+    connections: Arc<ConnectionManager>,
     scripts: Scripts,
-    ring: Ring,
-    places: Places,
+    encryption_keys: StoreEncryptionKeys,
+    capacity: CapacityTracker,
     prefix: String,
-    /// The first half of the births of this store's records: whose place is whose.
-    own: [u8; 4],
-    /// What subjects of counts are hashed with.
+    /// First half of the insertion ids of this store. Tells which records count against its
+    /// capacity.
+    instance_id: [u8; 4],
+    /// Key of the HMAC over the subjects of counters.
     counter_key: [u8; 32],
-    /// Whose records these are; empty where nobody asks.
+    /// Issuer of the hubs that share the records; empty if unchecked.
     issuer: String,
     env: Env,
 }
 
-/// Why a store can't be had.
+/// Error that keeps a hub from using the store.
 #[derive(thiserror::Error, Debug)]
-pub enum RedisFault {
-    #[error("there is no thread for the store: {0}")]
+pub enum RedisStoreError {
+    /// The operating system can't start the thread.
+    #[error("the store's thread can't be started: {0}")]
     Thread(#[from] std::io::Error),
-    /// Starting all the same would lose sessions later.
-    #[error("the store, {at}, can't be used: {why}")]
-    Unfit { at: String, why: String },
+    /// The server's configuration is unsafe, for example an evicting `maxmemory-policy`.
+    #[error("the store, {servers}, can't be used: {reason}")]
+    Misconfigured { servers: String, reason: String },
 }
 
 impl RedisStore {
-    /// Connects when it is first asked, or a moment later.
+    /// Creates the store. It connects in the background.
     ///
     /// # Errors
-    /// The operating system gives no thread.
+    /// `Thread`: the operating system can't start the thread.
     pub fn new(
         config: &RedisConfig,
         credentials: &StoreCredentials,
         capacities: Capacities,
         env: Env,
         metrics: &Arc<Metrics>,
-    ) -> Result<Self, RedisFault> {
-        let limit = Duration::from_millis(config.call_milliseconds);
+    ) -> Result<Self, RedisStoreError> {
+        let call_timeout = Duration::from_millis(config.call_milliseconds);
         let [a, b, c, d, ..] = env.entropy().bits256();
-        // The one that seals; while keys change, hubs with another first key count apart (docs/limits.md).
-        let seal_key = credentials.seal_keys.first().map_or("", |key| key.reveal());
-        let counter_key = digest::hmac(b"passerelle counters 1", seal_key.as_bytes());
+        // During a key rotation, hubs with another first key count separately (docs/limits.md).
+        let first_key = credentials.encryption_keys.first().map_or("", |key| key.reveal());
+        let counter_key = digest::hmac(b"passerelle counters 1", first_key.as_bytes());
         Ok(Self {
             counter_key,
-            link: Link::new(
-                Target::new(config, credentials),
-                limit,
+            connections: ConnectionManager::new(
+                RedisClient::new(config, credentials),
+                call_timeout,
                 &config.prefix,
                 Arc::clone(metrics),
             )?,
             scripts: Scripts::default(),
-            ring: Ring::new(&credentials.seal_keys),
-            places: Places::new(capacities),
+            encryption_keys: StoreEncryptionKeys::new(&credentials.encryption_keys),
+            capacity: CapacityTracker::new(capacities),
             prefix: config.prefix.clone(),
-            own: [a, b, c, d],
+            instance_id: [a, b, c, d],
             issuer: String::new(),
             env,
         })
     }
 
-    /// For the hubs of this issuer alone.
+    /// Limits the store to hubs of this issuer.
     #[must_use]
-    pub fn of_hub(self, issuer: &str) -> Self {
+    pub fn for_issuer(self, issuer: &str) -> Self {
         Self { issuer: issuer.to_owned(), ..self }
     }
 
-    /// Asks the servers what they are: one line for the operator. One that is away is no fault of the configuration, and
-    /// is told as such.
+    /// Queries the servers and returns a one-line summary for the operator. An inner `Err`
+    /// describes servers that are down, which is no configuration error.
     ///
     /// # Errors
-    /// `Unfit`: servers that must not be used as they are set up.
-    pub async fn inspect(&self) -> Result<Result<String, String>, RedisFault> {
-        let at = self.link.described();
-        let judged = async {
-            let inspected: Inspected = self.link.inspect().await?;
-            inspected.judge().map_err(Trouble::Unfit)?;
-            self.agree().await?;
-            Ok(inspected.summary(self.env.now()))
+    /// `Misconfigured`: the servers must not be used as they are configured.
+    pub async fn inspect(&self) -> Result<Result<String, String>, RedisStoreError> {
+        let servers = self.connections.description();
+        let result = async {
+            let info: DeploymentInfo = self.connections.query_servers().await?;
+            info.check_suitability().map_err(RedisCallError::Misconfigured)?;
+            self.check_marker().await?;
+            Ok(info.summary(self.env.now()))
         };
-        match judged.await {
-            Ok(summary) => Ok(Ok(format!("{at}: {summary}"))),
-            Err(Trouble::Unfit(why)) => Err(RedisFault::Unfit { at, why }),
-            Err(trouble) => Ok(Err(format!("{at}: {trouble}"))),
+        match result.await {
+            Ok(summary) => Ok(Ok(format!("{servers}: {summary}"))),
+            Err(RedisCallError::Misconfigured(reason)) => Err(RedisStoreError::Misconfigured { servers, reason }),
+            Err(error) => Ok(Err(format!("{servers}: {error}"))),
         }
     }
 
-    /// [`Self::inspect`] for a hub that starts and can't await; from now on the keys of those that start later must include
-    /// its own. A few seconds at most.
+    /// Calls [`Self::inspect`], blocking for a few seconds at most, and leaves the marker that
+    /// makes hubs that start later check their keys against this hub's.
     ///
     /// # Errors
-    /// `Unfit`.
-    pub fn join_and_wait(self: &Arc<Self>) -> Result<Result<String, String>, RedisFault> {
+    /// `Misconfigured`.
+    pub fn join_blocking(self: &Arc<Self>) -> Result<Result<String, String>, RedisStoreError> {
         let (store, (reply, answer)) = (Arc::clone(self), std::sync::mpsc::channel());
-        self.link.at_home(async move {
-            let inspected = store.inspect().await;
-            if matches!(inspected, Ok(Ok(_)))
-                && let Err(trouble) = store.mark().await
+        self.connections.spawn_on_store_thread(async move {
+            let info = store.inspect().await;
+            if matches!(info, Ok(Ok(_)))
+                && let Err(error) = store.write_marker().await
             {
-                tracing::warn!(%trouble, "hubs that start later can't be told of this one's keys");
+                tracing::warn!(%error, "the marker of this hub's keys can't be written: hubs that start later can't check theirs");
             }
-            let _nobody_waits = reply.send(inspected);
+            let _ignored = reply.send(info);
         });
         answer.recv().unwrap_or_else(|_| Ok(Err("its thread has ended".to_owned())))
     }
 
-    /// What keeps the store from answering, as far as is known without asking.
+    /// Returns the last error of the store, without a network call.
     #[must_use]
-    pub fn complaint(&self) -> Option<String> {
-        self.link.complaint().map(|trouble| trouble.to_string())
+    pub fn last_error(&self) -> Option<String> {
+        self.connections.last_error().map(|error| error.to_string())
     }
 }
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStore").field("at", &self.link.described()).finish_non_exhaustive()
+        f.debug_struct("RedisStore").field("at", &self.connections.description()).finish_non_exhaustive()
     }
 }
 
-/// Where a record lies: the hash of its kind and name, so that no name is ever told to a server.
-struct Place {
-    kind: Kind,
+/// Key of a record on the server: a hash of its kind and name, so the server never learns names.
+struct RecordLocation {
+    kind: RecordKind,
     hash: [u8; 32],
     key: String,
 }
 
 impl RedisStore {
-    fn place(&self, key: &Key) -> Place {
+    fn locate(&self, key: &RecordKey) -> RecordLocation {
         let hash = digest::sha256(&[&[key.kind.letter()], key.name.as_bytes()].concat());
-        self.place_of(key.kind, hash)
+        self.location_of_hash(key.kind, hash)
     }
 
-    fn place_of(&self, kind: Kind, hash: [u8; 32]) -> Place {
+    fn location_of_hash(&self, kind: RecordKind, hash: [u8; 32]) -> RecordLocation {
         let key =
             format!("{}:{}:{}", self.prefix, char::from(kind.letter()), digest::base64url(&hash));
-        Place { kind, hash, key }
+        RecordLocation { kind, hash, key }
     }
 
-    fn family_key(&self, family: &[u8; FAMILY]) -> String {
+    fn family_key(&self, family: &[u8; FAMILY_HASH_BYTES]) -> String {
         format!("{}:f:{}", self.prefix, digest::base64url(family))
     }
 
-    fn fresh(&self) -> (Birth, [u8; 12]) {
-        let [a, b, c, d] = self.own;
+    fn new_insertion_id_and_nonce(&self) -> (InsertionId, [u8; 12]) {
+        let [a, b, c, d] = self.instance_id;
         let bits = self.env.entropy().bits256();
         let [e, f, g, h, rest @ ..] = bits;
         ([a, b, c, d, e, f, g, h], rest.first_chunk().copied().unwrap_or_default())
     }
 
-    fn seal(
+    fn encrypt(
         &self,
-        place: &Place,
-        bound: &[u8],
+        location: &RecordLocation,
+        associated_data: &[u8],
         nonce: &[u8; 12],
         value: &[u8],
-    ) -> Result<Vec<u8>, StoreFault> {
-        let sealed = self.ring.seal(&place.hash, bound, nonce, &pack::pack(value));
-        sealed.map_err(|fault| StoreFault::Unavailable(fault.to_string()))
+    ) -> Result<Vec<u8>, StoreError> {
+        let encrypted = self.encryption_keys.encrypt(&location.hash, associated_data, nonce, &compression::compress(value));
+        encrypted.map_err(|error| StoreError::Unavailable(error.to_string()))
     }
 
-    /// `None` for what was tampered with: to a hub it is not there.
-    fn open(
+    /// Decrypts a value. Returns `None` if it was tampered with; the record then counts as absent.
+    fn decrypt(
         &self,
-        place: &Place,
-        head: &Head,
-        sealed: &[u8],
-    ) -> Result<Option<Arc<[u8]>>, StoreFault> {
-        match self.ring.open(&place.hash, &head.bound(), sealed) {
-            Ok(packed) => Ok(Some(pack::unpack(&packed).map_err(malformed)?.into())),
-            Err(SealFault::Broken) => {
-                tracing::error!(kind = ?place.kind, "a record in the store was tampered with; it counts as absent");
+        location: &RecordLocation,
+        head: &RecordHeader,
+        encrypted: &[u8],
+    ) -> Result<Option<Arc<[u8]>>, StoreError> {
+        match self.encryption_keys.decrypt(&location.hash, &head.authenticated_bytes(), encrypted) {
+            Ok(compressed) => Ok(Some(compression::decompress(&compressed).map_err(format_error)?.into())),
+            Err(EncryptionError::Corrupted) => {
+                tracing::error!(kind = ?location.kind, "record in the store was tampered with; treated as absent");
                 Ok(None)
             }
-            Err(fault) => Err(StoreFault::Unavailable(format!("a record can't be read: {fault}"))),
+            Err(error) => Err(StoreError::Unavailable(format!("a record can't be read: {error}"))),
         }
     }
 
-    /// A live record's bytes, whether or not it is over.
-    fn read(&self, place: &Place, bytes: &[u8]) -> Result<Option<Record>, StoreFault> {
-        let (head, rest) = Head::read(bytes).map_err(malformed)?;
-        if head.state != State::Live {
+    /// Parses and decrypts a live record, expired or not.
+    fn read_live(&self, location: &RecordLocation, bytes: &[u8]) -> Result<Option<Record>, StoreError> {
+        let (head, rest) = RecordHeader::parse(bytes).map_err(format_error)?;
+        if head.state != StoredState::Live {
             return Ok(None);
         }
-        let value = self.open(place, &head, record::sealed_value(rest).map_err(malformed)?)?;
+        let value = self.decrypt(location, &head, record::encrypted_value(rest).map_err(format_error)?)?;
         Ok(value.map(|value| Record { version: head.version, value, expires_at: head.expires_at }))
     }
 
-    /// Whether a record or a tombstone stands there.
-    async fn stands(&self, place: &Place, now: Timestamp) -> Result<bool, StoreFault> {
-        match self.link.ask("load", redis::cmd(READ).arg(&place.key)).await? {
+    /// Returns whether a record or a tombstone exists.
+    async fn exists(&self, location: &RecordLocation, now: Timestamp) -> Result<bool, StoreError> {
+        match self.connections.query("load", redis::cmd(READ_COMMAND).arg(&location.key)).await? {
             Value::BulkString(bytes) => {
-                let (head, _) = Head::read(&bytes).map_err(malformed)?;
-                Ok(head.state != State::Revoked && head.expires_at > now)
+                let (head, _) = RecordHeader::parse(&bytes).map_err(format_error)?;
+                Ok(head.state != StoredState::Revoked && head.expires_at > now)
             }
             _ => Ok(false),
         }
     }
 
-    /// Tells each family of a member that may live until then.
-    async fn join(
+    /// Adds the record to each of its families, until the given time.
+    async fn join_families(
         &self,
-        families: &[[u8; FAMILY]],
-        (place, birth): (&Place, &Birth),
+        families: &[[u8; FAMILY_HASH_BYTES]],
+        (location, insertion_id): (&RecordLocation, &InsertionId),
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Joined, StoreFault> {
-        let member = [&[place.kind.letter()][..], &place.hash, birth].concat();
+    ) -> Result<JoinOutcome, StoreError> {
+        let member = [&[location.kind.letter()][..], &location.hash, insertion_id].concat();
         let (until_text, now_text, px, over) =
-            (text(until), text(now), kept_for(until, now), text(now - GRACE));
+            (millis_text(until), millis_text(now), server_ttl(until, now), millis_text(now - CLOCK_SKEW_GRACE));
         let arguments: [&[u8]; 5] =
             [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
         let joins = families.iter().map(async |family| {
-            self.link.run(&self.scripts.join, &self.family_key(family), &arguments).await
+            self.connections.run_script(&self.scripts.join_family, &self.family_key(family), &arguments).await
         });
-        let mut joined = Joined::Yes;
+        let mut outcome = JoinOutcome::Joined;
         for answer in join_all(joins).await {
             if answer? == Value::Int(0) {
-                joined = Joined::Closed;
+                outcome = JoinOutcome::Closed;
             }
         }
-        Ok(joined)
+        Ok(outcome)
     }
 
-    /// Ends one member, unless another record has come in its stead.
-    async fn kill(&self, place: &Place, birth: &Birth, now: Timestamp) -> Result<(), StoreFault> {
-        let left =
-            Head { state: State::Revoked, version: Version(0), expires_at: now, birth: *birth };
-        let left = [&left.bound()[..], birth].concat();
-        let px = IN_FLIGHT.as_millis().to_string();
-        let killed =
-            self.link.run(&self.scripts.kill, &place.key, &[birth, &left, px.as_bytes()]).await?;
-        self.give_back(place.kind, &killed);
+    /// Revokes one member, unless another record has replaced it.
+    async fn revoke_member(&self, location: &RecordLocation, insertion_id: &InsertionId, now: Timestamp) -> Result<(), StoreError> {
+        let marker =
+            RecordHeader { state: StoredState::Revoked, version: RecordVersion(0), expires_at: now, insertion_id: *insertion_id };
+        let marker = [&marker.authenticated_bytes()[..], insertion_id].concat();
+        let px = REVOCATION_MARKER_TTL.as_millis().to_string();
+        let reply =
+            self.connections.run_script(&self.scripts.revoke_member, &location.key, &[insertion_id, &marker, px.as_bytes()]).await?;
+        self.release_capacity(location.kind, &reply);
         Ok(())
     }
 
-    /// The place of a record of this store's that is no more.
-    fn give_back(&self, kind: Kind, old: &Value) {
+    /// Releases the capacity of a removed record that this store had inserted.
+    fn release_capacity(&self, kind: RecordKind, old: &Value) {
         if let Value::BulkString(old) = old
-            && let Some(head) = self.own_head(old)
+            && let Some(head) = self.own_header(old)
         {
-            self.places.free(kind, head.expires_at);
+            self.capacity.release(kind, head.expires_at);
         }
     }
 
-    fn moved(&self, kind: Kind, old: &[u8], to: Timestamp, bytes: Option<usize>) {
-        if let Some(head) = self.own_head(old) {
-            self.places.moved(kind, head.expires_at, to, bytes);
+    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: Option<usize>) {
+        if let Some(head) = self.own_header(old) {
+            self.capacity.update(kind, head.expires_at, to, bytes);
         }
     }
 
-    fn own_head(&self, old: &[u8]) -> Option<Head> {
-        Head::read(old).ok().map(|(head, _)| head).filter(|head| head.birth.starts_with(&self.own))
+    fn own_header(&self, old: &[u8]) -> Option<RecordHeader> {
+        RecordHeader::parse(old).ok().map(|(head, _)| head).filter(|head| head.insertion_id.starts_with(&self.instance_id))
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joined {
-    Yes,
+enum JoinOutcome {
+    Joined,
     Closed,
 }
 
-fn text(moment: Timestamp) -> String {
-    record::millis(moment).to_string()
+fn millis_text(timestamp: Timestamp) -> String {
+    record::script_millis(timestamp).to_string()
 }
 
-/// How long the server keeps it, in milliseconds.
-fn kept_for(until: Timestamp, now: Timestamp) -> String {
-    until.since(now).saturating_add(GRACE).min(LONGEST_LIFE).as_millis().to_string()
+/// Returns the time to live of a key, in milliseconds.
+fn server_ttl(until: Timestamp, now: Timestamp) -> String {
+    until.since(now).saturating_add(CLOCK_SKEW_GRACE).min(MAX_TTL).as_millis().to_string()
 }
 
-fn parts(answer: &Value) -> &[Value] {
+fn array_items(answer: &Value) -> &[Value] {
     match answer {
         Value::Array(parts) => parts,
         _ => &[],
     }
 }
 
-impl From<Trouble> for StoreFault {
-    fn from(trouble: Trouble) -> Self {
-        Self::Unavailable(trouble.to_string())
+impl From<RedisCallError> for StoreError {
+    fn from(error: RedisCallError) -> Self {
+        Self::Unavailable(error.to_string())
     }
 }
 
-fn malformed(fault: Malformed) -> StoreFault {
-    StoreFault::Unavailable(fault.to_string())
+fn format_error(error: RecordFormatError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
 }
 
-fn unexpected() -> StoreFault {
-    StoreFault::Unavailable(
-        "its answer is none that a hub's script gives: other programs use these keys".to_owned(),
+fn unexpected_reply() -> StoreError {
+    StoreError::Unavailable(
+        "unexpected reply: another program uses these keys".to_owned(),
     )
 }

@@ -1,8 +1,8 @@
-//! L2 · Which families have been revoked, for a store that lives in one process.
+//! Tracks revoked families for the in-memory store.
 //!
-//! Owns: the order of admissions and revocations, and how long a revocation must be remembered. Must not know: records.
-//! A revocation reaches what was admitted before it. It is kept for as long as any such record could live, also
-//! beyond the `until` after which the family is open again.
+//! Responsible for the order of admissions and revocations, and for how long a revocation is kept.
+//! A revocation applies to the records admitted before it. It is kept for as long as any such
+//! record can live, also after `until`, when the family accepts new records again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,103 +11,107 @@ use std::sync::{PoisonError, RwLock};
 use crate::env::Timestamp;
 use crate::store::Family;
 
-/// Forgetting starts above this number, and then at each doubling of what had to stay.
-const FEW: usize = 1024;
+/// Number of revocations above which expired ones are pruned. After pruning, the next threshold is
+/// twice the number that remained.
+const MIN_REVOCATIONS_TO_PRUNE: usize = 1024;
 
-/// A record's place in the order of admissions and revocations.
+/// Position of a record in the order of admissions and revocations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Born(u64);
+pub struct AdmissionSeq(u64);
 
+/// Revoked families, and the order of admissions and revocations.
 #[derive(Default)]
 pub struct Revocations {
-    ledger: RwLock<Ledger>,
-    order: AtomicU64,
-    /// The latest expiry, in milliseconds, of any record that belongs to a family.
-    horizon: AtomicU64,
+    table: RwLock<RevocationTable>,
+    next_seq: AtomicU64,
+    /// Latest expiry of any record that belongs to a family, in milliseconds.
+    latest_expiry: AtomicU64,
 }
 
 #[derive(Default)]
-struct Ledger {
-    marks: HashMap<Family, Mark>,
-    forget_above: usize,
+struct RevocationTable {
+    revocations: HashMap<Family, Revocation>,
+    prune_above: usize,
 }
 
-struct Mark {
-    at: Born,
-    /// Nothing is admitted before.
+struct Revocation {
+    seq: AdmissionSeq,
+    /// Until then the family admits no record.
     until: Timestamp,
-    /// Nothing that this reaches lives longer.
-    remember_until: Timestamp,
+    /// Latest expiry of any record that this revocation applies to.
+    keep_until: Timestamp,
 }
 
 impl Revocations {
-    /// The place of a record that joins these families now; `None` while one of them is closed.
+    /// Returns the position of a record that joins these families now, or `None` if one is revoked.
     pub fn admit(
         &self,
         families: &[Family],
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Option<Born> {
+    ) -> Option<AdmissionSeq> {
         if families.is_empty() {
-            return Some(Born::default());
+            return Some(AdmissionSeq::default());
         }
-        // The place is drawn first: a revocation that comes between here and the record's insertion still reaches it.
-        let born = self.draw();
-        self.outlive(expires_at);
-        let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
+        // Drawn first: a revocation between here and the insertion of the record still applies to
+        // it.
+        let born = self.draw_seq();
+        self.extend_latest_expiry(expires_at);
+        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let closed =
-            |family: &Family| ledger.marks.get(family).is_some_and(|mark| now < mark.until);
+            |family: &Family| ledger.revocations.get(family).is_some_and(|mark| now < mark.until);
         (!families.iter().any(closed)).then_some(born)
     }
 
-    /// Some record may now live until then.
-    pub fn outlive(&self, expires_at: Timestamp) {
-        self.horizon.fetch_max(expires_at.millis(), Ordering::SeqCst);
+    /// Records that some record may live until `expires_at`.
+    pub fn extend_latest_expiry(&self, expires_at: Timestamp) {
+        self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
     }
 
-    /// True if one of the families has been revoked since that place was drawn.
-    pub fn reach(&self, families: &[Family], born: Born) -> bool {
+    /// Returns whether one of the families was revoked after that position.
+    pub fn is_revoked(&self, families: &[Family], born: AdmissionSeq) -> bool {
         if families.is_empty() {
             return false;
         }
-        let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        families.iter().any(|family| ledger.marks.get(family).is_some_and(|mark| born < mark.at))
+        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        families.iter().any(|family| ledger.revocations.get(family).is_some_and(|mark| born < mark.seq))
     }
 
+    /// Revokes a family; it admits no record until `until`.
     pub fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) {
-        let mut ledger = self.ledger.write().unwrap_or_else(PoisonError::into_inner);
-        let remember_until = until.max(Timestamp::from_millis(self.horizon.load(Ordering::SeqCst)));
-        let mark = Mark { at: self.draw(), until, remember_until };
-        let mark = match ledger.marks.remove(family) {
-            Some(old) => Mark {
+        let mut ledger = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let remember_until = until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
+        let mark = Revocation { seq: self.draw_seq(), until, keep_until: remember_until };
+        let mark = match ledger.revocations.remove(family) {
+            Some(old) => Revocation {
                 until: old.until.max(until),
-                remember_until: old.remember_until.max(remember_until),
+                keep_until: old.keep_until.max(remember_until),
                 ..mark
             },
             None => mark,
         };
-        ledger.marks.insert(family.clone(), mark);
-        ledger.forget(now);
+        ledger.revocations.insert(family.clone(), mark);
+        ledger.prune(now);
     }
 
-    /// Into which families nothing is admitted at that moment, and until when. What they reached is dead, and comes back
-    /// nowhere: so their places in the order are no successor's business.
-    pub fn closed(&self, now: Timestamp) -> Vec<(Family, Timestamp)> {
-        let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = ledger.marks.iter().filter(|(_, mark)| now < mark.until);
+    /// Returns the families that admit no record at `now`, and until when. A snapshot needs no
+    /// positions: it does not contain the revoked records.
+    pub fn closed_families(&self, now: Timestamp) -> Vec<(Family, Timestamp)> {
+        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let closed = ledger.revocations.iter().filter(|(_, mark)| now < mark.until);
         closed.map(|(family, mark)| (family.clone(), mark.until)).collect()
     }
 
-    fn draw(&self) -> Born {
-        Born(self.order.fetch_add(1, Ordering::SeqCst))
+    fn draw_seq(&self) -> AdmissionSeq {
+        AdmissionSeq(self.next_seq.fetch_add(1, Ordering::SeqCst))
     }
 }
 
-impl Ledger {
-    fn forget(&mut self, now: Timestamp) {
-        if self.marks.len() > self.forget_above.max(FEW) {
-            self.marks.retain(|_, mark| now < mark.remember_until);
-            self.forget_above = self.marks.len().saturating_mul(2);
+impl RevocationTable {
+    fn prune(&mut self, now: Timestamp) {
+        if self.revocations.len() > self.prune_above.max(MIN_REVOCATIONS_TO_PRUNE) {
+            self.revocations.retain(|_, mark| now < mark.keep_until);
+            self.prune_above = self.revocations.len().saturating_mul(2);
         }
     }
 }
@@ -129,10 +133,10 @@ mod tests {
             revocations.revoke(&family(n), at(10), at(1));
         }
         revocations.revoke(&family(0), at(10), at(499));
-        assert!(revocations.reach(&[family(0)], record), "its record lives until 500");
+        assert!(revocations.is_revoked(&[family(0)], record), "its record lives until 500");
         for n in 2000..=4100 {
             revocations.revoke(&family(n), at(10), at(500));
         }
-        assert!(revocations.ledger.read().unwrap().marks.len() < 1100);
+        assert!(revocations.table.read().unwrap().revocations.len() < 1100);
     }
 }

@@ -1,8 +1,7 @@
-//! L1 · Spans on their way to a collector: a bounded queue, and a task that empties it beside everything else.
+//! Exports spans to a collector: a bounded queue, and a task that sends batches and retries.
 //!
-//! Owns: when to send, what happens to spans that can't be sent. Must not know: how a body travels ([`Transport`]), nor what
-//! it looks like ([`super::otlp`]). Nobody ever waits here: where there is no room spans are counted and let go, and a
-//! collector that is down is told of in the log once, not for each span.
+//! Requests never wait: spans that do not fit are counted and dropped. A collector that is down is
+//! logged once. Does not encode ([`super::otlp`]) or transport ([`SpanTransport`]) the batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,136 +13,137 @@ use tokio::time::timeout;
 
 use super::Metrics;
 use super::otlp::{self, Resource};
-use super::trace::Batch;
+use super::trace::SpanBatch;
 
-/// So many spans travel in one body.
-const MOST_AT_ONCE: usize = 512;
-/// Spans that wait are sent after this time, if they are not enough for a body before.
-const GATHER: Duration = Duration::from_secs(1);
-/// After a body that could not be sent, the first and the longest pause.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Spans in one request, approximately.
+const MAX_SPANS_PER_BATCH: usize = 512;
+/// Longest time that spans wait for a full batch.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// First and longest delay before a retry.
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// What became of a span; labels of one metric.
+// Outcomes of a span: labels of one metric.
 const EXPORTED: &str = "exported";
-const NO_ROOM: &str = "no_room";
-const REFUSED: &str = "refused";
+const QUEUE_FULL: &str = "queue_full";
+const REJECTED: &str = "rejected";
 
-/// How a body reaches the collector.
+/// Transport of encoded spans to the collector.
 #[async_trait]
-pub trait Transport: Send + Sync {
-    /// Gives how many of its spans the collector did not take.
+pub trait SpanTransport: Send + Sync {
+    /// Sends one request body, and returns how many of its spans the collector rejected.
+    ///
     /// # Errors
-    /// Whether the same body may be sent again, and why it was not taken. The text names a host at most.
-    async fn send(&self, body: Vec<u8>) -> Result<u64, Undelivered>;
+    /// Returns whether the same body may be sent again, and why. The text names a host at most.
+    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError>;
 }
 
-/// Why a body was not taken.
+/// Error returned when a batch could not be exported.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Undelivered {
-    /// The collector is down or busy (OTLP 1.5, "Failures": 429, 502, 503, 504, or no answer).
-    ForNow(String),
-    /// It will never take this.
-    ForGood(String),
+pub enum ExportError {
+    /// The collector is down or busy (OTLP 1.5, "Failures": 429, 502, 503, 504, or no response).
+    Retryable(String),
+    /// The collector will never accept this batch.
+    Permanent(String),
 }
 
-/// Where finished requests leave their spans. Cheap to clone.
+/// Bounded queue of finished spans. Cheap to clone.
 #[derive(Clone)]
-pub struct Queue {
-    sender: mpsc::UnboundedSender<Job>,
+pub struct SpanQueue {
+    sender: mpsc::UnboundedSender<QueueItem>,
     waiting: Arc<AtomicUsize>,
-    /// Somebody waits for a flush: no pause is worth that.
-    hurry: Arc<Notify>,
-    /// As much waits as goes into one body.
-    enough: Arc<Notify>,
-    room: usize,
+    /// A flush is waiting: ends a retry delay.
+    flush_requested: Arc<Notify>,
+    /// A full batch is waiting.
+    batch_ready: Arc<Notify>,
+    capacity: usize,
     metrics: Arc<Metrics>,
 }
 
-enum Job {
-    Spans(Batch),
+enum QueueItem {
+    Spans(SpanBatch),
     Flush(oneshot::Sender<()>),
 }
 
-/// The other end of a [`Queue`].
-pub struct Exporter {
-    jobs: mpsc::UnboundedReceiver<Job>,
+/// Sends the spans of a [`SpanQueue`] to the collector.
+pub struct SpanExporter {
+    jobs: mpsc::UnboundedReceiver<QueueItem>,
     waiting: Arc<AtomicUsize>,
-    hurry: Arc<Notify>,
-    enough: Arc<Notify>,
+    flush_requested: Arc<Notify>,
+    batch_ready: Arc<Notify>,
     metrics: Arc<Metrics>,
     resource: Resource,
-    transport: Box<dyn Transport>,
-    /// The last body was not taken.
-    down: bool,
+    transport: Box<dyn SpanTransport>,
+    /// The last batch could not be sent.
+    is_down: bool,
 }
 
-/// A queue with room for so many spans, and what empties it once it [runs](Exporter::run).
+/// Creates a queue of at most `room` spans, and its exporter, to be [run](SpanExporter::run).
 #[must_use]
-pub fn queue(
+pub fn span_queue(
     room: usize,
     resource: Resource,
-    transport: Box<dyn Transport>,
+    transport: Box<dyn SpanTransport>,
     metrics: &Arc<Metrics>,
-) -> (Queue, Exporter) {
+) -> (SpanQueue, SpanExporter) {
     let (sender, jobs) = mpsc::unbounded_channel();
     let (waiting, metrics) = (Arc::new(AtomicUsize::new(0)), Arc::clone(metrics));
-    let (hurry, enough) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let queue = Queue {
+    let (flush_requested, batch_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let queue = SpanQueue {
         sender,
         waiting: Arc::clone(&waiting),
-        hurry: Arc::clone(&hurry),
-        enough: Arc::clone(&enough),
-        room,
+        flush_requested: Arc::clone(&flush_requested),
+        batch_ready: Arc::clone(&batch_ready),
+        capacity: room,
         metrics: Arc::clone(&metrics),
     };
-    (queue, Exporter { jobs, waiting, hurry, enough, metrics, resource, transport, down: false })
+    (queue, SpanExporter { jobs, waiting, flush_requested, batch_ready, metrics, resource, transport, is_down: false })
 }
 
-impl Queue {
-    /// `lost` spans of the same request are gone already.
-    pub(super) fn offer(&self, batch: Batch, lost: usize) {
+impl SpanQueue {
+    /// Adds a batch. `lost` spans of the same request were already dropped.
+    pub(super) fn enqueue(&self, batch: SpanBatch, lost: usize) {
         let count = batch.spans.len();
-        let room = |waiting: usize| (waiting + count <= self.room).then_some(waiting + count);
+        let room = |waiting: usize| (waiting + count <= self.capacity).then_some(waiting + count);
         let before = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok();
-        let taken = before.is_some() && self.sender.send(Job::Spans(batch)).is_ok();
-        if before.is_some_and(|before| before < MOST_AT_ONCE && before + count >= MOST_AT_ONCE) {
-            self.enough.notify_one();
+        let taken = before.is_some() && self.sender.send(QueueItem::Spans(batch)).is_ok();
+        if before.is_some_and(|before| before < MAX_SPANS_PER_BATCH && before + count >= MAX_SPANS_PER_BATCH) {
+            self.batch_ready.notify_one();
         }
         let lost = if taken { lost } else { lost + count };
         if lost > 0 {
-            self.metrics.spans(NO_ROOM, lost);
+            self.metrics.record_spans(QUEUE_FULL, lost);
         }
     }
 
-    /// Comes back when all that waits was tried once, or `limit` is over.
+    /// Waits until every queued span was tried once, or until `limit`.
     pub async fn flush(&self, limit: Duration) {
         let (done, flushed) = oneshot::channel();
-        if self.sender.send(Job::Flush(done)).is_ok() {
-            self.hurry.notify_one();
+        if self.sender.send(QueueItem::Flush(done)).is_ok() {
+            self.flush_requested.notify_one();
             let _late = timeout(limit, flushed).await;
         }
     }
 }
 
-impl Exporter {
-    /// Ends when every queue is gone and what waited was tried once.
+impl SpanExporter {
+    /// Sends batches until every queue is dropped.
     pub async fn run(mut self) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_RETRY_DELAY;
         while let Some(first) = self.jobs.recv().await {
-            let (batches, flush) = self.gather(first).await;
+            let (batches, flush) = self.collect_batch(first).await;
             let mut last_try = flush.is_some();
-            while !batches.is_empty() && !self.deliver(&batches).await {
+            while !batches.is_empty() && !self.send_batches(&batches).await {
                 if last_try {
-                    self.settle(&batches, REFUSED);
+                    self.finish_batches(&batches, REJECTED);
                     break;
                 }
-                // What comes meanwhile waits in its bounded queue.
-                last_try = timeout(pause, self.hurry.notified()).await.is_ok();
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                // New spans wait in the bounded queue.
+                last_try = timeout(pause, self.flush_requested.notified()).await.is_ok();
+                pause = (pause * 2).min(MAX_RETRY_DELAY);
             }
-            if !self.down {
-                pause = FIRST_PAUSE;
+            if !self.is_down {
+                pause = MIN_RETRY_DELAY;
             }
             if let Some(done) = flush {
                 let _nobody_waits = done.send(());
@@ -151,28 +151,28 @@ impl Exporter {
         }
     }
 
-    /// What goes into one body, and who waits for it. What comes meanwhile wakes nobody: it is taken together afterwards.
-    async fn gather(&mut self, first: Job) -> (Vec<Batch>, Option<oneshot::Sender<()>>) {
+    /// Collects the batches of one request, and the flush that waits for them.
+    async fn collect_batch(&mut self, first: QueueItem) -> (Vec<SpanBatch>, Option<oneshot::Sender<()>>) {
         let (mut batches, mut count) = (Vec::new(), 0);
-        if matches!(first, Job::Spans(_)) && self.waiting.load(Ordering::Relaxed) < MOST_AT_ONCE {
+        if matches!(first, QueueItem::Spans(_)) && self.waiting.load(Ordering::Relaxed) < MAX_SPANS_PER_BATCH {
             let enough = async {
                 tokio::select! {
-                    () = self.hurry.notified() => {}
-                    () = self.enough.notified() => {}
+                    () = self.flush_requested.notified() => {}
+                    () = self.batch_ready.notified() => {}
                 }
             };
-            let _time_is_over = timeout(GATHER, enough).await;
+            let _time_is_over = timeout(BATCH_DELAY, enough).await;
         }
         let mut next = Some(first);
         while let Some(job) = next {
             match job {
-                Job::Flush(done) => return (batches, Some(done)),
-                Job::Spans(batch) => {
+                QueueItem::Flush(done) => return (batches, Some(done)),
+                QueueItem::Spans(batch) => {
                     count += batch.spans.len();
                     batches.push(batch);
                 }
             }
-            if count >= MOST_AT_ONCE {
+            if count >= MAX_SPANS_PER_BATCH {
                 break;
             }
             next = self.jobs.try_recv().ok();
@@ -180,59 +180,59 @@ impl Exporter {
         (batches, None)
     }
 
-    /// True if these batches are done with, taken or not.
-    async fn deliver(&mut self, batches: &[Batch]) -> bool {
-        let body = match otlp::body(&self.resource, batches) {
+    /// Sends the batches; returns false if they should be retried.
+    async fn send_batches(&mut self, batches: &[SpanBatch]) -> bool {
+        let body = match otlp::encode_request(&self.resource, batches) {
             Ok(body) => body,
             Err(error) => {
-                tracing::error!(%error, "spans can't be written");
-                self.settle(batches, REFUSED);
+                tracing::error!(%error, "spans can't be encoded");
+                self.finish_batches(batches, REJECTED);
                 return true;
             }
         };
         match self.transport.send(body).await {
             Ok(rejected) => {
-                if std::mem::take(&mut self.down) {
-                    tracing::info!("the trace collector takes spans again");
+                if std::mem::take(&mut self.is_down) {
+                    tracing::info!("the trace collector accepts spans again");
                 }
-                let rejected = usize::try_from(rejected).unwrap_or(usize::MAX).min(spans(batches));
-                self.metrics.spans(REFUSED, rejected);
-                self.metrics.spans(EXPORTED, spans(batches) - rejected);
-                self.leave(batches);
+                let rejected = usize::try_from(rejected).unwrap_or(usize::MAX).min(span_count(batches));
+                self.metrics.record_spans(REJECTED, rejected);
+                self.metrics.record_spans(EXPORTED, span_count(batches) - rejected);
+                self.release_capacity(batches);
                 true
             }
-            Err(Undelivered::ForGood(why)) => {
-                self.tell(&why);
-                self.settle(batches, REFUSED);
+            Err(ExportError::Permanent(why)) => {
+                self.log_failure(&why);
+                self.finish_batches(batches, REJECTED);
                 true
             }
-            Err(Undelivered::ForNow(why)) => {
-                self.tell(&why);
+            Err(ExportError::Retryable(why)) => {
+                self.log_failure(&why);
                 false
             }
         }
     }
 
-    fn tell(&mut self, why: &str) {
-        if !std::mem::replace(&mut self.down, true) {
+    fn log_failure(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.is_down, true) {
             tracing::warn!(
                 why,
-                "the trace collector does not take spans; those that find no room are counted and let go"
+                "the trace collector does not accept spans; those that exceed the queue are dropped and counted"
             );
         }
     }
 
-    fn settle(&self, batches: &[Batch], outcome: &str) {
-        self.metrics.spans(outcome, spans(batches));
-        self.leave(batches);
+    fn finish_batches(&self, batches: &[SpanBatch], outcome: &str) {
+        self.metrics.record_spans(outcome, span_count(batches));
+        self.release_capacity(batches);
     }
 
-    fn leave(&self, batches: &[Batch]) {
-        self.waiting.fetch_sub(spans(batches), Ordering::Relaxed);
+    fn release_capacity(&self, batches: &[SpanBatch]) {
+        self.waiting.fetch_sub(span_count(batches), Ordering::Relaxed);
     }
 }
 
-fn spans(batches: &[Batch]) -> usize {
+fn span_count(batches: &[SpanBatch]) -> usize {
     batches.iter().map(|batch| batch.spans.len()).sum()
 }
 

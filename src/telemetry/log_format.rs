@@ -1,8 +1,8 @@
-//! L1 · How a log line looks: for people, or one JSON object a line with names that do not change (docs/logs-and-traces.md).
+//! Formats log lines: as text, or as one JSON object each with stable names
+//! (docs/logs-and-traces.md).
 //!
-//! Owns: the names `timestamp`, `level`, `target`, `message`, `code`, `support_id`, `trace_id`, `span_id` and their order.
-//! Must not know: what lines say. A line that does not name its login gets it from the scope that it is written in
-//! ([`super::trace`]), so that lines from deep inside a connector are found by the support id as well.
+//! A line without a support id gets the one of its trace scope ([`super::trace`]), so that lines
+//! from inside a connector are found by support id too.
 
 use std::fmt;
 
@@ -23,23 +23,23 @@ const SUPPORT_ID: &str = "support_id";
 const TRACE_ID: &str = "trace_id";
 const SPAN_ID: &str = "span_id";
 
-/// How lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineFormat {
-    /// For people.
+    /// Text for people.
     Human,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// The time, level, target, message, and fields as `name=value`.
+/// Text format: time, level, target, message, and fields as `name=value`.
 #[derive(Default)]
-pub struct Human(Format<Full, SystemTime>);
+pub struct HumanFormat(Format<Full, SystemTime>);
 
-/// One JSON object.
-pub struct Json;
+/// JSON format: one object for each line.
+pub struct JsonFormat;
 
-impl<S, N> FormatEvent<S, N> for Human
+impl<S, N> FormatEvent<S, N> for HumanFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -50,11 +50,11 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let origin = trace::origin();
+        let origin = trace::log_origin();
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
-        on_one_line(&mut writer, line.trim_end_matches('\n'))?;
-        if let Some(support_id) = origin.support_id.filter(|_| !Fields::of(event).has(SUPPORT_ID)) {
+        write_escaped(&mut writer, line.trim_end_matches('\n'))?;
+        if let Some(support_id) = origin.support_id.filter(|_| !EventFields::from_event(event).has(SUPPORT_ID)) {
             write!(writer, " {SUPPORT_ID}={:?}", support_id.as_str())?;
         }
         if let Some((trace_id, span_id)) = origin.trace {
@@ -64,9 +64,9 @@ where
     }
 }
 
-/// A fault may repeat what somebody sent: with a line end in it he would write lines of his own, and with an escape sequence
-/// he would speak to the terminal.
-fn on_one_line(writer: &mut Writer<'_>, text: &str) -> fmt::Result {
+/// Writes text with control characters escaped: it may repeat input, which must not forge log lines
+/// or send escape sequences to the terminal.
+fn write_escaped(writer: &mut Writer<'_>, text: &str) -> fmt::Result {
     text.split_inclusive(char::is_control).try_for_each(|part| {
         match part.char_indices().next_back() {
             Some((at, last)) if last.is_control() => {
@@ -78,7 +78,7 @@ fn on_one_line(writer: &mut Writer<'_>, text: &str) -> fmt::Result {
     })
 }
 
-impl<S, N> FormatEvent<S, N> for Json
+impl<S, N> FormatEvent<S, N> for JsonFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -90,16 +90,16 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut bytes = Vec::with_capacity(256);
-        json(&mut bytes, event).map_err(|_| fmt::Error)?;
+        write_json(&mut bytes, event).map_err(|_| fmt::Error)?;
         writer.write_str(std::str::from_utf8(&bytes).map_err(|_| fmt::Error)?)?;
         writer.write_char('\n')
     }
 }
 
-fn json(bytes: &mut Vec<u8>, event: &Event<'_>) -> Result<(), serde_json::Error> {
-    let (mut fields, origin, metadata) = (Fields::of(event), trace::origin(), event.metadata());
+fn write_json(bytes: &mut Vec<u8>, event: &Event<'_>) -> Result<(), serde_json::Error> {
+    let (mut fields, origin, metadata) = (EventFields::from_event(event), trace::log_origin(), event.metadata());
     let mut timestamp = String::new();
-    // Into a string it always fits.
+    // Writing to a string can't fail.
     let _fits = SystemTime.format_time(&mut Writer::new(&mut timestamp));
     let mut serializer = serde_json::Serializer::new(bytes);
     let mut line = serializer.serialize_map(None)?;
@@ -125,12 +125,12 @@ fn json(bytes: &mut Vec<u8>, event: &Event<'_>) -> Result<(), serde_json::Error>
     line.end()
 }
 
-/// An event's fields that have a value.
+/// Fields of an event that have a value.
 #[derive(Default)]
-struct Fields(Vec<(&'static str, Value)>);
+struct EventFields(Vec<(&'static str, Value)>);
 
-impl Fields {
-    fn of(event: &Event<'_>) -> Self {
+impl EventFields {
+    fn from_event(event: &Event<'_>) -> Self {
         let mut fields = Self::default();
         event.record(&mut fields);
         fields
@@ -146,7 +146,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.0.push((field.name(), value.into()));
     }

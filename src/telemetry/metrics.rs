@@ -1,14 +1,12 @@
-//! L1 · Every metric of the hub, declared by subject in the files of this folder and nowhere else.
-//!
-//! A value, not a global: each hub in a process has its own.
+//! Declares and records every metric of the hub. Each hub in a process has its own [`Metrics`].
 
 mod clients;
 mod connectors;
 mod declare;
-mod limits;
+mod rate_limits;
 mod logins;
 mod store;
-mod upkeep;
+mod operations;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,19 +19,19 @@ use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
 
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryFault;
-use crate::telemetry::process::Process;
+use crate::telemetry::TelemetryError;
+use crate::telemetry::process::ProcessCollector;
 
-pub use connectors::Judged;
-pub use declare::{Declared, Sort, page};
-pub use logins::{Outcome, Parts};
+pub use connectors::CallOutcome;
+pub use declare::{MetricDeclaration, MetricType, markdown_page};
+pub use logins::{LoginOutcome, LoginPhases};
 pub use store::StoreMeter;
 
-/// Seconds: our own work is around a tenth of a millisecond, an identity provider may take six seconds.
+/// Buckets in seconds: the hub's own work takes about 0.1 ms, an identity provider up to 6 s.
 const BUCKETS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Which of the two servers answered.
+/// Listener that served a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listener {
     Public,
@@ -41,6 +39,7 @@ pub enum Listener {
 }
 
 impl Listener {
+    /// Returns the label value.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -52,65 +51,65 @@ impl Listener {
 
 type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
 
-/// What the hub counts. Methods take what happened; names and labels are known only here.
+/// All metrics of a hub. Methods record events; names and labels are known only here.
 pub struct Metrics {
     registry: Registry,
-    declared: Vec<Declared>,
+    declared: Vec<MetricDeclaration>,
     samplers: Mutex<Vec<Sampler>>,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
-    logins: logins::Logins,
-    connectors: connectors::Connectors,
-    register: connectors::Register,
-    clients: clients::Clients,
+    logins: logins::LoginMetrics,
+    connectors: connectors::ConnectorMetrics,
+    register: connectors::RegisterMetrics,
+    clients: clients::ClientMetrics,
     store: store::StoreMetrics,
-    actors: store::Actors,
-    upkeep: upkeep::Upkeep,
-    limits: limits::Limits,
+    actors: store::ActorMetrics,
+    operations: operations::OperationsMetrics,
+    limits: rate_limits::LimitMetrics,
 }
 
 impl Metrics {
-    /// All metrics, at zero; `started` is when this process began.
+    /// Registers all metrics; `started` is the start time of the process.
     ///
     /// # Errors
-    /// `Metric`: a name is declared twice or malformed, which a test would have seen.
-    pub fn new(started: Timestamp) -> Result<Self, TelemetryFault> {
+    /// Returns [`TelemetryError::Metric`] if a name is malformed or declared twice.
+    pub fn new(started: Timestamp) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
-        let declare = declare::Declare { registry: &registry, told: RefCell::default() };
-        declare.keep("process", Process::new(started))?;
+        let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
+        declare.register("process", ProcessCollector::new(started))?;
         Ok(Self {
-            http_requests: declare.counters(
+            http_requests: declare.counter(
                 "http_requests_total",
-                "Requests answered.",
+                "HTTP requests answered.",
                 &["listener", "endpoint", "status"],
             )?,
-            http_seconds: declare.durations(
+            http_seconds: declare.histogram(
                 "http_request_duration_seconds",
-                "Time to the answer.",
+                "Time to answer an HTTP request, in seconds.",
                 &["listener", "endpoint"],
                 BUCKETS,
             )?,
-            logins: logins::Logins::new(&declare)?,
-            connectors: connectors::Connectors::new(&declare)?,
-            register: connectors::Register::new(&declare)?,
-            clients: clients::Clients::new(&declare)?,
+            logins: logins::LoginMetrics::new(&declare)?,
+            connectors: connectors::ConnectorMetrics::new(&declare)?,
+            register: connectors::RegisterMetrics::new(&declare)?,
+            clients: clients::ClientMetrics::new(&declare)?,
             store: store::StoreMetrics::new(&declare)?,
-            actors: store::Actors::new(&declare)?,
-            upkeep: upkeep::Upkeep::new(&declare)?,
-            limits: limits::Limits::new(&declare)?,
+            actors: store::ActorMetrics::new(&declare)?,
+            operations: operations::OperationsMetrics::new(&declare)?,
+            limits: rate_limits::LimitMetrics::new(&declare)?,
             samplers: Mutex::default(),
-            declared: declare.told.into_inner(),
+            declared: declare.declared.into_inner(),
             registry,
         })
     }
 
-    /// Every metric there is: [`Self::render`] leaves out what has counted nothing yet.
+    /// Returns every declared metric; [`Self::render`] omits those without a series.
     #[must_use]
-    pub fn declared(&self) -> &[Declared] {
+    pub fn declared(&self) -> &[MetricDeclaration] {
         &self.declared
     }
 
-    /// Prometheus' text format, after asking the samplers.
+    /// Runs the samplers and returns all series in the Prometheus text format.
     #[must_use]
     pub fn render(&self) -> String {
         for sampler in self.samplers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -118,18 +117,18 @@ impl Metrics {
         }
         let mut text = String::new();
         if let Err(error) = TextEncoder::new().encode_utf8(&self.registry.gather(), &mut text) {
-            tracing::error!(%error, "the metrics can't be written");
+            tracing::error!(%error, "the metrics can't be encoded");
         }
         text
     }
 
-    /// Has `sampler` set its gauges before each `render`; it must not call `render` or `sample_with`.
+    /// Runs `sampler` before each `render`; it must not call `render` or `sample_with`.
     pub fn sample_with(&self, sampler: impl Fn(&Self) + Send + Sync + 'static) {
         self.samplers.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(sampler));
     }
 
-    /// `endpoint` is the route's pattern, never the path.
-    pub fn http_request(&self, listener: Listener, endpoint: &str, status: u16, took: Duration) {
+    /// Records an HTTP request. `endpoint` is the pattern of the route, never the path.
+    pub fn record_http_request(&self, listener: Listener, endpoint: &str, status: u16, took: Duration) {
         let class = match status {
             100..200 => "1xx",
             200..300 => "2xx",
@@ -150,8 +149,8 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// Removes the series whose value of this label does not stay.
-fn forget<B: MetricVecBuilder>(series: &MetricVec<B>, label: &str, stays: &dyn Fn(&str) -> bool)
+/// Removes the series whose value of this label is rejected by `stays`.
+fn remove_series<B: MetricVecBuilder>(series: &MetricVec<B>, label: &str, stays: &dyn Fn(&str) -> bool)
 where
     MetricVec<B>: Collector,
 {
@@ -160,19 +159,19 @@ where
             let labels: HashMap<&str, &str> =
                 metric.get_label().iter().map(|pair| (pair.name(), pair.value())).collect();
             if labels.get(label).is_some_and(|value| !stays(value)) {
-                // One that has gone meanwhile is gone.
+                // The series may have been removed meanwhile.
                 let _gone = series.remove(&labels);
             }
         }
     }
 }
 
-const fn code(error: ErrorCode) -> &'static str {
+const fn code_label(error: ErrorCode) -> &'static str {
     error.entry().code
 }
 
-/// Seconds since 1970.
-fn unix(at: Timestamp) -> f64 {
+/// Converts to seconds since the Unix epoch.
+fn unix_seconds(at: Timestamp) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of any date that will be are exact"

@@ -1,42 +1,42 @@
-//! L1 · Spans as the OpenTelemetry protocol writes them: `ExportTraceServiceRequest` in its JSON form (OTLP 1.5,
-//! opentelemetry-proto 1.x `trace/v1/trace.proto`; ids in hex, 64-bit numbers as strings).
-//!
-//! Owns: names on the wire. Must not know: where it is sent.
+//! Encodes spans as `ExportTraceServiceRequest` in JSON (OTLP 1.5, opentelemetry-proto 1.x
+//! `trace/v1/trace.proto`; ids in hex, 64-bit numbers as strings).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::trace::{Batch, Finished, Kind, Value};
+use super::trace::{SpanBatch, FinishedSpan, SpanKind, AttributeValue};
 use crate::protocol::trace_context::{SpanId, TraceId};
 
 /// `STATUS_CODE_ERROR`
 const ERROR: u8 = 2;
 
-/// Who says all this: attributes by their OpenTelemetry names, `service.name` first.
+/// Resource attributes by their OpenTelemetry names, `service.name` first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resource(pub Vec<(String, String)>);
 
+/// Encodes one export request.
+///
 /// # Errors
-/// Never in practice: there is nothing in it that JSON can't hold.
-pub fn body(resource: &Resource, batches: &[Batch]) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Export {
+/// Returns an error if serialization fails, which these types never do.
+pub fn encode_request(resource: &Resource, batches: &[SpanBatch]) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&ExportRequest {
         resource_spans: [ResourceSpans {
             resource: resource.into(),
-            scope_spans: [scope(batches)],
+            scope_spans: [scope_spans(batches)],
         }],
     })
 }
 
-fn scope(batches: &[Batch]) -> ScopeSpans<'_> {
+fn scope_spans(batches: &[SpanBatch]) -> ScopeSpans<'_> {
     ScopeSpans {
-        scope: Scope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
-        spans: Spans(batches),
+        scope: InstrumentationScope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        spans: OtlpSpans(batches),
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Export<'a> {
+struct ExportRequest<'a> {
     resource_spans: [ResourceSpans<'a>; 1],
 }
 
@@ -62,47 +62,47 @@ impl<'a> From<&'a Resource> for Attributes<'a> {
 
 #[derive(Serialize)]
 struct ScopeSpans<'a> {
-    scope: Scope,
-    spans: Spans<'a>,
+    scope: InstrumentationScope,
+    spans: OtlpSpans<'a>,
 }
 
 #[derive(Serialize)]
-struct Scope {
+struct InstrumentationScope {
     name: &'static str,
     version: &'static str,
 }
 
-struct Spans<'a>(&'a [Batch]);
+struct OtlpSpans<'a>(&'a [SpanBatch]);
 
-impl Serialize for Spans<'_> {
+impl Serialize for OtlpSpans<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(
             self.0
                 .iter()
-                .flat_map(|batch| batch.spans.iter().map(move |span| Span { batch, span })),
+                .flat_map(|batch| batch.spans.iter().map(move |span| OtlpSpan { batch, span })),
         )
     }
 }
 
-struct Span<'a> {
-    batch: &'a Batch,
-    span: &'a Finished,
+struct OtlpSpan<'a> {
+    batch: &'a SpanBatch,
+    span: &'a FinishedSpan,
 }
 
-impl Serialize for Span<'_> {
+impl Serialize for OtlpSpan<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { batch, span } = self;
         let is_root = span.id == batch.root;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("traceId", &Text(&batch.trace_id))?;
-        map.serialize_entry("spanId", &Text(&span.id))?;
+        map.serialize_entry("traceId", &AsString(&batch.trace_id))?;
+        map.serialize_entry("spanId", &AsString(&span.id))?;
         if let Some(parent) = if is_root { batch.parent } else { span.parent } {
-            map.serialize_entry("parentSpanId", &Text(&parent))?;
+            map.serialize_entry("parentSpanId", &AsString(&parent))?;
         }
         map.serialize_entry("name", &span.name)?;
-        map.serialize_entry("kind", &number(span.kind))?;
-        map.serialize_entry("startTimeUnixNano", &Text(&span.began))?;
-        map.serialize_entry("endTimeUnixNano", &Text(&span.ended))?;
+        map.serialize_entry("kind", &kind_number(span.kind))?;
+        map.serialize_entry("startTimeUnixNano", &AsString(&span.start_nanos))?;
+        map.serialize_entry("endTimeUnixNano", &AsString(&span.end_nanos))?;
         let support_id = batch.support_id.as_ref().filter(|_| is_root);
         let support_id = support_id.map(|id| Attribute {
             key: "passerelle.support_id",
@@ -112,11 +112,11 @@ impl Serialize for Span<'_> {
             .attributes
             .iter()
             .map(|(key, value)| Attribute { key, value: AnyValue::from(value) });
-        map.serialize_entry("attributes", &List(attributes.chain(support_id)))?;
+        map.serialize_entry("attributes", &Sequence(attributes.chain(support_id)))?;
         if let Some(link) = batch.link.filter(|_| is_root) {
             map.serialize_entry(
                 "links",
-                &[Link { trace_id: Text(&link.trace_id), span_id: Text(&link.span_id) }],
+                &[Link { trace_id: AsString(&link.trace_id), span_id: AsString(&link.span_id) }],
             )?;
         }
         if span.failed {
@@ -126,11 +126,11 @@ impl Serialize for Span<'_> {
     }
 }
 
-const fn number(kind: Kind) -> u8 {
+const fn kind_number(kind: SpanKind) -> u8 {
     match kind {
-        Kind::Internal => 1,
-        Kind::Server => 2,
-        Kind::Client => 3,
+        SpanKind::Internal => 1,
+        SpanKind::Server => 2,
+        SpanKind::Client => 3,
     }
 }
 
@@ -142,8 +142,8 @@ struct Status {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Link<'a> {
-    trace_id: Text<'a, TraceId>,
-    span_id: Text<'a, SpanId>,
+    trace_id: AsString<'a, TraceId>,
+    span_id: AsString<'a, SpanId>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -156,36 +156,36 @@ struct Attribute<'a> {
 enum AnyValue<'a> {
     #[serde(rename = "stringValue")]
     Text(&'a str),
-    #[serde(rename = "intValue", serialize_with = "as_text")]
+    #[serde(rename = "intValue", serialize_with = "serialize_as_string")]
     Number(i64),
 }
 
-impl<'a> From<&'a Value> for AnyValue<'a> {
-    fn from(value: &'a Value) -> Self {
+impl<'a> From<&'a AttributeValue> for AnyValue<'a> {
+    fn from(value: &'a AttributeValue) -> Self {
         match value {
-            Value::Word(word) => Self::Text(word),
-            Value::Id(id) => Self::Text(id),
-            Value::Number(number) => Self::Number(*number),
+            AttributeValue::Static(word) => Self::Text(word),
+            AttributeValue::Id(id) => Self::Text(id),
+            AttributeValue::Number(number) => Self::Number(*number),
         }
     }
 }
 
-fn as_text<S: Serializer>(number: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_as_string<S: Serializer>(number: &i64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
 
-/// What prints itself, as JSON text.
-struct Text<'a, T>(&'a T);
+/// Serializes a value as the string that it displays.
+struct AsString<'a, T>(&'a T);
 
-impl<T: std::fmt::Display> Serialize for Text<'_, T> {
+impl<T: std::fmt::Display> Serialize for AsString<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self.0)
     }
 }
 
-struct List<I>(I);
+struct Sequence<I>(I);
 
-impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for Sequence<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.clone())
     }
@@ -198,7 +198,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_request_is_written_as_the_protocol_has_it() {
+    fn an_export_request_has_the_form_of_the_protocol() {
         let login =
             TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01").unwrap();
         let link =
@@ -211,10 +211,10 @@ mod tests {
             .span_id;
         let span = |id, parent, name: &'static str, kind, attributes| {
             let (began, ended, failed) =
-                (1_800_000_000_000_000_001, 1_800_000_000_000_000_002, kind == Kind::Client);
-            Finished { id, parent, name: name.into(), kind, began, ended, failed, attributes }
+                (1_800_000_000_000_000_001, 1_800_000_000_000_000_002, kind == SpanKind::Client);
+            FinishedSpan { id, parent, name: name.into(), kind, start_nanos: began, end_nanos: ended, failed, attributes }
         };
-        let batch = Batch {
+        let batch = SpanBatch {
             trace_id: login.trace_id,
             root: own,
             parent: Some(login.span_id),
@@ -225,21 +225,21 @@ mod tests {
                     child,
                     Some(own),
                     "GET",
-                    Kind::Client,
-                    vec![("error.type", Value::Word("timeout"))],
+                    SpanKind::Client,
+                    vec![("error.type", AttributeValue::Static("timeout"))],
                 ),
                 span(
                     own,
                     None,
                     "POST /api/v2/token",
-                    Kind::Server,
-                    vec![("http.response.status_code", Value::Number(200))],
+                    SpanKind::Server,
+                    vec![("http.response.status_code", AttributeValue::Number(200))],
                 ),
             ],
         };
         let resource = Resource(vec![("service.name".into(), "hub".into())]);
         let written: serde_json::Value =
-            serde_json::from_slice(&body(&resource, &[batch]).unwrap()).unwrap();
+            serde_json::from_slice(&encode_request(&resource, &[batch]).unwrap()).unwrap();
         let expected = json!({ "resourceSpans": [{
             "resource": { "attributes": [{ "key": "service.name", "value": { "stringValue": "hub" } }] },
             "scopeSpans": [{

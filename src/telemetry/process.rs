@@ -1,6 +1,5 @@
-//! L1 · What the operating system says about this process, read from `/proc/self` when somebody scrapes.
-//!
-//! The names are the ones that every Prometheus dashboard knows. Where there is no `/proc` they are left out.
+//! Collects the standard `process_*` metrics from `/proc/self` at each scrape; without `/proc` they
+//! are omitted.
 
 use std::fs;
 
@@ -10,11 +9,12 @@ use prometheus::{Counter, Gauge, IntGauge};
 
 use crate::env::Timestamp;
 
-/// `/proc/[pid]/stat` counts in these on Linux, on every architecture (USER_HZ, proc(5)).
+/// Unit of `/proc/[pid]/stat` on Linux, on every architecture (`USER_HZ`, proc(5)).
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// Collector of the `process_*` metrics.
 #[derive(Clone)]
-pub struct Process {
+pub struct ProcessCollector {
     cpu: Counter,
     resident: IntGauge,
     threads: IntGauge,
@@ -23,11 +23,15 @@ pub struct Process {
     start: Gauge,
 }
 
-impl Process {
+impl ProcessCollector {
+    /// Creates the collector; `started` is the start time of the process.
+    ///
+    /// # Errors
+    /// Returns an error if a metric name is malformed.
     pub fn new(started: Timestamp) -> prometheus::Result<Self> {
         let start = Gauge::new(
             "process_start_time_seconds",
-            "When the process started, in seconds since the Unix epoch.",
+            "Start time of the process, in seconds since the Unix epoch.",
         )?;
         #[expect(
             clippy::cast_precision_loss,
@@ -37,18 +41,18 @@ impl Process {
         Ok(Self {
             cpu: Counter::new(
                 "process_cpu_seconds_total",
-                "Processor time spent, user and system.",
+                "User and system CPU time spent, in seconds.",
             )?,
-            resident: IntGauge::new("process_resident_memory_bytes", "Memory that is resident.")?,
-            threads: IntGauge::new("process_threads", "Threads.")?,
-            open_fds: IntGauge::new("process_open_fds", "Open file descriptors.")?,
-            max_fds: IntGauge::new("process_max_fds", "File descriptors that may be open.")?,
+            resident: IntGauge::new("process_resident_memory_bytes", "Resident memory, in bytes.")?,
+            threads: IntGauge::new("process_threads", "Number of threads.")?,
+            open_fds: IntGauge::new("process_open_fds", "Number of open file descriptors.")?,
+            max_fds: IntGauge::new("process_max_fds", "Maximum number of open file descriptors.")?,
             start,
         })
     }
 }
 
-impl Collector for Process {
+impl Collector for ProcessCollector {
     fn desc(&self) -> Vec<&Desc> {
         let gauges = [&self.resident, &self.threads, &self.open_fds, &self.max_fds];
         let mut all = self.cpu.desc();
@@ -85,7 +89,8 @@ impl Collector for Process {
     }
 }
 
-/// Fields 14 and 15 of `stat`; the second field, the name, may hold blanks and parentheses.
+/// Returns the sum of fields 14 and 15 of `stat`; the second field, the name, may hold blanks and
+/// parentheses.
 fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(11);
@@ -94,7 +99,7 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     Some((user + system) / TICKS_PER_SECOND)
 }
 
-/// The first number on the line that begins with `label`.
+/// Returns the first number on the line that begins with `label`.
 fn number_after(text: &str, label: &str) -> Option<i64> {
     let line = text.lines().find_map(|line| line.strip_prefix(label))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -1,11 +1,12 @@
-//! L1 · What belongs together: the support id of the login that a request is about, and its tree of spans.
+//! Traces requests and logins: the [`TraceScope`] of a request follows its future across tasks and
+//! actors, with its spans and the support id of its login.
 //!
-//! Owns: a request's [`Scope`], which follows its future from task to task and from actor to actor; what a span may say of
-//! itself; whether a login's spans are kept. Must not know: where spans go ([`super::export`]), or what a login is.
+//! A request finds out only while it runs which login it belongs to. Its spans are buffered until
+//! it ends, then get the trace id of the login or are discarded. Does not export spans
+//! ([`super::export`]).
 //!
-//! A request learns on its way which login it is about: its spans wait in its scope until its last part is done, and only
-//! then get the login's trace id, or are let go. What a span may say is a closed list of words, registered ids and numbers
-//! ([`Span`]'s methods): no identity value, token or free text has a way in.
+//! Span attributes are constants, registered ids and numbers ([`Span`]'s methods), so that no
+//! identity, token or free text can reach a trace.
 
 mod span;
 
@@ -15,69 +16,71 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
-pub use self::span::{Batch, Finished, Kind, Span, Value};
-use super::export::Queue;
+pub use self::span::{SpanBatch, FinishedSpan, SpanKind, Span, AttributeValue};
+use super::export::SpanQueue;
 use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};
 
 tokio::task_local! {
-    static CURRENT: Scope;
+    static CURRENT: TraceScope;
 }
 
-/// Spans of one request that are kept; a request that makes more is in trouble, and the rest are counted as lost.
-const MOST: usize = 128;
+/// Maximum of spans recorded for one request; the rest are counted as dropped.
+const MAX_SPANS_PER_REQUEST: usize = 128;
 
-/// Who is told of a trace by `traceparent`.
+/// Peers that receive a `traceparent` header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Propagation {
-    Nobody,
-    Register,
-    Everybody,
+    Disabled,
+    RegisterOnly,
+    AllPeers,
 }
 
-/// Whether a caller's word counts for what is kept.
+/// What decides whether a trace is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sampling {
-    /// The hub's own ratio alone decides: a stranger can't switch tracing on for himself, and have us pay for it.
-    Ours,
-    /// A `traceparent` with a sampling flag decides where there is one.
-    Callers,
+    /// The hub's sampling ratio alone, so that a stranger can't enable tracing at the hub's
+    /// expense.
+    HubRatio,
+    /// The sampled flag of the caller's `traceparent`, if there is one.
+    CallerFlag,
 }
 
-/// Somebody who may be told of a trace.
+/// Peer of an outgoing call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Party {
+pub enum TracePeer {
     IdentityProvider,
     Register,
 }
 
-/// Makes the scopes of requests. Cheap to clone; [`Self::off`] makes scopes that keep no spans.
+/// Creates the trace scopes of requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Tracer(Option<Arc<Rules>>);
+pub struct Tracer(Option<Arc<TracerConfig>>);
 
-struct Rules {
+struct TracerConfig {
     env: Env,
-    /// A trace is kept if 64 random bits are below this.
-    below: u128,
+    /// A trace is recorded if 64 random bits are below this.
+    sample_threshold: u128,
     sampling: Sampling,
     propagation: Propagation,
-    queue: Queue,
+    queue: SpanQueue,
 }
 
 impl Tracer {
+    /// Creates a tracer that records no spans.
     #[must_use]
-    pub const fn off() -> Self {
+    pub const fn disabled() -> Self {
         Self(None)
     }
 
-    /// `ratio`: the share of logins whose spans are kept, from 0 to 1.
+    /// Creates a tracer that records the share `ratio` of logins, from 0 to 1.
     #[must_use]
     pub fn new(
         ratio: f64,
         sampling: Sampling,
         propagation: Propagation,
-        queue: Queue,
+        queue: SpanQueue,
         env: Env,
     ) -> Self {
         #[expect(
@@ -86,26 +89,26 @@ impl Tracer {
             reason = "from 0 to 2^64 after the clamp"
         )]
         let below = (ratio.clamp(0.0, 1.0) * 2_f64.powi(64)) as u128;
-        Self(Some(Arc::new(Rules { env, below, sampling, propagation, queue })))
+        Self(Some(Arc::new(TracerConfig { env, sample_threshold: below, sampling, propagation, queue })))
     }
 
-    /// The scope of a request whose spans may be kept, and its own span. `traceparent` is what its caller sent.
+    /// Starts the span of a request. `traceparent` is the header of its caller.
     #[must_use]
-    pub fn request(&self, traceparent: Option<&str>) -> Span {
+    pub fn start_request(&self, traceparent: Option<&str>) -> Span {
         let recording = self
             .0
             .as_ref()
-            .and_then(|rules| Recording::begin(rules, traceparent.and_then(TraceContext::parse)));
+            .and_then(|rules| SpanRecording::start(rules, traceparent.and_then(TraceContext::parse)));
         let id = recording.as_ref().map(|recording| recording.root);
-        let request = Arc::new(Request { support_id: OnceLock::new(), recording });
-        let scope = Scope { request: Some(request), span: id, party: None };
-        Span::begin(scope, id, None, "", Kind::Server)
+        let request = Arc::new(RequestTrace { support_id: OnceLock::new(), recording });
+        let scope = TraceScope { request: Some(request), span: id, peer: None };
+        Span::start(scope, id, None, "", SpanKind::Server)
     }
 
-    /// The scope of a request that is never traced: its log lines carry their login's support id all the same.
+    /// Returns the scope of a request without traces; its log lines still carry the support id.
     #[must_use]
-    pub fn untraced() -> Scope {
-        Scope { request: Some(Arc::default()), span: None, party: None }
+    pub fn untraced_scope() -> TraceScope {
+        TraceScope { request: Some(Arc::default()), span: None, peer: None }
     }
 }
 
@@ -115,106 +118,107 @@ impl std::fmt::Debug for Tracer {
     }
 }
 
-/// Where in which request a piece of work belongs. Taken along wherever a future does not go by itself: into messages and
-/// tasks. The default belongs nowhere.
+/// Position of running work in the trace of a request. Pass it with messages and to spawned tasks.
+/// The default belongs to no request.
 #[derive(Clone, Default)]
-pub struct Scope {
-    request: Option<Arc<Request>>,
+pub struct TraceScope {
+    request: Option<Arc<RequestTrace>>,
     span: Option<SpanId>,
-    party: Option<Party>,
+    peer: Option<TracePeer>,
 }
 
 #[derive(Default)]
-struct Request {
+struct RequestTrace {
     support_id: OnceLock<SupportId>,
-    recording: Option<Recording>,
+    recording: Option<SpanRecording>,
 }
 
-/// A request's spans, until the last of those who work on it lets go.
-struct Recording {
-    rules: Arc<Rules>,
+/// Spans of a request, until the last scope of it is dropped.
+struct SpanRecording {
+    rules: Arc<TracerConfig>,
     /// The request's own span.
     root: SpanId,
     began: (Timestamp, Instant),
-    state: Mutex<State>,
+    state: Mutex<RecordingState>,
 }
 
-struct State {
+struct RecordingState {
     trace_id: TraceId,
-    /// What the request's own span hangs from.
+    /// Parent of the request's own span.
     parent: Option<SpanId>,
     linked: Option<TraceContext>,
     sampled: bool,
-    /// Known: the trace id will not change any more.
+    /// Set once the login is known: the trace id is final.
     login: Option<TraceContext>,
-    /// The span ids that were given away.
-    given: u64,
-    spans: Vec<Finished>,
-    lost: usize,
+    /// The last span id that was assigned.
+    last_span_id: u64,
+    spans: Vec<FinishedSpan>,
+    dropped: usize,
 }
 
-/// What of a line's origin a log line tells.
+/// Support id and trace of a log line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct LogOrigin {
     pub support_id: Option<SupportId>,
-    /// Of a trace that is kept.
+    /// Ids of a recorded trace.
     pub trace: Option<(TraceId, SpanId)>,
 }
 
-/// Where the running future belongs.
+/// Returns the scope of the running future.
 #[must_use]
-pub fn current() -> Scope {
+pub fn current_scope() -> TraceScope {
     CURRENT.try_with(Clone::clone).unwrap_or_default()
 }
 
-/// What a log line of the running future is about.
+/// Returns the support id and trace for log lines of the running future.
 #[must_use]
-pub fn origin() -> Origin {
-    CURRENT.try_with(Scope::origin).unwrap_or_default()
+pub fn log_origin() -> LogOrigin {
+    CURRENT.try_with(TraceScope::origin).unwrap_or_default()
 }
 
-/// The request turns out to be about this login. Its log lines carry `support_id` from here on, and its spans hang from the
-/// login's own, whichever requests come between. Only the first login of a request counts: see [`apart`].
-pub fn about(support_id: &SupportId, login: Option<&TraceContext>) {
-    let _outside = CURRENT.try_with(|scope| scope.about(support_id, login));
+/// Attaches the running request to a login: its log lines carry `support_id` from now on, and its
+/// spans join the login's trace. Only the first login of a request counts: see [`detached`].
+pub fn attach_login(support_id: &SupportId, login: Option<&TraceContext>) {
+    let _outside = CURRENT.try_with(|scope| scope.attach_login(support_id, login));
 }
 
-/// A login begins with this request; what of it must be kept, so that its later requests find the tree.
+/// Starts a login in the running request. Store the returned context, so that later requests can
+/// join the trace.
 #[must_use]
-pub fn begin_login(support_id: &SupportId) -> Option<TraceContext> {
-    CURRENT.try_with(|scope| scope.begin_login(support_id)).ok().flatten()
+pub fn start_login_trace(support_id: &SupportId) -> Option<TraceContext> {
+    CURRENT.try_with(|scope| scope.start_login(support_id)).ok().flatten()
 }
 
-/// The trace of the login that the running future is about, as its code and tokens carry it.
+/// Returns the trace context of the running request's login, as stored with its code and tokens.
 #[must_use]
-pub fn of_login() -> Option<TraceContext> {
+pub fn login_context() -> Option<TraceContext> {
     CURRENT.try_with(|scope| scope.recording()?.state().login).ok().flatten()
 }
 
-/// A piece of work within the running one.
+/// Starts a span within the running one.
 #[must_use]
-pub fn span(name: &'static str) -> Span {
-    current().child(name, Kind::Internal)
+pub fn start_span(name: &'static str) -> Span {
+    current_scope().start_child(name, SpanKind::Internal)
 }
 
-/// A call to somebody else's server.
+/// Starts the span of a call to another server.
 #[must_use]
-pub fn call(method: &'static str) -> Span {
-    current().child(method, Kind::Client)
+pub fn start_call(method: &'static str) -> Span {
+    current_scope().start_child(method, SpanKind::Client)
 }
 
-/// For work on another login than the request's own.
-pub async fn apart<T>(work: impl Future<Output = T>) -> T {
-    Tracer::untraced().run(work).await
+/// Runs `work` on another login than the request's own.
+pub async fn detached<T>(work: impl Future<Output = T>) -> T {
+    Tracer::untraced_scope().run(work).await
 }
 
-impl Scope {
-    /// Does `work` as a part of this.
+impl TraceScope {
+    /// Runs `work` within this scope.
     pub fn run<W: Future>(self, work: W) -> TaskLocalFuture<Self, W> {
         CURRENT.scope(self, work)
     }
 
-    /// Whether the running future belongs to the same request.
+    /// Returns true if the running future belongs to the same request.
     fn is_running(&self) -> bool {
         let is_same = |now: &Self| match (&now.request, &self.request) {
             (Some(now), Some(own)) => Arc::ptr_eq(now, own),
@@ -224,29 +228,29 @@ impl Scope {
         CURRENT.try_with(is_same).unwrap_or(self.request.is_none())
     }
 
-    fn child(self, name: &'static str, kind: Kind) -> Span {
-        let (id, parent) = (self.recording().and_then(Recording::next_id), self.span);
+    fn start_child(self, name: &'static str, kind: SpanKind) -> Span {
+        let (id, parent) = (self.recording().and_then(SpanRecording::next_id), self.span);
         match id {
-            Some(_) => Span::begin(Self { span: id, ..self }, id, parent, name, kind),
-            None => Span { scope: self, live: None },
+            Some(_) => Span::start(Self { span: id, ..self }, id, parent, name, kind),
+            None => Span { scope: self, active: None },
         }
     }
 
-    fn recording(&self) -> Option<&Recording> {
+    fn recording(&self) -> Option<&SpanRecording> {
         self.request.as_ref()?.recording.as_ref()
     }
 
-    fn about(&self, support_id: &SupportId, login: Option<&TraceContext>) {
+    fn attach_login(&self, support_id: &SupportId, login: Option<&TraceContext>) {
         let Some(request) = &self.request else { return };
         if request.support_id.set(support_id.clone()).is_err() {
             return;
         }
         if let (Some(recording), Some(login)) = (&request.recording, login) {
-            recording.join(login);
+            recording.join_login(login);
         }
     }
 
-    fn begin_login(&self, support_id: &SupportId) -> Option<TraceContext> {
+    fn start_login(&self, support_id: &SupportId) -> Option<TraceContext> {
         let request = self.request.as_ref()?;
         let _first = request.support_id.set(support_id.clone());
         let recording = request.recording.as_ref()?;
@@ -259,44 +263,44 @@ impl Scope {
         Some(*state.login.get_or_insert(login))
     }
 
-    fn origin(&self) -> Origin {
-        let Some(request) = &self.request else { return Origin::default() };
+    fn origin(&self) -> LogOrigin {
+        let Some(request) = &self.request else { return LogOrigin::default() };
         let trace = request.recording.as_ref().zip(self.span).and_then(|(recording, span)| {
             let state = recording.state();
             (state.login.is_some() && state.sampled).then_some((state.trace_id, span))
         });
-        Origin { support_id: request.support_id.get().cloned(), trace }
+        LogOrigin { support_id: request.support_id.get().cloned(), trace }
     }
 }
 
-impl std::fmt::Debug for Scope {
+impl std::fmt::Debug for TraceScope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.origin().fmt(f)
     }
 }
 
-impl Recording {
-    /// `None` if the operating system's randomness were all zeros, which is nobody's id.
-    fn begin(rules: &Arc<Rules>, caller: Option<TraceContext>) -> Option<Self> {
+impl SpanRecording {
+    /// Starts the recording; returns `None` for an all-zero id, which is invalid.
+    fn start(rules: &Arc<TracerConfig>, caller: Option<TraceContext>) -> Option<Self> {
         let bits = rules.env.entropy().bits256();
         let (trace, rest) = bits.split_first_chunk::<16>()?;
         let (span, rest) = rest.split_first_chunk::<8>()?;
         let draw = u128::from(u64::from_be_bytes(*rest.first_chunk()?));
-        // Never a function of the trace id: a stranger may choose that.
-        let drawn = draw < rules.below;
+        // Not a function of the trace id, which the caller may choose.
+        let drawn = draw < rules.sample_threshold;
         let sampled = match (rules.sampling, caller) {
-            (Sampling::Callers, Some(caller)) => caller.sampled,
-            (Sampling::Ours, _) | (Sampling::Callers, None) => drawn,
+            (Sampling::CallerFlag, Some(caller)) => caller.sampled,
+            (Sampling::HubRatio, _) | (Sampling::CallerFlag, None) => drawn,
         };
-        let state = State {
+        let state = RecordingState {
             trace_id: caller.map_or(TraceId::new(*trace), |caller| Some(caller.trace_id))?,
             parent: caller.map(|caller| caller.span_id),
             linked: None,
             sampled,
             login: None,
-            given: u64::from_be_bytes(*span),
+            last_span_id: u64::from_be_bytes(*span),
             spans: Vec::new(),
-            lost: 0,
+            dropped: 0,
         };
         let began = (rules.env.now(), Instant::now());
         Some(Self {
@@ -307,23 +311,23 @@ impl Recording {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecordingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One after the other from a random first: a draw for each span would be the dearest part of it. `None` where nothing
-    /// is kept.
+    /// Returns the next span id, counting from a random start: random ids would cost more than the
+    /// rest of a span. Returns `None` if nothing is recorded.
     fn next_id(&self) -> Option<SpanId> {
         let mut state = self.state();
-        if state.is_let_go() {
+        if state.is_discarded() {
             return None;
         }
-        state.given = state.given.wrapping_add(1);
-        SpanId::new(state.given.to_be_bytes())
+        state.last_span_id = state.last_span_id.wrapping_add(1);
+        SpanId::new(state.last_span_id.to_be_bytes())
     }
 
-    /// The login's tree is worth more than the caller's, which is kept as a link.
-    fn join(&self, login: &TraceContext) {
+    /// Moves the request into the login's trace; the caller's trace becomes a link.
+    fn join_login(&self, login: &TraceContext) {
         let mut state = self.state();
         if state.login.is_some() {
             return;
@@ -342,19 +346,19 @@ impl Recording {
         }
     }
 
-    fn keep(&self, span: Finished) {
+    fn record(&self, span: FinishedSpan) {
         let mut state = self.state();
-        if state.is_let_go() {
+        if state.is_discarded() {
             return;
         }
-        if state.spans.len() < MOST {
+        if state.spans.len() < MAX_SPANS_PER_REQUEST {
             state.spans.push(span);
         } else {
-            state.lost += 1;
+            state.dropped += 1;
         }
     }
 
-    fn at(&self, moment: Instant) -> u64 {
+    fn unix_nanos(&self, moment: Instant) -> u64 {
         let since = moment.saturating_duration_since(self.began.1);
         self.began
             .0
@@ -364,14 +368,14 @@ impl Recording {
     }
 }
 
-impl State {
-    /// It is known that nothing of this is kept.
-    const fn is_let_go(&self) -> bool {
+impl RecordingState {
+    /// Returns true once it is known that no span will be exported.
+    const fn is_discarded(&self) -> bool {
         self.login.is_some() && !self.sampled
     }
 }
 
-impl Drop for Request {
+impl Drop for RequestTrace {
     fn drop(&mut self) {
         let Some(recording) = &self.recording else { return };
         let mut state = recording.state();
@@ -380,7 +384,7 @@ impl Drop for Request {
         }
         let (parent, link) =
             (state.parent, state.linked.filter(|link| link.trace_id != state.trace_id));
-        let batch = Batch {
+        let batch = SpanBatch {
             trace_id: state.trace_id,
             root: recording.root,
             parent,
@@ -388,7 +392,7 @@ impl Drop for Request {
             support_id: self.support_id.take(),
             spans: std::mem::take(&mut state.spans),
         };
-        recording.rules.queue.offer(batch, state.lost);
+        recording.rules.queue.enqueue(batch, state.dropped);
     }
 }
 

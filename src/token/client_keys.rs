@@ -1,63 +1,64 @@
-//! A service provider's public keys: those that prove its signatures, and those that its tokens are sealed to.
+//! Public keys of a service provider: for verifying its signatures and for encrypting to it (RFC
+//! 7517 §5).
 //!
-//! Owns: what is an acceptable key set. Must not know: where it comes from, whose it is. RFC 7517, 5.
+//! Responsible for which key sets are acceptable. Does not know where they come from.
 
 use serde_json::Value;
 
-use super::seal::EncryptionKeys;
-use super::verify::{MAX_KEYS, VerificationKeys};
+use super::encrypt::EncryptionKeys;
+use super::verify::{MAX_KEYS_PER_SET, VerificationKeys};
 use crate::protocol::json;
 
-/// One key set, each key parsed once. A key whose `use` is absent may serve both purposes.
+/// A parsed key set. A key without `use` serves both purposes.
 pub struct ClientKeys {
-    /// For the client's assertions (`private_key_jwt`).
+    /// Verify the client's assertions (`private_key_jwt`).
     pub verification: VerificationKeys,
-    /// For ID tokens and userinfo on the high platform.
+    /// Encrypt ID tokens and userinfo on the high platform.
     pub encryption: EncryptionKeys,
 }
 
-/// Why a key set is refused as a whole. Carries nothing of it.
+/// Why a whole key set is rejected. Contains nothing of it.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClientKeysFault {
-    #[error("is no JWK Set: one JSON object with a list `keys` of objects, and no member twice")]
+pub enum ClientKeysError {
+    #[error("is not a JWK Set: a JSON object with an array `keys` of objects, without repeated members")]
     Malformed,
-    #[error("holds more than {MAX_KEYS} keys")]
+    #[error("holds more than {MAX_KEYS_PER_SET} keys")]
     TooMany,
-    /// Whoever published it can no longer be told from whoever read it.
+    /// Anyone who read the set can now sign as its owner.
     #[error(
         "holds a private or symmetric key (d, p, q, dp, dq, qi, oth, k), which must never leave its owner"
     )]
     Private,
-    #[error("holds no key that is usable here: EC on P-256, RSA from 2048 bits, or X25519")]
+    #[error("holds no usable key: EC on P-256, RSA from 2048 bits, or X25519")]
     Empty,
 }
 
-const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 impl ClientKeys {
-    /// Reads a JWK Set. A key that is of no use here is skipped.
+    /// Parses a JWK Set. Unusable keys are skipped.
     ///
     /// # Errors
-    /// See [`ClientKeysFault`].
-    pub fn from_jwks(bytes: &[u8]) -> Result<Self, ClientKeysFault> {
-        let set = json::parse_object(bytes).map_err(|_| ClientKeysFault::Malformed)?;
+    /// See [`ClientKeysError`].
+    pub fn from_jwks(bytes: &[u8]) -> Result<Self, ClientKeysError> {
+        let set = json::parse_object(bytes).map_err(|_| ClientKeysError::Malformed)?;
         let Some(Value::Array(jwks)) = set.get("keys") else {
-            return Err(ClientKeysFault::Malformed);
+            return Err(ClientKeysError::Malformed);
         };
         if !jwks.iter().all(Value::is_object) {
-            return Err(ClientKeysFault::Malformed);
+            return Err(ClientKeysError::Malformed);
         }
-        if jwks.len() > MAX_KEYS {
-            return Err(ClientKeysFault::TooMany);
+        if jwks.len() > MAX_KEYS_PER_SET {
+            return Err(ClientKeysError::TooMany);
         }
-        if jwks.iter().any(|jwk| PRIVATE.iter().any(|member| jwk.get(member).is_some())) {
-            return Err(ClientKeysFault::Private);
+        if jwks.iter().any(|jwk| PRIVATE_MEMBERS.iter().any(|member| jwk.get(member).is_some())) {
+            return Err(ClientKeysError::Private);
         }
         let verification =
-            VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysFault::Malformed)?;
-        let encryption = EncryptionKeys::of(jwks);
+            VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysError::Malformed)?;
+        let encryption = EncryptionKeys::from_jwks(jwks);
         if verification.is_empty() && encryption.is_empty() {
-            return Err(ClientKeysFault::Empty);
+            return Err(ClientKeysError::Empty);
         }
         Ok(Self { verification, encryption })
     }
@@ -74,9 +75,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::token::seal::tests::{EC, RSA, public};
+    use crate::token::encrypt::tests::{EC, RSA, public};
 
-    fn read(set: &Value) -> Result<(usize, bool), ClientKeysFault> {
+    fn read(set: &Value) -> Result<(usize, bool), ClientKeysError> {
         let keys = ClientKeys::from_jwks(set.to_string().as_bytes())?;
         Ok((keys.verification.len(), keys.encryption.is_empty()))
     }
@@ -97,12 +98,12 @@ mod tests {
     #[test]
     fn a_set_with_a_published_private_key_is_refused_whole() {
         let good = public(&EC, "ec", &json!({}));
-        for member in PRIVATE {
+        for member in PRIVATE_MEMBERS {
             let mut leaked = public(&RSA, "rsa", &json!({}));
             leaked[member] = "c2VjcmV0".into();
             assert_eq!(
                 read(&json!({ "keys": [good, leaked] })),
-                Err(ClientKeysFault::Private),
+                Err(ClientKeysError::Private),
                 "{member}"
             );
         }
@@ -111,23 +112,23 @@ mod tests {
     #[test]
     fn what_is_no_usable_set_is_refused_by_what_is_wrong_with_it() {
         let key = public(&EC, "ec", &json!({}));
-        let many: Vec<_> = std::iter::repeat_n(&key, MAX_KEYS + 1).collect();
-        for (set, fault) in [
-            (json!({}), ClientKeysFault::Malformed),
-            (json!({ "keys": {} }), ClientKeysFault::Malformed),
-            (json!({ "keys": [key, 7] }), ClientKeysFault::Malformed),
-            (json!({ "keys": [] }), ClientKeysFault::Empty),
+        let many: Vec<_> = std::iter::repeat_n(&key, MAX_KEYS_PER_SET + 1).collect();
+        for (set, error) in [
+            (json!({}), ClientKeysError::Malformed),
+            (json!({ "keys": {} }), ClientKeysError::Malformed),
+            (json!({ "keys": [key, 7] }), ClientKeysError::Malformed),
+            (json!({ "keys": [] }), ClientKeysError::Empty),
             (
                 json!({ "keys": [{ "kty": "EC", "crv": "P-521", "kid": "a" }] }),
-                ClientKeysFault::Empty,
+                ClientKeysError::Empty,
             ),
-            (json!({ "keys": many }), ClientKeysFault::TooMany),
+            (json!({ "keys": many }), ClientKeysError::TooMany),
         ] {
-            assert_eq!(read(&set), Err(fault));
+            assert_eq!(read(&set), Err(error));
         }
         assert_eq!(
             ClientKeys::from_jwks(br#"{"keys":[],"keys":[]}"#).unwrap_err(),
-            ClientKeysFault::Malformed
+            ClientKeysError::Malformed
         );
     }
 }

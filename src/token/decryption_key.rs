@@ -1,18 +1,16 @@
-//! One key to which identity providers seal their answers: parsed once, then only used (architecture 7).
-//!
-//! Owns: what a usable decryption key is, which algorithms it serves, how each stands in the published key set. Must not
-//! know: the other keys, files, when it is its turn. RFC 7517 (JWK), RFC 7518, 4.3 and 4.6 (RSA-OAEP, ECDH-ES).
+//! A decryption key of the hub: what a usable key is, its algorithms, and its published JWKs (RFC
+//! 7517; RFC 7518 §4.3 and §4.6).
 
 use josekit::jwe::{ECDH_ES, JweDecrypter, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
 use super::jwe;
-use super::signing_key::{self, KeyFault, PrivateJwk};
+use super::signing_key::{self, KeyError, PrivateJwk};
 use crate::env::Timestamp;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
-/// There is one key of each kind at a time.
+/// Kind of a decryption key; one of each is current at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyKind {
     /// P-256, for ECDH-ES.
@@ -25,7 +23,7 @@ impl KeyKind {
     /// In the order of the published key set.
     pub const ALL: [Self; 2] = [Self::Ec, Self::Rsa];
 
-    /// What it is good for, the algorithm that it prefers first.
+    /// Returns its algorithms, the preferred one first.
     #[must_use]
     pub const fn algorithms(self) -> &'static [EncryptionAlg] {
         match self {
@@ -34,6 +32,7 @@ impl KeyKind {
         }
     }
 
+    /// Returns the JOSE names of its algorithms.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,18 +42,18 @@ impl KeyKind {
     }
 }
 
-/// A private key that opens what was sealed to its public half.
+/// A private key for JWEs that identity providers send.
 pub struct DecryptionKey {
     pub kind: KeyKind,
     /// RFC 7638 thumbprint (SHA-256, base64url).
     pub kid: String,
     pub created: Timestamp,
-    ways: Vec<Way>,
+    algorithm_keys: Vec<AlgorithmKey>,
 }
 
-/// The key at work with one algorithm. A published JWK names one `alg` only (RFC 7517, 4.4), so that a key that serves
-/// two algorithms is published twice, under two names.
-struct Way {
+/// The key with one algorithm. A published JWK names one `alg` (RFC 7517 §4.4), so a key for two
+/// algorithms is published twice, with two ids.
+struct AlgorithmKey {
     alg: EncryptionAlg,
     kid: String,
     public: String,
@@ -62,11 +61,11 @@ struct Way {
 }
 
 impl DecryptionKey {
-    /// Parses a private JWK, and proves for each algorithm that both its halves belong together.
+    /// Parses a private JWK, and checks for each algorithm that its halves belong together.
     ///
     /// # Errors
-    /// Any [`KeyFault`] but `Generation`.
-    pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyFault> {
+    /// Any [`KeyError`] but `Generation`.
+    pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyError> {
         let members = private.reveal();
         let (family, public) = signing_key::public_half(members)?;
         let kind = match family {
@@ -75,30 +74,30 @@ impl DecryptionKey {
         };
         let kid = signing_key::thumbprint(&public);
         if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
-            return Err(KeyFault::Kid);
+            return Err(KeyError::KidMismatch);
         }
         let ways = kind
             .algorithms()
             .iter()
-            .map(|alg| Way::new(*alg, &kid, members, &public))
+            .map(|alg| AlgorithmKey::new(*alg, &kid, members, &public))
             .collect::<Result<_, _>>()?;
-        Ok(Self { kind, kid, created, ways })
+        Ok(Self { kind, kid, created, algorithm_keys: ways })
     }
 
-    /// The JWKs of the public half, one for each algorithm: `kid`, `use`, `alg` and nothing private.
+    /// Returns the public JWKs, one per algorithm, with `kid`, `use` and `alg`.
     pub fn public_jwks(&self) -> impl Iterator<Item = &str> {
-        self.ways.iter().map(|way| way.public.as_str())
+        self.algorithm_keys.iter().map(|key| key.public.as_str())
     }
 
-    /// True if one of its published names is `kid`.
+    /// Returns true if one of its published ids is `kid`.
     #[must_use]
     pub fn is_named(&self, kid: &str) -> bool {
-        self.ways.iter().any(|way| way.kid == kid)
+        self.algorithm_keys.iter().any(|key| key.kid == kid)
     }
 
-    /// What opens with `alg`; `None` if the key is of another kind.
+    /// Returns the decrypter for `alg`; `None` if the key is of another kind.
     pub(super) fn decrypter(&self, alg: EncryptionAlg) -> Option<&dyn JweDecrypter> {
-        self.ways.iter().find(|way| way.alg == alg).map(|way| way.decrypter.as_ref())
+        self.algorithm_keys.iter().find(|key| key.alg == alg).map(|key| key.decrypter.as_ref())
     }
 }
 
@@ -108,15 +107,15 @@ impl std::fmt::Debug for DecryptionKey {
     }
 }
 
-impl Way {
+impl AlgorithmKey {
     fn new(
         alg: EncryptionAlg,
         thumbprint: &str,
         private: &Map<String, Value>,
         public: &Map<String, Value>,
-    ) -> Result<Self, KeyFault> {
+    ) -> Result<Self, KeyError> {
         let decrypter = decrypter(alg, private)?;
-        prove(alg, decrypter.as_ref(), public)?;
+        check_key_pair(alg, decrypter.as_ref(), public)?;
         let kid = match alg {
             EncryptionAlg::EcdhEs | EncryptionAlg::RsaOaep256 => thumbprint.to_owned(),
             EncryptionAlg::RsaOaep => format!("{thumbprint}.{}", alg.as_str()),
@@ -132,14 +131,15 @@ impl Way {
 fn decrypter(
     alg: EncryptionAlg,
     members: &Map<String, Value>,
-) -> Result<Box<dyn JweDecrypter>, KeyFault> {
-    // josekit demands the header's kid of a decrypter that has one; keys are chosen here, not there.
-    let unnamed: Map<String, Value> = members
+) -> Result<Box<dyn JweDecrypter>, KeyError> {
+    // josekit requires the header's kid to match a decrypter that has one; the hub chooses keys
+    // itself.
+    let without_kid: Map<String, Value> = members
         .iter()
         .filter(|(name, _)| *name != "kid")
         .map(|(n, v)| (n.clone(), v.clone()))
         .collect();
-    let jwk = Jwk::from_map(unnamed).map_err(|_| KeyFault::Unusable)?;
+    let jwk = Jwk::from_map(without_kid).map_err(|_| KeyError::Unusable)?;
     match alg {
         EncryptionAlg::EcdhEs => {
             ECDH_ES.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
@@ -151,36 +151,37 @@ fn decrypter(
             RSA_OAEP.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
         }
     }
-    .map_err(|_| KeyFault::Unusable)
+    .map_err(|_| KeyError::Unusable)
 }
 
-/// A published key that does not open what is sealed to it would end every login of an identity provider.
-fn prove(
+/// Checks that the private half decrypts what the public half encrypts: a mismatch would fail every
+/// login.
+fn check_key_pair(
     alg: EncryptionAlg,
     decrypter: &dyn JweDecrypter,
     public: &Map<String, Value>,
-) -> Result<(), KeyFault> {
-    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
+) -> Result<(), KeyError> {
+    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
     let encrypter: Box<dyn JweEncrypter> = match alg {
         EncryptionAlg::EcdhEs => {
-            Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+            Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
         }
         EncryptionAlg::RsaOaep256 => {
-            Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+            Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
         }
         EncryptionAlg::RsaOaep => {
-            Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+            Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
         }
     };
     let probe = b"passerelle";
     let mut header = JweHeader::new();
     header.set_content_encryption(ContentEncryption::A256GCM.as_str());
-    let sealed = jwe::CONTEXT
+    let encrypted = jwe::CONTEXT
         .serialize_compact(probe, &header, encrypter.as_ref())
-        .map_err(|_| KeyFault::Unusable)?;
-    match jwe::CONTEXT.deserialize_compact(&sealed, decrypter) {
-        Ok((opened, _)) if opened == probe => Ok(()),
-        _ => Err(KeyFault::Halves),
+        .map_err(|_| KeyError::Unusable)?;
+    match jwe::CONTEXT.deserialize_compact(&encrypted, decrypter) {
+        Ok((decrypted, _)) if decrypted == probe => Ok(()),
+        _ => Err(KeyError::KeyPairMismatch),
     }
 }
 
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
     use crate::ids::Secret;
 
-    fn parse(jwk: &PrivateJwk) -> Result<DecryptionKey, KeyFault> {
+    fn parse(jwk: &PrivateJwk) -> Result<DecryptionKey, KeyError> {
         DecryptionKey::parse(jwk, Timestamp::default())
     }
 
@@ -234,15 +235,15 @@ mod tests {
         let swapped =
             with(&[("x", other.reveal()["x"].clone()), ("y", other.reveal()["y"].clone())]);
         let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
-        for (jwk, fault) in [
-            (swapped, KeyFault::Halves),
-            (with(&[("kid", "mine".into())]), KeyFault::Kid),
-            (with(&[("crv", "P-384".into())]), KeyFault::Kind),
-            (with(&[("use", "sig".into())]), KeyFault::Unusable),
-            (with(&[("alg", "ECDH-ES+A256KW".into())]), KeyFault::Unusable),
-            (small, KeyFault::Unusable),
+        for (jwk, error) in [
+            (swapped, KeyError::KeyPairMismatch),
+            (with(&[("kid", "mine".into())]), KeyError::KidMismatch),
+            (with(&[("crv", "P-384".into())]), KeyError::UnsupportedType),
+            (with(&[("use", "sig".into())]), KeyError::Unusable),
+            (with(&[("alg", "ECDH-ES+A256KW".into())]), KeyError::Unusable),
+            (small, KeyError::Unusable),
         ] {
-            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), fault);
+            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), error);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Sealing: a signed token goes out encrypted to a key of its service provider (R005, R007, R041, R042; decisions 6).
+//! Encrypts signed tokens to the keys of a service provider (R005, R007, R041, R042; RFC 7516 JWE,
+//! RFC 7517 JWK, RFC 7518 JWA, RFC 7519 §5.2 and §11.2 nested JWT).
 //!
-//! Owns: which public keys can encrypt, how one is chosen, the form of a sealed token. Must not know: where keys come
-//! from, what is sealed. RFC 7516 (JWE), RFC 7517 (JWK), RFC 7518 (JWA), RFC 7519, 5.2 and 11.2 (nested JWT).
+//! Responsible for which public keys can encrypt, for choosing one, and for the form of an
+//! encrypted token. Does not know where keys come from, or what it encrypts.
 
 use std::sync::Arc;
 
@@ -16,83 +17,86 @@ use crate::digest;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 
-/// Nothing was sealed: OpenSSL refused, for every key has sealed once when it was read.
+/// Error of a failed encryption. Only OpenSSL can cause it: every key is tried once when it is
+/// parsed.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("the token could not be encrypted to the service provider's key")]
-pub struct SealFault;
+pub struct JweEncryptError;
 
-/// The keys of one service provider that can encrypt, parsed once.
+/// Encryption keys of one service provider, parsed once.
 #[derive(Default)]
 pub struct EncryptionKeys {
     keys: Vec<Arc<EncryptionKey>>,
-    refusals: Vec<(usize, &'static str)>,
+    rejected: Vec<(usize, &'static str)>,
 }
 
-/// One key for one algorithm.
+/// A public key for one algorithm.
 pub struct EncryptionKey {
     pub alg: EncryptionAlg,
     pub kid: String,
-    /// Lower is better: keys that say what they are for come before those that leave it open.
+    /// Lower is better: keys that declare their purpose rank before those that do not.
     rank: u8,
-    /// `enc`, `cty`, `kid`: the same for every token; josekit adds `alg`.
+    /// `enc`, `cty` and `kid`, equal for all tokens; josekit adds `alg`.
     header: JweHeader,
     encrypter: Box<dyn JweEncrypter>,
 }
 
 impl EncryptionKeys {
-    /// Takes the usable ones of a JWK Set's members. What can't encrypt is set aside with its reason.
-    pub(super) fn of(jwks: &[Value]) -> Self {
+    /// Parses the usable keys of a JWK Set. Records why the others can't encrypt.
+    pub(super) fn from_jwks(jwks: &[Value]) -> Self {
         let mut found = Self::default();
         for (index, jwk) in jwks.iter().enumerate() {
-            match EncryptionKey::all_of(jwk) {
+            match EncryptionKey::from_jwk(jwk) {
                 Ok(keys) => found.keys.extend(keys.into_iter().map(Arc::new)),
-                Err(reason) => found.refusals.push((index, reason)),
+                Err(reason) => found.rejected.push((index, reason)),
             }
         }
         found
     }
 
-    /// The key for `alg`: one whose `use` is `enc` before one that leaves it open, then one that names its `alg`, then
-    /// the first of the set.
+    /// Returns the best key for `alg`: first one with `use: enc`, then one that names its `alg`,
+    /// then the first of the set.
     #[must_use]
-    pub fn choose(&self, alg: EncryptionAlg) -> Option<&Arc<EncryptionKey>> {
+    pub fn select(&self, alg: EncryptionAlg) -> Option<&Arc<EncryptionKey>> {
         self.keys.iter().filter(|key| key.alg == alg).min_by_key(|key| key.rank)
     }
 
+    /// Returns true if no key can encrypt.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Index in the set, counted from 0, and why that key encrypts nothing.
+    /// Returns the rejected keys: the index in the set, from 0, and the reason.
     #[must_use]
-    pub fn refusals(&self) -> &[(usize, &'static str)] {
-        &self.refusals
+    pub fn rejected(&self) -> &[(usize, &'static str)] {
+        &self.rejected
     }
 }
 
 impl EncryptionKey {
-    /// Seals a compact JWS: a compact JWE whose header is `alg`, `enc`, `cty: JWT`, `kid` (R041), and `epk` with
-    /// ECDH-ES.
+    /// Encrypts a compact JWS to a compact JWE with the header members `alg`, `enc`, `cty: JWT`,
+    /// `kid` (R041), and `epk` for ECDH-ES.
     ///
     /// # Errors
     /// OpenSSL failed.
-    pub fn seal(&self, jws: &str) -> Result<String, SealFault> {
+    pub fn encrypt(&self, jws: &str) -> Result<String, JweEncryptError> {
         jwe::CONTEXT
             .serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref())
-            .map_err(|_| SealFault)
+            .map_err(|_| JweEncryptError)
     }
 
-    /// Encrypts as [`Self::seal`] does, to a token that the holder of `mark` recognizes by [`Mark::is_on`].
+    /// Encrypts like [`Self::encrypt`], to a JWE that the holder of `mark` recognizes with
+    /// [`JweMark::matches`].
     ///
     /// # Errors
     /// OpenSSL failed.
-    pub fn seal_marked(&self, jws: &str, mark: &Mark<'_>) -> Result<String, SealFault> {
-        self.marked(jws, mark).ok_or(SealFault)
+    pub fn encrypt_marked(&self, jws: &str, mark: &JweMark<'_>) -> Result<String, JweEncryptError> {
+        self.try_encrypt_marked(jws, mark).ok_or(JweEncryptError)
     }
 
-    /// RFC 7516 §5.1, as josekit does it, but for the initialization vector.
-    fn marked(&self, jws: &str, mark: &Mark<'_>) -> Option<String> {
+    /// RFC 7516 §5.1 as josekit implements it, except for the initialization vector.
+    fn try_encrypt_marked(&self, jws: &str, mark: &JweMark<'_>) -> Option<String> {
         let content = jwe::CONTEXT.get_content_encryption(ContentEncryption::A256GCM.as_str())?;
         let mut header = self.header.clone();
         let agreed = self
@@ -105,23 +109,23 @@ impl EncryptionKey {
         header.set_algorithm(self.encrypter.algorithm().name());
         let header = digest::base64url(&serde_json::to_vec(header.claims_set()).ok()?);
         let encrypted_key = digest::base64url(&encrypted_key);
-        let vector = mark.vector(&header, &encrypted_key);
+        let vector = mark.initialization_vector(&header, &encrypted_key);
         let (ciphertext, tag) =
             content.encrypt(&key, Some(&vector), jws.as_bytes(), header.as_bytes()).ok()?;
         let (ciphertext, tag) = (digest::base64url(&ciphertext), digest::base64url(&tag?));
         Some(format!("{header}.{encrypted_key}.{}.{ciphertext}.{tag}", digest::base64url(&vector)))
     }
 
-    /// An RSA key that names no `alg` serves two.
-    fn all_of(jwk: &Value) -> Result<Vec<Self>, &'static str> {
-        let jwk = jwk.as_object().ok_or("is no JSON object")?;
+    /// Parses a JWK; an RSA key without `alg` yields two keys.
+    fn from_jwk(jwk: &Value) -> Result<Vec<Self>, &'static str> {
+        let jwk = jwk.as_object().ok_or("is not a JSON object")?;
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         match text("use") {
-            None if jwk.contains_key("use") => return Err("has a use that is no text"),
+            None if jwk.contains_key("use") => return Err("has a use that is not a string"),
             Some(purpose) if purpose != "enc" => return Err("is not for encryption (use)"),
             None | Some(_) => {}
         }
-        if !operations_allow(jwk) {
+        if !key_ops_allow_encryption(jwk) {
             return Err("is not for encryption (key_ops)");
         }
         let fitting: &[EncryptionAlg] = match (text("kty"), text("crv")) {
@@ -133,7 +137,7 @@ impl EncryptionKey {
             }
             (Some("RSA"), None) => {
                 return Err(
-                    "is an RSA key under 2048 or over 8192 bits, or its e is even, 1 or over 64 bits, or it is damaged",
+                    "is an RSA key under 2048 or over 8192 bits, its e is even, 1 or over 64 bits, or the key is malformed",
                 );
             }
             _ => return Err("is neither an EC key on P-256, an X25519 key, nor an RSA key"),
@@ -147,7 +151,7 @@ impl EncryptionKey {
                 "names an alg that is not one of ECDH-ES, RSA-OAEP-256 and RSA-OAEP, or not of its type",
             );
         }
-        // R041: the header names the key, so it must have a name.
+        // R041: the header names the key, so it needs a kid.
         let kid = text("kid")
             .filter(|kid| (1..=255).contains(&kid.len()))
             .ok_or("has no kid, or one over 255 characters")?;
@@ -155,14 +159,14 @@ impl EncryptionKey {
         fitting
             .into_iter()
             .map(|alg| {
-                Self::new(alg, kid, rank, jwk).ok_or("is damaged: nothing can be encrypted to it")
+                Self::new(alg, kid, rank, jwk).ok_or("is malformed: encrypting to it fails")
             })
             .collect()
     }
 
-    /// Proven by sealing once, so that a login does not find out.
+    /// Creates a key, and encrypts once with it, so that a bad key does not fail a login.
     fn new(alg: EncryptionAlg, kid: &str, rank: u8, jwk: &Map<String, Value>) -> Option<Self> {
-        // Only the key itself: `use`, `key_ops` and `alg` have been judged.
+        // Only the key material: `use`, `key_ops` and `alg` were checked before.
         let material = jwk
             .iter()
             .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
@@ -177,48 +181,49 @@ impl EncryptionKey {
         };
         let mut header = JweHeader::new();
         header.set_content_encryption(ContentEncryption::A256GCM.as_str());
-        header.set_content_type("JWT"); // RFC 7519, 5.2
+        header.set_content_type("JWT"); // RFC 7519 §5.2
         header.set_key_id(kid);
         let key = Self { alg, kid: kid.to_owned(), rank, header, encrypter };
-        key.seal("passerelle").ok()?;
+        key.encrypt("passerelle").ok()?;
         Some(key)
     }
 }
 
-/// Bytes of a JWE that is looked at.
-const LONGEST_MARKED: usize = 16 * 1024;
+/// Longest JWE that is checked for a mark.
+const MAX_MARKED_JWE_BYTES: usize = 16 * 1024;
 /// Bytes of an initialization vector of AES-GCM (RFC 7518 §5.3).
-const VECTOR: usize = 12;
+const IV_BYTES: usize = 12;
 
-/// What makes a JWE recognizable to this hub alone, although only the service provider can decrypt it: the initialization
-/// vector is a keyed digest of the header, the encrypted key and the audience.
+/// Mark that lets only this hub recognize a JWE that only the service provider can decrypt: the
+/// initialization vector is a keyed digest of the header, the encrypted key and the audience.
 ///
-/// AES-GCM asks of the vector that it is never used twice with one key (NIST SP 800-38D §8). The content encryption key is
-/// new for each token, so any vector will do. Without the digest's key, a marked JWE looks like any other.
+/// AES-GCM requires that a vector is never used twice with one key (NIST SP 800-38D §8). The
+/// content encryption key is new for each token, so any vector is safe. Without the digest's key, a
+/// marked JWE is indistinguishable from others.
 #[derive(Clone, Copy)]
-pub struct Mark<'a> {
+pub struct JweMark<'a> {
     pub key: &'a Secret<String>,
     /// The service provider that the token is issued to.
     pub audience: &'a ClientId,
 }
 
-impl Mark<'_> {
-    /// Returns whether `sealed` is a JWE that was encrypted with this mark. Its content is not known to be unchanged.
+impl JweMark<'_> {
+    /// Returns true if `jwe` was encrypted with this mark. Its content may have been modified.
     #[must_use]
-    pub fn is_on(&self, sealed: &str) -> bool {
-        let mut parts = sealed.split('.');
+    pub fn matches(&self, jwe: &str) -> bool {
+        let mut parts = jwe.split('.');
         let (Some(header), Some(encrypted_key), Some(vector), Some(_), Some(_), None) =
             (parts.next(), parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return false;
         };
         let vector = digest::from_base64url(vector).unwrap_or_default();
-        sealed.len() <= LONGEST_MARKED
-            && digest::equal(&vector, &self.vector(header, encrypted_key))
+        jwe.len() <= MAX_MARKED_JWE_BYTES
+            && digest::constant_time_eq(&vector, &self.initialization_vector(header, encrypted_key))
     }
 
-    /// The header holds the ephemeral key of ECDH-ES, so that no two tokens share both.
-    fn vector(&self, header: &str, encrypted_key: &str) -> [u8; VECTOR] {
+    /// The header contains the ephemeral key of ECDH-ES, so no two tokens share both inputs.
+    fn initialization_vector(&self, header: &str, encrypted_key: &str) -> [u8; IV_BYTES] {
         let parts = [
             b"logout hint".as_slice(),
             self.audience.as_str().as_bytes(),
@@ -231,14 +236,15 @@ impl Mark<'_> {
     }
 }
 
-impl std::fmt::Debug for Mark<'_> {
+impl std::fmt::Debug for JweMark<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Mark(***)")
+        f.write_str("JweMark(***)")
     }
 }
 
-/// RFC 7517, 4.3. The public half of a key for ECDH has no operation of its own, so an empty list allows it.
-fn operations_allow(jwk: &Map<String, Value>) -> bool {
+/// RFC 7517 §4.3. The public half of an ECDH key has no operation of its own, so an empty list
+/// allows it.
+fn key_ops_allow_encryption(jwk: &Map<String, Value>) -> bool {
     let Some(operations) = jwk.get("key_ops") else { return true };
     let Some(operations) = operations.as_array() else { return false };
     let is_rsa = jwk.get("kty").is_some_and(|kty| kty == "RSA");

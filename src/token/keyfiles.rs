@@ -1,13 +1,13 @@
-//! The key folder: one JSON file for each key, and the library behind `passerelle keys new|list|rotate`.
+//! The key folder: one JSON file per key; implements `passerelle keys new|list|rotate`.
 //!
-//! | in | keys | file |
+//! | folder | keys | file |
 //! |---|---|---|
-//! | the folder itself | that sign the hub's tokens | `{"created": 1790000000, "signs_from": 1790001200, "jwk": {private JWK}}` |
-//! | `assertion/` | that prove to identity providers who the hub is | the same |
-//! | `encryption/` | to which identity providers seal their answers | without `signs_from` |
+//! | the folder itself | sign the hub's tokens | `{"created": 1790000000, "signs_from": 1790001200, "jwk": {private JWK}}` |
+//! | `assertion/` | authenticate the hub to identity providers | the same |
+//! | `encryption/` | decrypt what identity providers encrypt to the hub | without `signs_from` |
 //!
-//! Times in Unix seconds; files 0600, folders 0700. Owns: the folder's form, what a rotation adds and removes. Must not
-//! know: when the folder is read again, the command line.
+//! Times are Unix seconds; files have mode 0600, folders 0700. Does not know when the folder is
+//! read again, or the command line.
 
 mod file;
 
@@ -16,18 +16,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use self::file::{Filed, Fresh, Rest, Temporary, create_folder, read_all};
+use self::file::{StoredKey, NewKeyFile, KeyFileMembers, TemporaryFile, create_folder, read_keys};
 use super::decryption_key::{DecryptionKey, KeyKind};
-use super::keyring::{HINT_LIFE, KeyState, Keyring, KeyringFault};
-use super::signing_key::{self, KeyFault, PrivateJwk, SigningKey};
-use super::upstream_keys::{KEPT, SPREAD, UpstreamKeys};
+use super::keyring::{RETIRED_KEY_LIFETIME, KeyState, Keyring, KeyringError};
+use super::signing_key::{self, KeyError, PrivateJwk, SigningKey};
+use super::upstream_keys::{RETIRED_DECRYPTION_KEY_LIFETIME, PUBLICATION_DELAY, UpstreamKeys};
 use crate::env::{Env, Timestamp};
 use crate::identity::pivot::Derivation;
 use crate::protocol::alg::SigningAlg;
 
-/// What is wrong with a key folder, where, and how to mend it. Carries nothing of a key.
+/// Why a key folder is unusable, where, and how to fix it. Contains nothing of a key.
 #[derive(thiserror::Error, Debug)]
-pub enum KeyFileFault {
+pub enum KeyFileError {
     #[error(
         "{path}: the key folder can't be read ({cause}); create what is missing with `passerelle keys new`"
     )]
@@ -43,10 +43,10 @@ pub enum KeyFileFault {
     )]
     Malformed { path: PathBuf, what: &'static str },
     #[error(
-        "{path}: {fault}; restore the file from a backup, or remove it and run `passerelle keys new`"
+        "{path}: {error}; restore the file from a backup, or remove it and run `passerelle keys new`"
     )]
-    Key { path: PathBuf, fault: KeyFault },
-    #[error("{path}: holds the key of {expected}; rename it, or remove it if it is a copy")]
+    Key { path: PathBuf, error: KeyError },
+    #[error("{path}: contains the key of {expected}; rename it, or remove it if it is a copy")]
     Misnamed { path: PathBuf, expected: String },
     #[error("{path}: no {} key in this folder signs now; run `passerelle keys new`", alg.as_str())]
     NoCurrent { path: PathBuf, alg: SigningAlg },
@@ -55,7 +55,7 @@ pub enum KeyFileFault {
     #[error("{path}: no key is missing; to change keys run `passerelle keys rotate`")]
     Exists { path: PathBuf },
     #[error(
-        "{path}: the key {kid} is waiting for its turn; rotate again when it has come, in {seconds} s"
+        "{path}: the key {kid} is not in use yet; rotate again in {seconds} s"
     )]
     Waiting { path: PathBuf, kid: String, seconds: u64 },
     #[error(
@@ -63,25 +63,26 @@ pub enum KeyFileFault {
     )]
     Unwritable { path: PathBuf, cause: io::Error },
     #[error(
-        "{path}: another run is writing this file, or one was cut short; if none is running, remove {temporary}"
+        "{path}: another run is writing this file, or one was interrupted; if none is running, remove {temporary}"
     )]
     Busy { path: PathBuf, temporary: PathBuf },
-    #[error("a new key could not be made: {0}")]
-    Generation(KeyFault),
+    #[error("a new key could not be generated: {0}")]
+    Generation(KeyError),
 }
 
 /// What a key of the folder is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Purpose {
-    /// The hub's own tokens: `/api/v2/jwks`.
+pub enum KeyPurpose {
+    /// Signs the hub's own tokens: `/api/v2/jwks`.
     Tokens,
-    /// The hub's proof of who it is: `/api/v2/client/jwks`, `use: sig`.
+    /// Signs the hub's client assertions: `/api/v2/client/jwks`, `use: sig`.
     Assertion,
-    /// What identity providers seal to the hub: `/api/v2/client/jwks`, `use: enc`.
+    /// Decrypts what identity providers send: `/api/v2/client/jwks`, `use: enc`.
     Encryption,
 }
 
-impl Purpose {
+impl KeyPurpose {
+    /// Returns the name that `passerelle keys list` shows.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -102,187 +103,192 @@ impl Purpose {
 /// One line of `passerelle keys list`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRow {
-    pub purpose: Purpose,
+    pub purpose: KeyPurpose,
     pub kid: String,
     /// JOSE names.
     pub alg: &'static str,
     pub state: KeyState,
-    /// When it entered this state: for `Next`, when it was created.
+    /// When the key entered this state; for `Next`, when it was created.
     pub since: Timestamp,
-    /// When it leaves it: `Next` takes over, `Current` hands over (if a successor waits), `Retired` is removed.
+    /// When the key leaves this state: `Next` takes over, `Current` is replaced (if a successor
+    /// exists), `Retired` is removed.
     pub until: Option<Timestamp>,
 }
 
-/// A key that was made.
+/// A key that was created.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Made {
-    pub purpose: Purpose,
+pub struct CreatedKey {
+    pub purpose: KeyPurpose,
     pub kid: String,
-    /// When it begins to sign, or is published for others to seal to.
+    /// When the key begins to sign, or is published for encryption.
     pub from: Timestamp,
 }
 
-/// What a rotation did.
+/// Result of a rotation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rotation {
-    pub added: Vec<Made>,
-    /// Keys retired for over 30 days, whose files are gone now.
+pub struct KeyRotation {
+    pub added: Vec<CreatedKey>,
+    /// Ids of the keys whose files were removed: retired for over 30 days.
     pub removed: Vec<String>,
 }
 
+/// Result of [`create_subject_key`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SubjectKey {
+pub enum SubjectKeyOutcome {
     Created,
-    /// There was one; it was left as it is, for a subject key must never change.
-    Kept,
+    /// The file existed. It was not touched: a subject key must never change.
+    AlreadyExists,
 }
 
-/// Reads the keys that sign tokens. Blocks: not for a web worker.
+/// Reads the keys that sign tokens. Blocks; not for web workers.
 ///
 /// # Errors
-/// Any fault of a file, and `NoCurrent` unless an EC and an RSA key can sign at `now`.
-pub fn load(dir: &Path, now: Timestamp) -> Result<Keyring, KeyFileFault> {
-    Keyring::new(read_all(dir)?, now).map_err(|fault| match fault {
-        KeyringFault::NoCurrent(alg) => KeyFileFault::NoCurrent { path: dir.into(), alg },
-        KeyringFault::Key(fault) => KeyFileFault::Key { path: dir.into(), fault },
+/// Any error of a file, and `NoCurrent` unless an EC and an RSA key can sign at `now`.
+pub fn load_keyring(dir: &Path, now: Timestamp) -> Result<Keyring, KeyFileError> {
+    Keyring::new(read_keys(dir)?, now).map_err(|error| match error {
+        KeyringError::NoCurrent(alg) => KeyFileError::NoCurrent { path: dir.into(), alg },
+        KeyringError::Key(error) => KeyFileError::Key { path: dir.into(), error },
     })
 }
 
-/// Reads the hub's keys as a client of identity providers. Blocks: not for a web worker.
+/// Reads the hub's keys as a client of identity providers. Blocks; not for web workers.
 ///
 /// # Errors
-/// As [`load`], and `NoDecryption` unless there is an EC and an RSA key to seal to.
-pub fn load_upstream(dir: &Path, now: Timestamp) -> Result<UpstreamKeys, KeyFileFault> {
-    let assertion = load(&Purpose::Assertion.folder(dir), now)?;
-    let path = Purpose::Encryption.folder(dir);
-    UpstreamKeys::new(read_all(&path)?, assertion)
-        .map_err(|kind| KeyFileFault::NoDecryption { path, kind })
+/// As [`load_keyring`], and `NoDecryption` unless there is an EC and an RSA key.
+pub fn load_upstream_keys(dir: &Path, now: Timestamp) -> Result<UpstreamKeys, KeyFileError> {
+    let assertion = load_keyring(&KeyPurpose::Assertion.folder(dir), now)?;
+    let path = KeyPurpose::Encryption.folder(dir);
+    UpstreamKeys::new(read_keys(&path)?, assertion)
+        .map_err(|kind| KeyFileError::NoDecryption { path, kind })
 }
 
-/// Makes the first keys, which are in use at once; in a folder that lacks some (lost, or made by an earlier version),
-/// the missing ones.
+/// Creates the first keys, which are in use immediately; in a folder with some keys, the missing
+/// ones.
 ///
 /// # Errors
-/// `Exists` when nothing is missing; faults of the files that are there; `Unwritable`, `Busy`, `Generation`.
-pub fn create(dir: &Path, env: &Env) -> Result<Vec<Made>, KeyFileFault> {
+/// `Exists` if no key is missing; errors of existing files; `Unwritable`, `Busy`, `Generation`.
+pub fn create_keys(dir: &Path, env: &Env) -> Result<Vec<CreatedKey>, KeyFileError> {
     let now = env.now();
-    for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         create_folder(&purpose.folder(dir))?;
     }
     let mut missing = Vec::new();
-    for purpose in SIGNING {
-        let ring = Keyring::unchecked(read_all(&purpose.folder(dir))?);
-        let lacks = BOTH.into_iter().filter(|alg| ring.current(*alg, now).is_none());
-        missing.extend(lacks.map(|alg| Wanted::Signing { purpose, alg, from: now }));
+    for purpose in SIGNING_PURPOSES {
+        let ring = Keyring::new_unchecked(read_keys(&purpose.folder(dir))?);
+        let lacks = ALGORITHMS.into_iter().filter(|alg| ring.current(*alg, now).is_none());
+        missing.extend(lacks.map(|alg| KeySpec::Signing { purpose, alg, from: now }));
     }
-    let sealed: Vec<DecryptionKey> = read_all(&Purpose::Encryption.folder(dir))?;
-    let lacks = KeyKind::ALL.into_iter().filter(|kind| !sealed.iter().any(|key| key.kind == *kind));
-    missing.extend(lacks.map(|kind| Wanted::Decryption { kind, from: now }));
+    let decryption: Vec<DecryptionKey> = read_keys(&KeyPurpose::Encryption.folder(dir))?;
+    let lacks = KeyKind::ALL.into_iter().filter(|kind| !decryption.iter().any(|key| key.kind == *kind));
+    missing.extend(lacks.map(|kind| KeySpec::Decryption { kind, from: now }));
     if missing.is_empty() {
-        return Err(KeyFileFault::Exists { path: dir.into() });
+        return Err(KeyFileError::Exists { path: dir.into() });
     }
-    add(dir, &missing, now)
+    add_keys(dir, &missing, now)
 }
 
-/// Adds the next key of each sort, and removes what has been retired for over 30 days. The next signing keys are
-/// published at once and sign after `lead` ([`super::keyring::LEAD`] unless a key was stolen); the next encryption keys
-/// are published, and their predecessors withdrawn, after [`SPREAD`].
+/// Adds the next key of each kind, and removes keys retired for over 30 days. The next signing keys
+/// are published immediately and sign after `lead` ([`super::keyring::DEFAULT_ROTATION_LEAD`]
+/// unless a key was stolen). The next encryption keys are published, and their predecessors
+/// withdrawn, after [`PUBLICATION_DELAY`].
 ///
 /// # Errors
-/// `Waiting` while a next key has not had its turn; `NoCurrent`; faults of the files; `Unwritable`, `Generation`.
-pub fn rotate(dir: &Path, env: &Env, lead: Duration) -> Result<Rotation, KeyFileFault> {
+/// `Waiting` while a next key is not in use yet; `NoCurrent`; errors of the files; `Unwritable`,
+/// `Generation`.
+pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation, KeyFileError> {
     let now = env.now();
-    let (tokens, upstream) = (load(dir, now)?, load_upstream(dir, now)?);
-    let rows = rows(&tokens, &upstream, now);
+    let (tokens, upstream) = (load_keyring(dir, now)?, load_upstream_keys(dir, now)?);
+    let rows = key_rows(&tokens, &upstream, now);
     if let Some(KeyRow { purpose, kid, until, .. }) =
         rows.iter().find(|row| row.state == KeyState::Next)
     {
         let seconds = until.unwrap_or(now).since(now).as_millis().div_ceil(1000);
         let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
-        return Err(KeyFileFault::Waiting { path: purpose.folder(dir), kid: kid.clone(), seconds });
+        return Err(KeyFileError::Waiting { path: purpose.folder(dir), kid: kid.clone(), seconds });
     }
-    // Up to the next whole second: a key never signs before its time.
+    // Rounded up to a whole second: a key never signs early.
     let from = Timestamp::from_seconds((now + lead + Duration::from_millis(999)).seconds());
-    let signing = SIGNING
+    let signing = SIGNING_PURPOSES
         .into_iter()
-        .flat_map(|purpose| BOTH.map(|alg| Wanted::Signing { purpose, alg, from }));
-    let decryption = KeyKind::ALL.map(|kind| Wanted::Decryption { kind, from: now + SPREAD });
-    let added = add(dir, &signing.chain(decryption).collect::<Vec<_>>(), now)?;
+        .flat_map(|purpose| ALGORITHMS.map(|alg| KeySpec::Signing { purpose, alg, from }));
+    let decryption = KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
+    let added = add_keys(dir, &signing.chain(decryption).collect::<Vec<_>>(), now)?;
     let mut removed = Vec::new();
     for row in rows {
         if let (KeyState::Retired { .. }, Some(until)) = (row.state, row.until)
             && until < now
         {
             let name = match row.purpose {
-                Purpose::Tokens | Purpose::Assertion => signing_file(row.alg, &row.kid),
-                Purpose::Encryption => decryption_file(&row.kid),
+                KeyPurpose::Tokens | KeyPurpose::Assertion => signing_file_name(row.alg, &row.kid),
+                KeyPurpose::Encryption => decryption_file_name(&row.kid),
             };
             let path = row.purpose.folder(dir).join(name);
-            fs::remove_file(&path).map_err(|cause| KeyFileFault::Unwritable { path, cause })?;
+            fs::remove_file(&path).map_err(|cause| KeyFileError::Unwritable { path, cause })?;
             removed.push(row.kid);
         }
     }
-    Ok(Rotation { added, removed })
+    Ok(KeyRotation { added, removed })
 }
 
-/// The folder's keys in the order of the key sets, whatever is missing.
+/// Lists the folder's keys in the order of the key sets, even if some are missing.
 ///
 /// # Errors
-/// Faults of the folder and its files.
-pub fn list(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileFault> {
-    let tokens = Keyring::unchecked(read_all(dir)?);
-    let assertion = Keyring::unchecked(read_if_there(&Purpose::Assertion.folder(dir))?);
-    let decryption = read_if_there(&Purpose::Encryption.folder(dir))?;
-    Ok(rows(&tokens, &UpstreamKeys::unchecked(decryption, assertion), now))
+/// Errors of the folder and its files.
+pub fn list_keys(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileError> {
+    let tokens = Keyring::new_unchecked(read_keys(dir)?);
+    let assertion = Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir))?);
+    let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir))?;
+    Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
 }
 
-/// Writes the key of the pairwise subjects unless the file is there: the latest derivation's prefix, then 256 random bits as
-/// 43 base64url characters.
+/// Creates the key of the pairwise subjects unless the file exists: the prefix of the latest
+/// derivation, then 256 random bits as 43 base64url characters.
 ///
 /// # Errors
-/// `Unwritable`, and `Busy` if a temporary file is in the way.
-pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKey, KeyFileFault> {
-    // A link that leads nowhere counts as a key: what it should lead to may only be missing for the moment.
+/// `Unwritable`, and `Busy` if a temporary file exists.
+pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKeyOutcome, KeyFileError> {
+    // A dangling link counts as a key: its target may be missing only temporarily.
     let exists = || path.symlink_metadata().is_ok();
     if exists() {
-        return Ok(SubjectKey::Kept);
+        return Ok(SubjectKeyOutcome::AlreadyExists);
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         create_folder(folder)?;
     }
-    let temporary = Temporary::create(path)?;
-    // Another run may have finished since the first look; while the temporary file is ours, none can.
+    let temporary = TemporaryFile::create(path)?;
+    // Another run may have finished since the first check; none can while the temporary file is
+    // ours.
     if exists() {
-        return Ok(SubjectKey::Kept);
+        return Ok(SubjectKeyOutcome::AlreadyExists);
     }
-    temporary.finish(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
-    Ok(SubjectKey::Created)
+    temporary.commit(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
+    Ok(SubjectKeyOutcome::Created)
 }
 
-const BOTH: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
-const SIGNING: [Purpose; 2] = [Purpose::Tokens, Purpose::Assertion];
+const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
+const SIGNING_PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Tokens, KeyPurpose::Assertion];
 
-/// A folder of an earlier version has no such folder.
-fn read_if_there<K: Filed>(dir: &Path) -> Result<Vec<K>, KeyFileFault> {
-    match read_all(dir) {
-        Err(KeyFileFault::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+/// Reads the keys of a folder that earlier versions did not have.
+fn read_keys_if_exists<K: StoredKey>(dir: &Path) -> Result<Vec<K>, KeyFileError> {
+    match read_keys(dir) {
+        Err(KeyFileError::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
             Ok(Vec::new())
         }
         outcome => outcome,
     }
 }
 
-/// Every key with its state.
+/// Lists every key with its state.
 #[must_use]
-pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
-    let signing = |purpose: Purpose, ring: &Keyring| -> Vec<KeyRow> {
+pub fn key_rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
+    let signing = |purpose: KeyPurpose, ring: &Keyring| -> Vec<KeyRow> {
         let row = |(key, state): (&SigningKey, KeyState)| {
             let (since, until) = match state {
                 KeyState::Current => {
                     (key.signs_from, ring.successor(key).map(|next| next.signs_from))
                 }
                 KeyState::Next => (key.created, Some(key.signs_from)),
-                KeyState::Retired { since } => (since, Some(since + HINT_LIFE)),
+                KeyState::Retired { since } => (since, Some(since + RETIRED_KEY_LIFETIME)),
             };
             KeyRow { purpose, kid: key.kid.clone(), alg: key.alg.as_str(), state, since, until }
         };
@@ -290,12 +296,12 @@ pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<Ke
     };
     let decryption = upstream.states(now).into_iter().map(|(key, state)| {
         let (since, until) = match state {
-            KeyState::Current => (key.created, upstream.succession(key)),
-            KeyState::Next => (key.created, Some(key.created + SPREAD)),
-            KeyState::Retired { since } => (since, Some(since + KEPT)),
+            KeyState::Current => (key.created, upstream.retirement_time(key)),
+            KeyState::Next => (key.created, Some(key.created + PUBLICATION_DELAY)),
+            KeyState::Retired { since } => (since, Some(since + RETIRED_DECRYPTION_KEY_LIFETIME)),
         };
         KeyRow {
-            purpose: Purpose::Encryption,
+            purpose: KeyPurpose::Encryption,
             kid: key.kid.clone(),
             alg: key.kind.as_str(),
             state,
@@ -303,23 +309,23 @@ pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<Ke
             until,
         }
     });
-    let mut rows = signing(Purpose::Tokens, tokens);
-    rows.extend(signing(Purpose::Assertion, upstream.assertion()));
+    let mut rows = signing(KeyPurpose::Tokens, tokens);
+    rows.extend(signing(KeyPurpose::Assertion, upstream.assertion()));
     rows.extend(decryption);
     rows
 }
 
-/// A key to be made.
-enum Wanted {
-    Signing { purpose: Purpose, alg: SigningAlg, from: Timestamp },
+/// A key to create.
+enum KeySpec {
+    Signing { purpose: KeyPurpose, alg: SigningAlg, from: Timestamp },
     Decryption { kind: KeyKind, from: Timestamp },
 }
 
-impl Wanted {
-    fn make(&self, created: Timestamp) -> Result<(Made, Fresh), KeyFault> {
+impl KeySpec {
+    fn generate(&self, created: Timestamp) -> Result<(CreatedKey, NewKeyFile), KeyError> {
         let (purpose, from) = match self {
             Self::Signing { purpose, from, .. } => (*purpose, *from),
-            Self::Decryption { from, .. } => (Purpose::Encryption, *from),
+            Self::Decryption { from, .. } => (KeyPurpose::Encryption, *from),
         };
         let jwk = signing_key::generate(match self {
             Self::Signing { alg, .. } => *alg,
@@ -336,60 +342,61 @@ impl Wanted {
                 (key.kid.clone(), key.file_name(), None)
             }
         };
-        Ok((Made { purpose, kid, from }, Fresh { file_name, signs_from, created, jwk }))
+        Ok((CreatedKey { purpose, kid, from }, NewKeyFile { file_name, signs_from, created, jwk }))
     }
 }
 
-fn add(dir: &Path, wanted: &[Wanted], created: Timestamp) -> Result<Vec<Made>, KeyFileFault> {
-    // All keys are made before the first is written, so that a failure leaves the folder as it was.
+fn add_keys(dir: &Path, wanted: &[KeySpec], created: Timestamp) -> Result<Vec<CreatedKey>, KeyFileError> {
+    // All keys are generated before the first is written, so that a failure leaves the folder
+    // unchanged.
     let keys = wanted
         .iter()
-        .map(|one| one.make(created))
+        .map(|one| one.generate(created))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(KeyFileFault::Generation)?;
-    let mut all = Vec::new();
-    for (made, fresh) in keys {
-        fresh.write(&made.purpose.folder(dir))?;
-        all.push(made);
+        .map_err(KeyFileError::Generation)?;
+    let mut created_keys = Vec::new();
+    for (created_key, file) in keys {
+        file.write(&created_key.purpose.folder(dir))?;
+        created_keys.push(created_key);
     }
-    Ok(all)
+    Ok(created_keys)
 }
 
-impl Filed for SigningKey {
+impl StoredKey for SigningKey {
     fn read(
         created: Timestamp,
         jwk: &PrivateJwk,
-        rest: &mut Rest<'_>,
-    ) -> Result<Self, KeyFileFault> {
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
         let signs_from =
-            rest.seconds("signs_from", "`signs_from` must be a time in Unix seconds")?;
-        Self::parse(jwk, created, signs_from).map_err(|fault| rest.fault(fault))
+            members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
+        Self::parse(jwk, created, signs_from).map_err(|error| members.key_error(error))
     }
 
     fn file_name(&self) -> String {
-        signing_file(self.alg.as_str(), &self.kid)
+        signing_file_name(self.alg.as_str(), &self.kid)
     }
 }
 
-impl Filed for DecryptionKey {
+impl StoredKey for DecryptionKey {
     fn read(
         created: Timestamp,
         jwk: &PrivateJwk,
-        rest: &mut Rest<'_>,
-    ) -> Result<Self, KeyFileFault> {
-        Self::parse(jwk, created).map_err(|fault| rest.fault(fault))
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
+        Self::parse(jwk, created).map_err(|error| members.key_error(error))
     }
 
     fn file_name(&self) -> String {
-        decryption_file(&self.kid)
+        decryption_file_name(&self.kid)
     }
 }
 
-fn signing_file(alg: &str, kid: &str) -> String {
+fn signing_file_name(alg: &str, kid: &str) -> String {
     format!("{}-{kid}.json", alg.to_ascii_lowercase())
 }
 
-fn decryption_file(kid: &str) -> String {
+fn decryption_file_name(kid: &str) -> String {
     format!("enc-{kid}.json")
 }
 

@@ -1,44 +1,45 @@
-//! The hub's signing keys as one immutable value, and whose turn it is at a given moment (decisions 6, 14).
+//! The hub's signing keys as one immutable value, and which of them signs at a given moment.
 //!
-//! A key's state is computed from times, never stored: all nodes that read the same key folder change keys at the same
-//! moment, without talking to each other. Owns: turns, the published key set. Must not know: files.
+//! A key's state is computed from times, never stored: all nodes that read the same key folder
+//! change keys at the same moment without communicating. Does not know files.
 
 use std::time::Duration;
 
-use super::signing_key::{self, KeyFault, SigningKey};
+use super::signing_key::{self, KeyError, SigningKey};
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 
-/// How long a service provider may keep our key set (`cache-control: max-age`, decisions 2).
-pub const JWKS_CACHE: Duration = Duration::from_secs(600);
-/// How long before its first use a key is published where nothing else is set: twice the cache time.
-pub const LEAD: Duration = Duration::from_secs(20 * 60);
-/// How long a retired key still proves a logout hint (decisions 12).
-pub const HINT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long service providers may cache the key set (`cache-control: max-age`).
+pub const JWKS_MAX_AGE: Duration = Duration::from_secs(600);
+/// Default time between a key's publication and its first signature: twice the cache time.
+pub const DEFAULT_ROTATION_LEAD: Duration = Duration::from_secs(20 * 60);
+/// How long a retired key still verifies logout hints.
+pub const RETIRED_KEY_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// In the order of the published key set (decisions 2).
+/// In the order of the published key set.
 const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
 
-/// Whose turn it is, seen from one moment.
+/// State of a key at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyState {
-    /// The latest of its algorithm whose time has come.
+    /// Signs: the latest of its algorithm whose time has come.
     Current,
     /// Published, but not signing yet.
     Next,
-    /// Its successor has been signing since.
+    /// No longer signs: its successor has signed since.
     Retired { since: Timestamp },
 }
 
+/// Why a ring can't be created.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum KeyringFault {
+pub enum KeyringError {
     #[error("there is no {} key that signs now", .0.as_str())]
     NoCurrent(SigningAlg),
     #[error(transparent)]
-    Key(#[from] KeyFault),
+    Key(#[from] KeyError),
 }
 
-/// All keys of one hub. To change keys, build another and swap it in.
+/// All signing keys of one hub. To change keys, build a new ring and swap it in.
 #[derive(Debug)]
 pub struct Keyring {
     /// By algorithm in the order of `ALGORITHMS`, the latest `signs_from` first.
@@ -46,21 +47,21 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// A ring in which both algorithms can sign at `now`: an RSA key is always there (decisions 14).
+    /// Creates a ring in which both algorithms can sign at `now`: an RSA key must always exist.
     ///
     /// # Errors
-    /// `NoCurrent` names the algorithm without a key whose time has come.
-    pub fn new(keys: Vec<SigningKey>, now: Timestamp) -> Result<Self, KeyringFault> {
-        let ring = Self::unchecked(keys);
+    /// `NoCurrent` names the algorithm without a current key.
+    pub fn new(keys: Vec<SigningKey>, now: Timestamp) -> Result<Self, KeyringError> {
+        let ring = Self::new_unchecked(keys);
         for alg in ALGORITHMS {
-            ring.current(alg, now).ok_or(KeyringFault::NoCurrent(alg))?;
+            ring.current(alg, now).ok_or(KeyringError::NoCurrent(alg))?;
         }
         Ok(ring)
     }
 
-    /// A ring that may lack a current key: for the commands that mend it.
+    /// Creates a ring that may lack a current key, for the commands that repair a key folder.
     #[must_use]
-    pub(super) fn unchecked(mut keys: Vec<SigningKey>) -> Self {
+    pub(super) fn new_unchecked(mut keys: Vec<SigningKey>) -> Self {
         // The kid breaks ties, so that all nodes agree on the current key.
         keys.sort_by(|a, b| {
             let place = |key: &SigningKey| ALGORITHMS.iter().position(|alg| *alg == key.alg);
@@ -69,25 +70,27 @@ impl Keyring {
         Self { keys }
     }
 
-    /// One fresh EC and one fresh RSA key, signing from `now`, kept nowhere: for the demo and for tests.
+    /// Creates a ring of one new EC and one new RSA key that sign from `now` and are not saved: for
+    /// the demo and for tests.
     ///
-    /// The RSA key costs up to half a second of CPU. Tests that don't care
-    /// about the keys should make one ring and share it (`LazyLock<Arc<Keyring>>`).
+    /// The RSA key costs up to half a second of CPU. Tests that don't depend on the keys should
+    /// share one ring.
     ///
     /// # Errors
     /// Only if OpenSSL can't generate keys.
-    pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
+    pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringError> {
         let fresh = |alg| SigningKey::parse(&signing_key::generate_ephemeral(alg)?, now, now);
         Self::new(ALGORITHMS.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
     }
 
-    /// The key that signs at `now`.
+    /// Returns the key that signs at `now`.
     #[must_use]
     pub fn current(&self, alg: SigningAlg, now: Timestamp) -> Option<&SigningKey> {
         self.keys.iter().find(|key| key.alg == alg && key.signs_from <= now)
     }
 
-    /// Every key with its state at `now`, in the order of the key set: EC current, RSA current, retired, next.
+    /// Returns every key with its state at `now`, in the order of the key set: EC current, RSA
+    /// current, retired, next.
     #[must_use]
     pub fn states(&self, now: Timestamp) -> Vec<(&SigningKey, KeyState)> {
         let mut states: Vec<_> = self.keys.iter().map(|key| (key, self.state(key, now))).collect();
@@ -99,25 +102,25 @@ impl Keyring {
         states
     }
 
-    /// The key set that service providers read (R071): `{"keys":[…]}`. A retired key stays for `grace` after its
-    /// successor took over: the longest life of a token, and [`JWKS_CACHE`].
+    /// Returns the JWK Set for service providers (R071). A retired key stays for `grace`: the
+    /// longest lifetime of a token plus [`JWKS_MAX_AGE`].
     #[must_use]
     pub fn jwks(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
         self.key_set(now, grace)
     }
 
-    /// The key set against which the hub checks its own tokens when they come back as hints: retired keys included,
-    /// for [`HINT_LIFE`].
+    /// Returns the JWK Set that verifies the hub's own tokens as hints; retired keys stay for
+    /// [`RETIRED_KEY_LIFETIME`].
     #[must_use]
     pub fn verification_jwks(&self, now: Timestamp) -> Vec<u8> {
-        self.key_set(now, HINT_LIFE)
+        self.key_set(now, RETIRED_KEY_LIFETIME)
     }
 
     fn key_set(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
         let mut set = Vec::with_capacity(self.keys.len() * 512);
         set.extend_from_slice(b"{\"keys\":[");
         let mut separator: &[u8] = b"";
-        for jwk in self.published(now, grace) {
+        for jwk in self.published_jwks(now, grace) {
             set.extend_from_slice(separator);
             set.extend_from_slice(jwk.as_bytes());
             separator = b",";
@@ -126,8 +129,8 @@ impl Keyring {
         set
     }
 
-    /// The public JWKs of a key set, in its order.
-    pub(super) fn published(&self, now: Timestamp, grace: Duration) -> impl Iterator<Item = &str> {
+    /// Returns the public JWKs in the order of the key set.
+    pub(super) fn published_jwks(&self, now: Timestamp, grace: Duration) -> impl Iterator<Item = &str> {
         self.states(now).into_iter().filter_map(move |(key, state)| match state {
             KeyState::Retired { since } if since + grace < now => None,
             KeyState::Retired { .. } | KeyState::Current | KeyState::Next => Some(key.public_jwk()),
@@ -146,7 +149,7 @@ impl Keyring {
         }
     }
 
-    /// The key that takes over from `key`, if there is one already.
+    /// Returns the successor of `key`, if it exists already.
     #[must_use]
     pub fn successor(&self, key: &SigningKey) -> Option<&SigningKey> {
         let place = self.keys.iter().position(|other| other.kid == key.kid)?;
@@ -162,7 +165,7 @@ pub(crate) mod tests {
 
     pub(crate) const T0: Timestamp = Timestamp::from_seconds(1_790_000_000);
 
-    /// One ring for all tests that don't care which keys they have; it signs from `T0`.
+    /// Ring for all tests that don't depend on their keys; it signs from `T0`.
     pub(crate) static RING: LazyLock<Arc<Keyring>> =
         LazyLock::new(|| Arc::new(Keyring::ephemeral(T0).unwrap()));
 
@@ -215,7 +218,7 @@ pub(crate) mod tests {
         let (retired, current, next, rsa) = (ec(T0), ec(at(100)), ec(at(5000)), rsa(T0));
         let expected = [&current, &rsa, &retired, &next].map(|key| key.kid.clone());
         let ring = Keyring::new(vec![retired, next, rsa, current], T0).unwrap();
-        assert_eq!(kids(&ring.jwks(at(200), JWKS_CACHE)), expected);
+        assert_eq!(kids(&ring.jwks(at(200), JWKS_MAX_AGE)), expected);
     }
 
     #[test]
@@ -235,17 +238,17 @@ pub(crate) mod tests {
     fn ring_without_a_current_key_of_each_algorithm_is_refused() {
         assert_eq!(
             Keyring::new(vec![ec(T0)], T0).unwrap_err(),
-            KeyringFault::NoCurrent(SigningAlg::RS256)
+            KeyringError::NoCurrent(SigningAlg::RS256)
         );
         assert_eq!(
             Keyring::new(vec![rsa(T0), ec(at(1))], T0).unwrap_err(),
-            KeyringFault::NoCurrent(SigningAlg::ES256)
+            KeyringError::NoCurrent(SigningAlg::ES256)
         );
     }
 
     #[test]
     fn published_keys_carry_kid_use_and_alg() {
-        let set: serde_json::Value = serde_json::from_slice(&RING.jwks(T0, JWKS_CACHE)).unwrap();
+        let set: serde_json::Value = serde_json::from_slice(&RING.jwks(T0, JWKS_MAX_AGE)).unwrap();
         for (key, alg) in set["keys"].as_array().unwrap().iter().zip(["ES256", "RS256"]) {
             assert_eq!((&key["alg"], &key["use"]), (&alg.into(), &"sig".into()));
             assert_eq!(key["kid"].as_str().unwrap().len(), 43);
@@ -255,17 +258,17 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn own_tokens_are_known_again_after_their_key_retired() {
         use crate::token::Signer as _;
-        use crate::token::verify::{OpenFault, VerificationKeys, open_jws};
+        use crate::token::verify::{JwsError, VerificationKeys, verify_jws};
 
         let ring = Keyring::new(vec![rsa(T0), ec(T0), ec(at(100))], T0).unwrap();
         let hint = ring.sign(SigningAlg::ES256, "JWT", b"{}", T0).await.unwrap();
         let opened = |set: Vec<u8>| {
-            open_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap())
+            verify_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap())
         };
         let later = at(24 * 3600);
         assert!(opened(ring.verification_jwks(later)).is_ok());
         assert!(
-            opened(ring.jwks(later, JWKS_CACHE)).is_err_and(|fault| fault == OpenFault::UnknownKey)
+            opened(ring.jwks(later, JWKS_MAX_AGE)).is_err_and(|error| error == JwsError::UnknownKey)
         );
     }
 }

@@ -1,7 +1,5 @@
-//! Signing: the one way to a JWS for ID tokens, userinfo, introspection and assertions (architecture 7), and the claims
-//! of the first two (spec 2.2, 2.3; R030 to R040, R050 to R054).
-//!
-//! Owns: compact serialisation, the payloads' members. Must not know: whether the claims are deserved.
+//! Signs JWTs: ID tokens, userinfo, introspection responses and assertions. Defines the claims of
+//! ID tokens and userinfo (R030 to R040, R050 to R054).
 
 use std::sync::Arc;
 
@@ -18,22 +16,22 @@ use crate::env::Timestamp;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 
-/// Why nothing was signed. Always the hub's own fault.
+/// Why signing failed; always an error of the hub.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SigningFault {
+pub enum SigningError {
     #[error("there is no {} key that signs now", .0.as_str())]
     NoKey(SigningAlg),
-    #[error("the signature could not be made")]
+    #[error("signing failed")]
     Signature,
-    #[error("the claims could not be written as JSON")]
+    #[error("the claims could not be serialized to JSON")]
     Payload,
 }
 
-/// Whatever can sign for the hub: a ring in memory today, a hardware module behind a network tomorrow.
+/// Signs for the hub: a key ring in memory, or later a hardware module.
 #[async_trait]
 pub trait Signer: Send + Sync {
-    /// A compact JWS (RFC 7515, 7.1) over `payload`, with `alg`, `typ` and `kid` in its header, by the key of `alg`
-    /// whose turn it is at `now`.
+    /// Returns a compact JWS (RFC 7515 §7.1) over `payload`, with `alg`, `typ` and `kid` in its
+    /// header, signed with the key of `alg` that is current at `now`.
     ///
     /// # Errors
     /// `NoKey` or `Signature`.
@@ -43,7 +41,7 @@ pub trait Signer: Send + Sync {
         typ: &str,
         payload: &[u8],
         now: Timestamp,
-    ) -> Result<String, SigningFault>;
+    ) -> Result<String, SigningError>;
 }
 
 #[async_trait]
@@ -54,16 +52,16 @@ impl Signer for Keyring {
         typ: &str,
         payload: &[u8],
         now: Timestamp,
-    ) -> Result<String, SigningFault> {
-        let key = self.current(alg, now).ok_or(SigningFault::NoKey(alg))?;
+    ) -> Result<String, SigningError> {
+        let key = self.current(alg, now).ok_or(SigningError::NoKey(alg))?;
         let header = key.header(typ);
-        // Room for an RSA-2048 signature: the string grows only for larger keys.
+        // Fits an RSA-2048 signature; only larger keys reallocate.
         let mut token =
             String::with_capacity(header.len() + payload.len().div_ceil(3) * 4 + 2 + 343);
         token.push_str(&header);
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(payload, &mut token);
-        let signature = key.sign(token.as_bytes()).ok_or(SigningFault::Signature)?;
+        let signature = key.sign(token.as_bytes()).ok_or(SigningError::Signature)?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
@@ -78,12 +76,12 @@ impl<S: Signer + ?Sized> Signer for Arc<S> {
         typ: &str,
         payload: &[u8],
         now: Timestamp,
-    ) -> Result<String, SigningFault> {
+    ) -> Result<String, SigningError> {
         self.as_ref().sign(alg, typ, payload, now).await
     }
 }
 
-/// The ring that is swapped when the key folder changes.
+/// The ring that is replaced when the key folder changes.
 #[async_trait]
 impl Signer for ArcSwap<Keyring> {
     async fn sign(
@@ -92,19 +90,19 @@ impl Signer for ArcSwap<Keyring> {
         typ: &str,
         payload: &[u8],
         now: Timestamp,
-    ) -> Result<String, SigningFault> {
+    ) -> Result<String, SigningError> {
         self.load_full().sign(alg, typ, payload, now).await
     }
 }
 
-/// Claims that know how to write themselves.
-pub trait Claims: Serialize {
-    /// The JWS payload.
+/// Claims of a JWT.
+pub trait JwtClaims: Serialize {
+    /// Serializes the JWS payload.
     ///
     /// # Errors
-    /// `Payload`, which no claims of this module can cause.
-    fn payload(&self) -> Result<Vec<u8>, SigningFault> {
-        serde_json::to_vec(self).map_err(|_| SigningFault::Payload)
+    /// `Payload`, which no claims of this module cause.
+    fn to_payload(&self) -> Result<Vec<u8>, SigningError> {
+        serde_json::to_vec(self).map_err(|_| SigningError::Payload)
     }
 }
 
@@ -112,23 +110,23 @@ pub trait Claims: Serialize {
 ///
 /// # Errors
 /// As [`Signer::sign`].
-pub async fn mint(
+pub async fn mint_jwt(
     signer: &(impl Signer + ?Sized),
     alg: SigningAlg,
-    claims: &(impl Claims + Sync),
+    claims: &(impl JwtClaims + Sync),
     now: Timestamp,
-) -> Result<String, SigningFault> {
-    signer.sign(alg, "JWT", &claims.payload()?, now).await
+) -> Result<String, SigningError> {
+    signer.sign(alg, "JWT", &claims.to_payload()?, now).await
 }
 
-/// The payload of an ID token: spec 2.2, and no `at_hash` (R040).
+/// Claims of an ID token (R033 to R040); without `at_hash`.
 #[derive(Clone, Serialize)]
 pub struct IdTokenClaims<'a> {
-    /// The issuer of discovery (R034).
+    /// Issuer, as in the discovery document (R034).
     pub iss: &'a str,
     /// Pairwise (R037).
     pub sub: &'a str,
-    /// The client id, as a string rather than a list (R035).
+    /// The client id, as a string and not a list (R035).
     pub aud: &'a str,
     #[serde(serialize_with = "unix_seconds")]
     pub exp: Timestamp,
@@ -136,22 +134,23 @@ pub struct IdTokenClaims<'a> {
     pub iat: Timestamp,
     #[serde(serialize_with = "unix_seconds")]
     pub auth_time: Timestamp,
-    /// As sent at authorize (R036); absent only where none was sent.
+    /// As in the authorization request (R036); absent if none was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<&'a str>,
-    /// The level obtained (R038).
+    /// Level obtained (R038).
     pub acr: Level,
     /// Only when requested (R039, R066).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amr: Option<&'a [String]>,
-    /// Identity claims that were asked for here (Core, 5.5); none has a name of those above.
+    /// Identity claims requested in the ID token (OpenID Connect Core §5.5); none has a name of
+    /// those above.
     #[serde(flatten)]
     pub identity: Option<&'a Map<String, Value>>,
 }
 
-impl Claims for IdTokenClaims<'_> {}
+impl JwtClaims for IdTokenClaims<'_> {}
 
-/// The payload of a userinfo answer (spec 2.3).
+/// Claims of a userinfo response (R050 to R054).
 #[derive(Clone)]
 pub struct UserinfoClaims<'a> {
     /// The identity claims of the granted scopes.
@@ -166,18 +165,18 @@ pub struct UserinfoClaims<'a> {
     pub iss: &'a str,
 }
 
-impl Claims for UserinfoClaims<'_> {}
+impl JwtClaims for UserinfoClaims<'_> {}
 
 impl Serialize for UserinfoClaims<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_map(None)?;
         members.serialize_entry("sub", self.sub)?;
         for (name, value) in self.identity {
-            // What an identity source calls `sub` or `aud` must not stand beside ours, where a reader may take
-            // either; and a claim without a value is left out (decisions 7).
-            let ours =
+            // A claim named `sub` or `aud` from an identity source must not stand beside the hub's
+            // own, because a reader may take either. Claims without a value are omitted.
+            let reserved =
                 matches!(name.as_str(), "sub" | "aud" | "exp" | "iat" | "iss" | "nbf" | "jti");
-            if !ours && !value.is_null() {
+            if !reserved && !value.is_null() {
                 members.serialize_entry(name, value)?;
             }
         }
@@ -204,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::digest::from_base64url;
-    use crate::token::keyring::JWKS_CACHE;
+    use crate::token::keyring::JWKS_MAX_AGE;
     use crate::token::keyring::tests::{RING, T0};
 
     fn parts(token: &str) -> (Value, Value) {
@@ -216,7 +215,7 @@ mod tests {
     /// Verifies with josekit alone, against the published key set.
     fn verify(token: &str) {
         let (header, _) = parts(token);
-        let set = JwkSet::from_bytes(RING.jwks(T0, JWKS_CACHE)).unwrap();
+        let set = JwkSet::from_bytes(RING.jwks(T0, JWKS_MAX_AGE)).unwrap();
         let key = *set.get(header["kid"].as_str().unwrap()).first().unwrap(); // R031
         match header["alg"].as_str().unwrap() {
             "ES256" => {
@@ -250,7 +249,7 @@ mod tests {
     async fn header_is_alg_typ_kid_of_a_published_key() {
         // R030, R031, R032
         for alg in [SigningAlg::ES256, SigningAlg::RS256] {
-            let token = mint(&*RING, alg, &id_token(), T0).await.unwrap();
+            let token = mint_jwt(&*RING, alg, &id_token(), T0).await.unwrap();
             verify(&token);
             let (header, _) = parts(&token);
             let kid = &RING.current(alg, T0).unwrap().kid;
@@ -269,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn id_token_has_exactly_the_claims_of_the_specification() {
         // R033 to R036, R038, R040: integers, aud a string, no at_hash
-        let (_, payload) = parts(&mint(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+        let (_, payload) = parts(&mint_jwt(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
         let expected = json!({
             "iss": "https://hub.test/api/v2", "sub": "pairwise", "aud": "client", "exp": T0.seconds() + 60,
             "iat": T0.seconds(), "auth_time": T0.seconds() - 5, "nonce": "n-0S6_WzA2Mj-n-0S6_WzA2Mj", "acr": "eidas1",
@@ -282,7 +281,7 @@ mod tests {
         // R039, R060
         let amr = ["pwd".to_owned(), "hub".to_owned()];
         let claims = IdTokenClaims { amr: Some(&amr), nonce: None, ..id_token() };
-        let payload: Value = serde_json::from_slice(&claims.payload().unwrap()).unwrap();
+        let payload: Value = serde_json::from_slice(&claims.to_payload().unwrap()).unwrap();
         assert_eq!(payload["amr"], json!(["pwd", "hub"]));
         assert!(payload.get("nonce").is_none());
     }
@@ -299,7 +298,7 @@ mod tests {
             iat: T0,
             iss: "https://hub.test/api/v2",
         };
-        let token = mint(&*RING, SigningAlg::RS256, &claims, T0).await.unwrap();
+        let token = mint_jwt(&*RING, SigningAlg::RS256, &claims, T0).await.unwrap();
         verify(&token);
         let expected = json!({
             "sub": "pairwise", "given_name": "Ada Maria", "given_name_array": ["Ada", "Maria"], "birthdate": "1985-12-10",
@@ -313,7 +312,7 @@ mod tests {
         let identity = json!({ "sub": "root", "iss": "evil", "aud": "evil", "exp": 1, "iat": 1, "email": null });
         let identity = identity.as_object().unwrap();
         let claims = UserinfoClaims { identity, sub: "s", aud: "a", exp: T0, iat: T0, iss: "i" };
-        let payload = crate::protocol::json::parse_object(&claims.payload().unwrap()).unwrap(); // refuses duplicates
+        let payload = crate::protocol::json::parse_object(&claims.to_payload().unwrap()).unwrap(); // refuses duplicates
         assert_eq!(
             (&payload["sub"], &payload["iss"], &payload["aud"]),
             (&json!("s"), &json!("i"), &json!("a"))
@@ -324,13 +323,13 @@ mod tests {
     #[tokio::test]
     async fn key_before_its_time_does_not_sign() {
         let early = T0 - Duration::from_millis(1);
-        let fault = RING.sign(SigningAlg::ES256, "JWT", b"{}", early).await.unwrap_err();
-        assert_eq!(fault, SigningFault::NoKey(SigningAlg::ES256));
+        let error = RING.sign(SigningAlg::ES256, "JWT", b"{}", early).await.unwrap_err();
+        assert_eq!(error, SigningError::NoKey(SigningAlg::ES256));
     }
 
     #[tokio::test]
     async fn swapped_ring_signs_with_its_own_keys() {
         let swap = ArcSwap::new(Arc::clone(&RING));
-        verify(&mint(&swap, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+        verify(&mint_jwt(&swap, SigningAlg::ES256, &id_token(), T0).await.unwrap());
     }
 }

@@ -1,6 +1,4 @@
-//! One signing key: parsed once, then only used (architecture 7).
-//!
-//! Owns: what a usable key is, its `kid`, its public half. Must not know: the other keys, files, when it is its turn.
+//! A signing key: what a usable key is, its `kid`, and its public half.
 
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
@@ -12,66 +10,67 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 
-/// A private JWK (RFC 7517) with its members as they are in its file. josekit's own type prints `d` in its `Debug`.
+/// A private JWK (RFC 7517) as it is in its file. josekit's own type prints `d` in its `Debug`.
 pub type PrivateJwk = Secret<Map<String, Value>>;
 
-/// New keys have the strength of P-256, more or less (NIST SP 800-57 part 1, table 2); those of 2048 bits go on working.
+/// Size of new RSA keys, with about the strength of P-256 (NIST SP 800-57 part 1, table 2). Keys of
+/// 2048 bits keep working.
 const RSA_BITS: u32 = 3072;
-/// Of keys that are kept nowhere, and of which a demo makes twenty at its start.
+/// Size of RSA keys that are never saved; a demo generates twenty of them at its start.
 const EPHEMERAL_RSA_BITS: u32 = 2048;
 
-/// Why a key can't be used. Carries nothing of the key.
+/// Why a key can't be used. Contains nothing of the key.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum KeyFault {
+pub enum KeyError {
     #[error("the key is neither an EC key on P-256 nor an RSA key")]
-    Kind,
+    UnsupportedType,
     #[error(
-        "the private key is incomplete, damaged, meant for another use, or an RSA key under 2048 bits"
+        "the private key is incomplete, malformed, for another use, or an RSA key under 2048 bits"
     )]
     Unusable,
     #[error("the public half of the key does not belong to its private half")]
-    Halves,
+    KeyPairMismatch,
     #[error(
-        "the member `kid` is not the key's RFC 7638 thumbprint, so the file was edited or mixed up"
+        "the member `kid` is not the key's RFC 7638 thumbprint: the file was edited or mixed up"
     )]
-    Kid,
+    KidMismatch,
     #[error("OpenSSL could not generate a key")]
     Generation,
 }
 
-/// A key that signs, ready for use.
+/// A parsed signing key.
 pub struct SigningKey {
     pub alg: SigningAlg,
     /// RFC 7638 thumbprint (SHA-256, base64url).
     pub kid: String,
     pub created: Timestamp,
-    /// From this moment the key signs, until a later one of its algorithm does.
+    /// When the key begins to sign; it signs until a later key of its algorithm does.
     pub signs_from: Timestamp,
-    /// The public half as it stands in a key set, with `kid`, `use` and `alg`.
+    /// The public half as a JWK with `kid`, `use` and `alg`.
     public: String,
-    /// `base64url({"alg":…,"typ":"JWT","kid":…})`: nearly every token's header, so it is made once.
+    /// `base64url({"alg":…,"typ":"JWT","kid":…})`: the header of nearly every token, computed once.
     jwt_header: String,
     signer: Box<dyn JwsSigner>,
 }
 
 impl SigningKey {
-    /// Parses a private JWK and proves by one signature that both its halves belong together.
+    /// Parses a private JWK, and checks with one signature that its halves belong together.
     ///
     /// # Errors
-    /// Any [`KeyFault`] but `Generation`.
+    /// Any [`KeyError`] but `Generation`.
     pub fn parse(
         private: &PrivateJwk,
         created: Timestamp,
         signs_from: Timestamp,
-    ) -> Result<Self, KeyFault> {
+    ) -> Result<Self, KeyError> {
         let members = private.reveal();
         let (alg, public) = public_half(members)?;
         let kid = thumbprint(&public);
         if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
-            return Err(KeyFault::Kid);
+            return Err(KeyError::KidMismatch);
         }
-        let signer = signer(alg, members)?;
-        prove(alg, signer.as_ref(), &public)?;
+        let signer = build_signer(alg, members)?;
+        check_key_pair(alg, signer.as_ref(), &public)?;
 
         let mut published = public;
         published.insert("kid".into(), kid.clone().into());
@@ -82,13 +81,13 @@ impl SigningKey {
         Ok(Self { alg, kid, created, signs_from, public, jwt_header, signer })
     }
 
-    /// The JWK of the public half: `kid`, `use`, `alg` and nothing private.
+    /// Returns the public JWK, with `kid`, `use` and `alg`.
     #[must_use]
     pub fn public_jwk(&self) -> &str {
         &self.public
     }
 
-    /// `base64url` of the JOSE header that this key puts on a token of that `typ`.
+    /// Returns the base64url of the JOSE header of a token with this `typ`.
     #[must_use]
     pub fn header(&self, typ: &str) -> std::borrow::Cow<'_, str> {
         if typ == "JWT" {
@@ -98,7 +97,7 @@ impl SigningKey {
         }
     }
 
-    /// The raw JWS signature over `signing_input` (RFC 7515, 5.1); `None` if the cryptographic library fails.
+    /// Returns the raw JWS signature over `signing_input` (RFC 7515 §5.1); `None` if OpenSSL fails.
     #[must_use]
     pub fn sign(&self, signing_input: &[u8]) -> Option<Vec<u8>> {
         self.signer.sign(signing_input).ok()
@@ -111,59 +110,59 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
-/// A fresh private key. EC takes a fraction of a millisecond, RSA up to two seconds.
-///
-/// Randomness is OpenSSL's own: one of the named exceptions of architecture 8.
+/// Generates a private key with OpenSSL's randomness. EC takes less than a millisecond, RSA up to
+/// two seconds.
 ///
 /// # Errors
 /// `Generation`.
-pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
+pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyError> {
     generate_with(alg, RSA_BITS)
 }
 
-/// A fresh private key that is kept nowhere.
+/// Generates a private key that is never saved.
 ///
 /// # Errors
 /// `Generation`.
-pub fn generate_ephemeral(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
+pub fn generate_ephemeral(alg: SigningAlg) -> Result<PrivateJwk, KeyError> {
     generate_with(alg, EPHEMERAL_RSA_BITS)
 }
 
-fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyFault> {
+fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyError> {
     let jwk = match alg {
         SigningAlg::ES256 => Jwk::generate_ec_key(EcCurve::P256),
         SigningAlg::RS256 => Jwk::generate_rsa_key(rsa_bits),
     };
-    Ok(Secret::new(jwk.map_err(|_| KeyFault::Generation)?.into()))
+    Ok(Secret::new(jwk.map_err(|_| KeyError::Generation)?.into()))
 }
 
-/// Exactly the members that make the public key (RFC 7638, 3.2), in lexicographic order. Picking them, rather than
-/// removing the private ones, is what keeps `d` out of a key set.
+/// Returns the members of the public key (RFC 7638 §3.2) in lexicographic order. Picking the public
+/// members, rather than removing the private ones, keeps `d` out of a key set.
 pub(super) fn public_half(
     members: &Map<String, Value>,
-) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
+) -> Result<(SigningAlg, Map<String, Value>), KeyError> {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     let (alg, names): (_, &[&str]) = match (text("kty"), text("crv")) {
         (Some("EC"), Some("P-256")) => (SigningAlg::ES256, &["crv", "kty", "x", "y"]),
         (Some("RSA"), None) => (SigningAlg::RS256, &["e", "kty", "n"]),
-        _ => return Err(KeyFault::Kind),
+        _ => return Err(KeyError::UnsupportedType),
     };
     let mut public = Map::new();
     for name in names {
-        public.insert((*name).to_owned(), text(name).ok_or(KeyFault::Unusable)?.into());
+        public.insert((*name).to_owned(), text(name).ok_or(KeyError::Unusable)?.into());
     }
     Ok((alg, public))
 }
 
-/// RFC 7638, 3: SHA-256 of the required members in lexicographic order, without white space.
+/// Returns the thumbprint of RFC 7638 §3: SHA-256 of the required members in lexicographic order,
+/// without white space.
 pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
     let sorted: std::collections::BTreeMap<_, _> = public.iter().collect();
     let canonical = json!(sorted).to_string();
     digest::fingerprint(&canonical)
 }
 
-fn signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSigner>, KeyFault> {
-    let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyFault::Unusable)?;
+fn build_signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSigner>, KeyError> {
+    let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyError::Unusable)?;
     match alg {
         SigningAlg::ES256 => {
             ES256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
@@ -172,27 +171,28 @@ fn signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSi
             RS256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
         }
     }
-    .map_err(|_| KeyFault::Unusable)
+    .map_err(|_| KeyError::Unusable)
 }
 
-/// A key set whose key does not verify what the hub signs would end every login at every service provider.
-fn prove(
+/// Checks that the public half verifies what the private half signs: a mismatch would fail every
+/// login.
+fn check_key_pair(
     alg: SigningAlg,
     signer: &dyn JwsSigner,
     public: &Map<String, Value>,
-) -> Result<(), KeyFault> {
-    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
+) -> Result<(), KeyError> {
+    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
     let verifier: Box<dyn JwsVerifier> = match alg {
         SigningAlg::ES256 => {
-            Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+            Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
         }
         SigningAlg::RS256 => {
-            Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+            Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
         }
     };
     let probe = b"passerelle";
-    let signature = signer.sign(probe).map_err(|_| KeyFault::Unusable)?;
-    verifier.verify(probe, &signature).map_err(|_| KeyFault::Halves)
+    let signature = signer.sign(probe).map_err(|_| KeyError::Unusable)?;
+    verifier.verify(probe, &signature).map_err(|_| KeyError::KeyPairMismatch)
 }
 
 fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {
@@ -204,7 +204,7 @@ fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parse(jwk: &PrivateJwk) -> Result<SigningKey, KeyFault> {
+    fn parse(jwk: &PrivateJwk) -> Result<SigningKey, KeyError> {
         SigningKey::parse(jwk, Timestamp::default(), Timestamp::default())
     }
 
@@ -257,19 +257,19 @@ mod tests {
         let mut swapped = with(&ec, "x", other.reveal()["x"].clone());
         swapped = with(&swapped, "y", other.reveal()["y"].clone());
         let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
-        for (jwk, fault) in [
-            (swapped, KeyFault::Halves),
-            (with(&ec, "kid", "mine".into()), KeyFault::Kid),
-            (with(&ec, "kid", 7.into()), KeyFault::Kid),
-            (with(&ec, "crv", "P-384".into()), KeyFault::Kind),
-            (with(&ec, "kty", "oct".into()), KeyFault::Kind),
-            (with(&ec, "use", "enc".into()), KeyFault::Unusable),
-            (with(&ec, "alg", "ES384".into()), KeyFault::Unusable),
-            (with(&ec, "d", Value::Null), KeyFault::Unusable),
-            (with(&ec, "y", Value::Null), KeyFault::Unusable),
-            (small, KeyFault::Unusable),
+        for (jwk, error) in [
+            (swapped, KeyError::KeyPairMismatch),
+            (with(&ec, "kid", "mine".into()), KeyError::KidMismatch),
+            (with(&ec, "kid", 7.into()), KeyError::KidMismatch),
+            (with(&ec, "crv", "P-384".into()), KeyError::UnsupportedType),
+            (with(&ec, "kty", "oct".into()), KeyError::UnsupportedType),
+            (with(&ec, "use", "enc".into()), KeyError::Unusable),
+            (with(&ec, "alg", "ES384".into()), KeyError::Unusable),
+            (with(&ec, "d", Value::Null), KeyError::Unusable),
+            (with(&ec, "y", Value::Null), KeyError::Unusable),
+            (small, KeyError::Unusable),
         ] {
-            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), fault);
+            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), error);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The one entrance for everything signed: ID tokens, user information, hints, assertions (decisions 10).
+//! Verifies signed tokens: ID tokens, user information, hints, assertions (RFC 7515 JWS, RFC 7517
+//! JWK, RFC 7518 JWA, RFC 7519 JWT, RFC 8725 best practices).
 //!
-//! Owns: what a compact JWS must look like, which key may have signed it, and the small checks on time and audience
-//! that every caller needs. Must not know: who signed it, or what its claims mean.
-//! RFC 7515 (JWS), RFC 7517 (JWK), RFC 7518 (JWA), RFC 7519 (JWT), RFC 8725 (best practice).
+//! Responsible for the accepted form of a compact JWS, for choosing the key, and for the checks of
+//! time and audience that every caller needs. Does not know who signed, or what the claims mean.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,24 +17,24 @@ use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 
-/// The longest compact serialization that is looked at.
-pub const MAX_BYTES: usize = 64 * 1024;
-/// The most keys that are taken from one key set.
-pub const MAX_KEYS: usize = 100;
+/// Longest compact serialization that is parsed.
+pub const MAX_JWT_BYTES: usize = 64 * 1024;
+/// Most keys that are read from one key set.
+pub const MAX_KEYS_PER_SET: usize = 100;
 
-/// A JWS whose signature holds. Its claims still have to be judged.
+/// A JWS with a valid signature. Its claims are not validated yet.
 #[derive(Clone, PartialEq)]
-pub struct Opened {
+pub struct VerifiedJws {
     pub header: Map<String, Value>,
     pub claims: Map<String, Value>,
 }
 
-/// Why a text is not a JWS that we accept. Never carries any of the text.
+/// Why a text is not an acceptable JWS. Contains nothing of the text.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenFault {
+pub enum JwsError {
     #[error("it is longer than 64 KiB")]
     TooLarge,
-    #[error("it is encrypted (JWE), and only a signed one (JWS) is registered")]
+    #[error("it is encrypted (JWE), but only a signature (JWS) is registered")]
     Encrypted,
     #[error(
         "it is not a compact JWS: three parts of base64url, header and payload each a JSON object without repeated members"
@@ -46,176 +46,180 @@ pub enum OpenFault {
     Extension,
     #[error("no published key has its kid and fits its alg")]
     UnknownKey,
-    #[error("more than one published key fits its alg, and no kid tells them apart")]
+    #[error("more than one published key fits its alg, and it has no kid")]
     AmbiguousKey,
     #[error("its signature is wrong")]
     Signature,
 }
 
-/// Opens a compact JWS: structure first, then the registered algorithm, then the key, then the signature.
+/// Verifies a compact JWS: its structure, then the registered algorithm, the key, and the
+/// signature.
 ///
-/// `jwk`, `jku`, `x5u` and `x5c` of the header are ignored: a token does not choose the key that proves it.
+/// Ignores `jwk`, `jku`, `x5u` and `x5c` of the header: a token must not choose the key that
+/// verifies it.
 ///
 /// # Errors
-/// The first rule that it breaks.
-pub fn open_jws(
+/// The first rule that the JWS breaks.
+pub fn verify_jws(
     compact: &str,
     alg: SigningAlg,
     keys: &VerificationKeys,
-) -> Result<Opened, OpenFault> {
-    if compact.len() > MAX_BYTES {
-        return Err(OpenFault::TooLarge);
+) -> Result<VerifiedJws, JwsError> {
+    if compact.len() > MAX_JWT_BYTES {
+        return Err(JwsError::TooLarge);
     }
     let parts: Vec<&str> = compact.splitn(6, '.').collect();
     let [header_part, payload_part, signature_part] = parts[..] else {
-        return Err(if parts.len() == 5 { OpenFault::Encrypted } else { OpenFault::Malformed });
+        return Err(if parts.len() == 5 { JwsError::Encrypted } else { JwsError::Malformed });
     };
-    let header = object(header_part)?;
+    let header = decode_object(header_part)?;
     check_header(&header, alg)?;
-    let claims = object(payload_part)?;
-    let signature = digest::from_base64url(signature_part).ok_or(OpenFault::Malformed)?;
+    let claims = decode_object(payload_part)?;
+    let signature = digest::from_base64url(signature_part).ok_or(JwsError::Malformed)?;
     let message =
-        compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(OpenFault::Malformed)?;
-    let key = keys.find(&header, alg)?;
-    key.verifier.verify(message.as_bytes(), &signature).map_err(|_| OpenFault::Signature)?;
-    Ok(Opened { header, claims })
+        compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(JwsError::Malformed)?;
+    let key = keys.select_key(&header, alg)?;
+    key.verifier.verify(message.as_bytes(), &signature).map_err(|_| JwsError::Signature)?;
+    Ok(VerifiedJws { header, claims })
 }
 
-/// What a compact JWS says it is signed with; nothing of it is proven.
+/// Returns the unverified `alg` of a compact JWS.
 #[must_use]
-pub fn announced_alg(compact: &str) -> Option<SigningAlg> {
-    let header = object(compact.split('.').next()?).ok()?;
+pub fn claimed_alg(compact: &str) -> Option<SigningAlg> {
+    let header = decode_object(compact.split('.').next()?).ok()?;
     let alg = header.get("alg")?.as_str()?;
     [SigningAlg::ES256, SigningAlg::RS256].into_iter().find(|known| known.as_str() == alg)
 }
 
-fn object(part: &str) -> Result<Map<String, Value>, OpenFault> {
-    let bytes = digest::from_base64url(part).ok_or(OpenFault::Malformed)?;
-    json::parse_object(&bytes).map_err(|_| OpenFault::Malformed)
+fn decode_object(part: &str) -> Result<Map<String, Value>, JwsError> {
+    let bytes = digest::from_base64url(part).ok_or(JwsError::Malformed)?;
+    json::parse_object(&bytes).map_err(|_| JwsError::Malformed)
 }
 
-fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), OpenFault> {
-    // RFC 8725, 3.1: the verifier says which algorithm, not the token. Stops `none` and HS256 keyed with a public key
-    // or a client secret.
+fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), JwsError> {
+    // RFC 8725 §3.1: the verifier chooses the algorithm, not the token. Stops `none`, and HS256
+    // keyed with a public key or a client secret.
     if header.get("alg").and_then(Value::as_str) != Some(alg.as_str()) {
-        return Err(OpenFault::Algorithm);
+        return Err(JwsError::Algorithm);
     }
-    // RFC 7515, 4.1.11: what we do not understand must be refused, and we understand no extension. RFC 7797's b64
-    // would change what is signed.
+    // RFC 7515 §4.1.11: unknown critical extensions must be rejected, and the hub knows none. `b64`
+    // (RFC 7797) changes what is signed.
     if header.contains_key("crit") || header.contains_key("b64") {
-        return Err(OpenFault::Extension);
+        return Err(JwsError::Extension);
     }
     Ok(())
 }
 
-/// The public keys of one issuer, parsed once (parsing an EC key costs about a third of a verification).
+/// Public keys of one issuer, parsed once: parsing an EC key costs about a third of a verification.
 #[derive(Default)]
 pub struct VerificationKeys {
-    keys: Vec<Key>,
-    skipped: BTreeMap<Unfit, usize>,
+    keys: Vec<VerificationKey>,
+    skipped: BTreeMap<UnusableKey, usize>,
 }
 
-/// Why a key of a set is of no use.
+/// Why a key of a set can't verify signatures.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Unfit {
+pub enum UnusableKey {
     Secret,
     OtherUse,
     OtherAlgorithm,
     UnsoundRsa,
     Malformed,
-    Repeated,
-    Surplus,
+    Duplicate,
+    OverLimit,
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for UnusableKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Secret => "with private or symmetric parts, which prove nothing once published",
+            Self::Secret => "with published private or symmetric members, which anyone can sign with",
             Self::OtherUse => "for another use than signatures",
             Self::OtherAlgorithm => "of another type, curve or algorithm",
             Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
             Self::Malformed => "malformed",
-            Self::Repeated => "repeated",
-            Self::Surplus => "beyond the most that are read",
+            Self::Duplicate => "repeated",
+            Self::OverLimit => "beyond the limit of keys per set",
         })
     }
 }
 
-struct Key {
+struct VerificationKey {
     kid: Option<String>,
     alg: SigningAlg,
     verifier: Box<dyn JwsVerifier>,
 }
 
 impl VerificationKeys {
-    /// Reads a JWK Set (RFC 7517, 5). Keys that can't verify ES256 or RS256 are skipped: symmetric, private,
-    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits or with an exponent of 1, the same once more,
-    /// and all beyond the hundredth.
+    /// Parses a JWK Set (RFC 7517 §5). Skips keys that can't verify ES256 or RS256: symmetric,
+    /// private or encryption keys, other types, curves and algorithms, weak RSA keys, duplicates,
+    /// and keys beyond the first hundred.
     ///
     /// # Errors
     /// `Malformed` if it is not a JSON object with an array `keys`.
-    pub fn from_jwks(bytes: &[u8]) -> Result<Self, OpenFault> {
-        let set = json::parse_object(bytes).map_err(|_| OpenFault::Malformed)?;
-        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(OpenFault::Malformed) };
+    pub fn from_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
+        let set = json::parse_object(bytes).map_err(|_| JwsError::Malformed)?;
+        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(JwsError::Malformed) };
         let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
-        for (place, jwk) in jwks.iter().enumerate() {
-            let read = if place < MAX_KEYS { Key::from_jwk(jwk) } else { Err(Unfit::Surplus) };
+        for (index, jwk) in jwks.iter().enumerate() {
+            let read = if index < MAX_KEYS_PER_SET { VerificationKey::from_jwk(jwk) } else { Err(UnusableKey::OverLimit) };
             match read {
                 Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
                     keys.push(key)
                 }
-                Ok(_) => *skipped.entry(Unfit::Repeated).or_default() += 1,
+                Ok(_) => *skipped.entry(UnusableKey::Duplicate).or_default() += 1,
                 Err(unfit) => *skipped.entry(unfit).or_default() += 1,
             }
         }
         Ok(Self { keys, skipped })
     }
 
-    /// How many keys can verify something.
+    /// Returns the number of usable keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
+    /// Returns true if no key is usable.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// How many keys of the set were of no use.
+    /// Returns the number of skipped keys.
     #[must_use]
     pub fn skipped(&self) -> usize {
         self.skipped.values().sum()
     }
 
-    /// The same, by reason.
-    pub fn skipped_for(&self) -> impl Iterator<Item = (Unfit, usize)> {
+    /// Returns the number of skipped keys by reason.
+    pub fn skipped_by_reason(&self) -> impl Iterator<Item = (UnusableKey, usize)> {
         self.skipped.iter().map(|(unfit, count)| (*unfit, *count))
     }
 
-    /// True if a token signed with this algorithm could be proven.
+    /// Returns true if a key can verify this algorithm.
     #[must_use]
     pub fn verifies(&self, alg: SigningAlg) -> bool {
         self.keys.iter().any(|key| key.alg == alg)
     }
 
-    /// Spends the time of a verification that fails, where there is nothing to verify and that must not be noticed.
-    pub fn rehearse(&self, alg: SigningAlg) {
-        // Numbers within range: others are refused before any arithmetic.
+    /// Spends the time of a failing verification where there is nothing to verify, so that timing
+    /// does not reveal it.
+    pub fn verify_dummy(&self, alg: SigningAlg) {
+        // Numbers in range: OpenSSL rejects others before any arithmetic.
         let signature: &[u8] = match alg {
             SigningAlg::ES256 => &[1; 64],
             SigningAlg::RS256 => &[1; 256],
         };
         if let Some(key) = self.keys.iter().find(|key| key.alg == alg) {
-            let _refused = key.verifier.verify(b"rehearsal", signature);
+            let _refused = key.verifier.verify(b"dummy", signature);
         }
     }
 
-    fn find(&self, header: &Map<String, Value>, alg: SigningAlg) -> Result<&Key, OpenFault> {
+    fn select_key(&self, header: &Map<String, Value>, alg: SigningAlg) -> Result<&VerificationKey, JwsError> {
         let kid = match header.get("kid") {
             None => None,
             Some(Value::String(kid)) => Some(kid.as_str()),
-            Some(_) => return Err(OpenFault::Malformed),
+            Some(_) => return Err(JwsError::Malformed),
         };
         let mut fitting = self
             .keys
@@ -223,74 +227,75 @@ impl VerificationKeys {
             .filter(|key| key.alg == alg && (kid.is_none() || key.kid.as_deref() == kid));
         match (fitting.next(), fitting.next()) {
             (Some(key), None) => Ok(key),
-            (None, _) => Err(OpenFault::UnknownKey),
-            (Some(_), Some(_)) => Err(OpenFault::AmbiguousKey),
+            (None, _) => Err(JwsError::UnknownKey),
+            (Some(_), Some(_)) => Err(JwsError::AmbiguousKey),
         }
     }
 }
 
-impl Key {
-    /// The key, and what it is made of.
-    fn from_jwk(jwk: &Value) -> Result<(Self, String), Unfit> {
-        let jwk = jwk.as_object().ok_or(Unfit::Malformed)?;
+impl VerificationKey {
+    /// Returns the key and its serialized key material.
+    fn from_jwk(jwk: &Value) -> Result<(Self, String), UnusableKey> {
+        let jwk = jwk.as_object().ok_or(UnusableKey::Malformed)?;
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-        let part = |name: &str| text(name).ok_or(Unfit::Malformed);
-        // A private key that is published proves nothing any more.
+        let part = |name: &str| text(name).ok_or(UnusableKey::Malformed);
+        // A published private key proves nothing.
         if ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member)) {
-            return Err(Unfit::Secret);
+            return Err(UnusableKey::Secret);
         }
         let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
         let operations =
             |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
         if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
-            return Err(Unfit::OtherUse);
+            return Err(UnusableKey::OtherUse);
         }
         let alg = match part("kty")? {
             "EC" if part("crv")? == "P-256" => SigningAlg::ES256,
             "RSA" if is_sound_rsa(part("n")?, part("e")?) => SigningAlg::RS256,
-            "RSA" => return Err(Unfit::UnsoundRsa),
-            _ => return Err(Unfit::OtherAlgorithm),
+            "RSA" => return Err(UnusableKey::UnsoundRsa),
+            _ => return Err(UnusableKey::OtherAlgorithm),
         };
         if jwk.get("alg").is_some_and(|own| own != alg.as_str()) {
-            return Err(Unfit::OtherAlgorithm);
+            return Err(UnusableKey::OtherAlgorithm);
         }
-        // Only the key itself: given a `kid`, josekit would demand it in every token.
+        // Only the key material: given a `kid`, josekit would require it in every token.
         let material = jwk
             .iter()
             .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
         let material: Map<_, _> =
             material.map(|(name, value)| (name.clone(), value.clone())).collect();
         let written = Value::Object(material.clone()).to_string();
-        let material = Jwk::from_map(material).map_err(|_| Unfit::Malformed)?;
+        let material = Jwk::from_map(material).map_err(|_| UnusableKey::Malformed)?;
         let verifier: Box<dyn JwsVerifier> = match alg {
             SigningAlg::ES256 => {
-                Box::new(ES256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?)
+                Box::new(ES256.verifier_from_jwk(&material).map_err(|_| UnusableKey::Malformed)?)
             }
             SigningAlg::RS256 => {
-                Box::new(RS256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?)
+                Box::new(RS256.verifier_from_jwk(&material).map_err(|_| UnusableKey::Malformed)?)
             }
         };
         Ok((Self { kid: text("kid").map(str::to_owned), alg, verifier }, written))
     }
 }
 
-/// True for a modulus of 2048 to 8192 bits and an odd exponent from 3 to 64 bits (RFC 8017, 3.1). With an exponent of 1
-/// everybody signs, and reads what is sealed; a huge one makes each verification as dear as a signature.
+/// Returns true for a modulus of 2048 to 8192 bits and an odd exponent from 3 to 64 bits (RFC 8017
+/// §3.1). With an exponent of 1, anyone can sign and decrypt; a huge exponent makes a verification
+/// as slow as a signature.
 pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
-    let modulus = digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bits(&n)));
+    let modulus = digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bit_length(&n)));
     let exponent = digest::from_base64url(e).is_some_and(|e| {
-        e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bits(&e))
+        e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bit_length(&e))
     });
     modulus && exponent
 }
 
-/// How many bits an RSA modulus has, as a JWK writes it; `None` if it is no base64url.
+/// Returns the bit length of an RSA modulus of a JWK; `None` if it is not base64url.
 #[must_use]
 pub fn rsa_bits(n: &str) -> Option<usize> {
-    digest::from_base64url(n).map(|n| bits(&n))
+    digest::from_base64url(n).map(|n| bit_length(&n))
 }
 
-fn bits(number: &[u8]) -> usize {
+fn bit_length(number: &[u8]) -> usize {
     let zeros: usize = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros).map_or(0, |first| (number.len() - zeros) * 8 - first.leading_zeros() as usize)
 }
@@ -299,12 +304,12 @@ fn bits(number: &[u8]) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry {
     Required,
-    IfSent,
+    Optional,
 }
 
-/// Which time claim is wrong.
+/// Why a time claim is invalid.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TimeFault {
+pub enum TimeClaimError {
     #[error("exp, nbf or iat is missing, not a number, or out of range")]
     Malformed,
     #[error("it has expired")]
@@ -312,37 +317,39 @@ pub enum TimeFault {
     #[error("it is not valid yet")]
     NotYet,
     #[error("it was issued in the future")]
-    Future,
+    IssuedInFuture,
 }
 
-/// Judges `exp`, `nbf` and `iat` (RFC 7519, 4.1.4 to 4.1.6) against `now`, each with the same tolerance.
+/// Checks `exp`, `nbf` and `iat` (RFC 7519 §4.1.4 to §4.1.6) against `now`, each with the same
+/// tolerance.
 ///
 /// # Errors
-/// The first claim that is wrong.
-pub fn check_times(
+/// The first invalid claim.
+pub fn check_time_claims(
     claims: &Map<String, Value>,
     expiry: Expiry,
     now: Timestamp,
     tolerance: Duration,
-) -> Result<(), TimeFault> {
+) -> Result<(), TimeClaimError> {
     match numeric_date(claims, "exp")? {
-        Some(expires_at) if expires_at + tolerance <= now => return Err(TimeFault::Expired),
-        None if expiry == Expiry::Required => return Err(TimeFault::Malformed),
+        Some(expires_at) if expires_at + tolerance <= now => return Err(TimeClaimError::Expired),
+        None if expiry == Expiry::Required => return Err(TimeClaimError::Malformed),
         _ => {}
     }
     if numeric_date(claims, "nbf")?.is_some_and(|begins_at| begins_at > now + tolerance) {
-        return Err(TimeFault::NotYet);
+        return Err(TimeClaimError::NotYet);
     }
     if numeric_date(claims, "iat")?.is_some_and(|issued_at| issued_at > now + tolerance) {
-        return Err(TimeFault::Future);
+        return Err(TimeClaimError::IssuedInFuture);
     }
     Ok(())
 }
 
-/// A NumericDate (RFC 7519, 2): seconds since the epoch, fractions allowed. `None` when the claim is absent.
+/// Parses a NumericDate (RFC 7519 §2): seconds since the epoch, fractions allowed. `None` if the
+/// claim is absent.
 ///
 /// # Errors
-/// `Malformed` when it is there and is no such number.
+/// `Malformed` if the value is not such a number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -351,16 +358,16 @@ pub fn check_times(
 pub fn numeric_date(
     claims: &Map<String, Value>,
     name: &str,
-) -> Result<Option<Timestamp>, TimeFault> {
+) -> Result<Option<Timestamp>, TimeClaimError> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let seconds = value
         .as_f64()
         .filter(|seconds| (0.0..1e13).contains(seconds))
-        .ok_or(TimeFault::Malformed)?;
+        .ok_or(TimeClaimError::Malformed)?;
     Ok(Some(Timestamp::from_millis((seconds * 1000.0) as u64)))
 }
 
-/// True if `aud` (RFC 7519, 4.1.3) is `audience`, or a list that holds it.
+/// Returns true if `aud` (RFC 7519 §4.1.3) is `audience` or a list that contains it.
 #[must_use]
 pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
     match claims.get("aud") {

@@ -1,10 +1,11 @@
-//! `/admin/…` on the private listener: which identity providers there are, what blocks them, and setting and lifting a
-//! block while the hub runs.
+//! The admin API, `/admin/…` on the private listener: lists the identity providers and their
+//! blocks, sets and lifts blocks, reloads keys.
 //!
-//! Owns: who may ask (one bearer token, RFC 6750; a browser that has sent it may look, `entering`), how often one may
-//! guess, what is told in JSON. Must not know: what a block does, where it is kept, or what the window shows.
+//! Responsible for authentication (one bearer token, RFC 6750; `access` for browsers), the limit on
+//! wrong tokens, and the JSON bodies. Does not know what a block does, where it is stored, or what
+//! the admin console shows.
 
-mod entering;
+mod access;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -23,233 +24,236 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::entering::Reception;
-use super::answer::status_code;
+use self::access::AccessDecision;
+use super::responses::status_code;
 use super::hub::Hub;
-use super::window::entrance::Entrance;
-use super::window::{self, Window};
+use super::admin_console::session::AdminSessions;
+use super::admin_console::{self, AdminConsole};
 use crate::actor::Connectors;
-use crate::actor::blocks::{Survival, Unchanged};
-use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, Unset};
-use crate::audit::{Audit, Event, Name};
+use crate::actor::blocks::{Persistence, BlockUpdateError};
+use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, BlockError};
+use crate::audit::{Audit, Event, EventKind};
 use crate::digest;
 use crate::env::Env;
-use crate::grant::mistakes::{Allowed, Mistakes};
+use crate::grant::auth_failures::{FailureLimits, AuthFailureLimiter};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;
 use crate::telemetry;
 
-/// Bytes of a body: a block is a few lines.
-const BODY: usize = 16 * 1024;
-/// For the whole body to arrive.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Wrong tokens in a minute; those beyond get 429. The right one always passes, so nobody can lock the operator out.
-const GUESSES: NonZeroU32 = match NonZeroU32::new(10) {
+/// Bytes of a request body.
+const MAX_BODY_BYTES: usize = 16 * 1024;
+/// Time for the whole request body to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Wrong tokens per minute before the response is 429. The right token is always accepted, so that
+/// an attacker can't lock the operator out.
+const MAX_WRONG_TOKENS_PER_MINUTE: NonZeroU32 = match NonZeroU32::new(10) {
     Some(guesses) => guesses,
     None => NonZeroU32::MIN,
 };
 
-/// Reads the folder of the hub's keys again.
+/// Reloads the folder of the hub's keys.
 #[async_trait]
-pub trait KeyReload: Send + Sync {
-    /// The kids of all keys that are in use from now on.
+pub trait KeyReloader: Send + Sync {
+    /// Reloads the keys and returns the `kid`s of all keys in use.
     ///
     /// # Errors
-    /// Why the folder can't be read: the last good keys stay in use.
+    /// The reason reason the folder can't be read. The previous keys stay in use.
     async fn reload(&self) -> Result<Vec<String>, String>;
 }
 
-/// What `POST /admin/keys/reload` answers.
+/// Response body of `POST /admin/keys/reload`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KeysInUse {
     pub kids: Vec<String>,
 }
 
-/// The administration of one hub.
-pub struct Admin {
+/// State of the admin API.
+pub struct AdminApi {
     connectors: Connectors,
-    /// SHA-256 of the token; `None`: there is no administration.
+    /// SHA-256 of the token; `None` disables the admin API.
     token: Option<[u8; 32]>,
-    mistakes: Mistakes,
+    auth_failures: AuthFailureLimiter,
     audit: Audit,
     env: Env,
-    keys: Option<Arc<dyn KeyReload>>,
+    keys: Option<Arc<dyn KeyReloader>>,
     /// `None` without a token.
-    entrance: Option<Entrance>,
-    window: Option<Window>,
+    sessions: Option<AdminSessions>,
+    console: Option<AdminConsole>,
 }
 
-/// What `GET /admin/blocks` answers.
+/// Response body of `GET /admin/blocks`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct BlockList {
     pub blocks: Vec<BlockRow>,
 }
 
-/// What `GET /admin/connectors` answers.
+/// Response body of `GET /admin/connectors`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ConnectorList {
     pub connectors: Vec<ConnectorRow>,
-    /// Blocks by command of connectors that are not there (any more).
+    /// Blocks by command of connectors that no longer exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orphaned_blocks: Vec<BlockRow>,
 }
 
-/// What setting or lifting a block answers. The change is in force.
+/// Response body of setting or lifting a block. The change is in force.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Changed {
+pub struct BlockChange {
     pub block: BlockRow,
-    /// Whether a restart finds the change again.
-    pub kept: bool,
-    /// Why not, and how to mend it.
+    /// Whether the change survives a restart.
+    pub persisted: bool,
+    /// Why it is not persisted, and how to fix that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// What a refusal answers.
+/// Response body of an error.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Refused {
-    /// RFC 6749's or RFC 6750's word.
+pub struct AdminErrorBody {
+    /// Error code of RFC 6749 or RFC 6750.
     pub error: String,
     pub error_description: String,
     /// `Y` and six digits.
     pub code: String,
-    /// What exactly, each with its mend.
+    /// Details, each with its fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }
 
-impl Admin {
+impl AdminApi {
+    /// Creates the admin API. Without a token, every request is rejected.
     #[must_use]
     pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
-        let allowed = Allowed { failed_authentications: GUESSES, inactive_answers: GUESSES };
+        let allowed = FailureLimits { failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE, inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE };
         let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
-        let entrance = token.as_ref().map(|token| Entrance::new(token, env));
-        let (mistakes, audit, env) = (Mistakes::new(allowed, env), Audit::off(), env.clone());
-        Self { connectors, token, mistakes, audit, env, keys: None, entrance, window: None }
+        let sessions = token.as_ref().map(|token| AdminSessions::new(token, env));
+        let (auth_failures, audit, env) = (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
+        Self { connectors, token, auth_failures, audit, env, keys: None, sessions, console: None }
     }
 
-    /// Whoever is let in may look through it.
+    /// Adds the admin console.
     #[must_use]
-    pub fn with_window(mut self, window: Window) -> Self {
-        self.window = Some(window);
+    pub fn with_console(mut self, console: AdminConsole) -> Self {
+        self.console = Some(console);
         self
     }
 
-    /// The keys that may be read again on request.
+    /// Adds the reload of keys.
     #[must_use]
-    pub fn with_keys(mut self, keys: Arc<dyn KeyReload>) -> Self {
+    pub fn with_key_reloader(mut self, keys: Arc<dyn KeyReloader>) -> Self {
         self.keys = Some(keys);
         self
     }
 
-    pub(super) const fn window(&self) -> Option<&Window> {
-        self.window.as_ref()
+    /// Returns the admin console, if it is enabled.
+    pub(super) const fn console(&self) -> Option<&AdminConsole> {
+        self.console.as_ref()
     }
 
-    /// Changes and refusals are told there.
+    /// Records changes and rejections in this audit log.
     #[must_use]
-    pub fn audited(mut self, audit: &Audit) -> Self {
+    pub fn with_audit(mut self, audit: &Audit) -> Self {
         self.audit = audit.clone();
         self
     }
 
-    fn admit(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
+    fn check_bearer_token(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
         let token = self.token.as_ref().ok_or(ErrorCode::AdminOff)?;
         let sent = headers
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.split_once(' '));
-        // RFC 9110, 11.1: the scheme's name has no case.
+        // RFC 9110 §11.1: the scheme is case-insensitive.
         let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        self.prove(token, sent.map(|(_, sent)| sent))
+        self.verify_token(token, sent.map(|(_, sent)| sent))
     }
 
-    /// Hashes are compared, so that not even the length is told.
-    fn prove(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
-        let proven =
-            sent.is_some_and(|sent| digest::equal(&digest::sha256(sent.as_bytes()), token));
-        if proven {
+    /// Compares hashes, so that timing does not reveal the length of the token.
+    fn verify_token(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
+        let is_valid =
+            sent.is_some_and(|sent| digest::constant_time_eq(&digest::sha256(sent.as_bytes()), token));
+        if is_valid {
             Ok(())
         } else {
-            Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken).0)
+            Err(self.auth_failures.count_failed_authentication(None, ErrorCode::AdminToken).0)
         }
     }
 
-    fn tell_refusal(&self, code: ErrorCode) {
-        telemetry::refused(None, None, code, "the administration was refused");
-        self.audit.tell(|| Event::of(Name::AdminRefused).code(code));
+    fn record_rejection(&self, code: ErrorCode) {
+        telemetry::log_rejection(None, None, code, "admin request rejected");
+        self.audit.record(|| Event::new(EventKind::AdminRefused).code(code));
     }
 
-    fn refuse(&self, code: ErrorCode) -> HttpResponse {
+    fn rejection_response(&self, code: ErrorCode) -> HttpResponse {
         let header = match code {
-            ErrorCode::TooManyMistakes => {
-                Some((RETRY_AFTER, self.mistakes.retry_after().to_string()))
+            ErrorCode::TooManyFailures => {
+                Some((RETRY_AFTER, self.auth_failures.retry_after().to_string()))
             }
             ErrorCode::AdminToken => {
                 Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned()))
             }
             _ => None,
         };
-        refused(code, Vec::new(), header)
+        error_response(code, Vec::new(), header)
     }
 }
 
-impl std::fmt::Debug for Admin {
+impl std::fmt::Debug for AdminApi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admin").field("connectors", &self.connectors).finish_non_exhaustive()
+        f.debug_struct("AdminApi").field("connectors", &self.connectors).finish_non_exhaustive()
     }
 }
 
-/// Everything under `/admin`. Nothing of it is looked at before the token is proven.
-pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
-    let guard = Arc::clone(&admin);
-    let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
-        let admin = Arc::clone(&guard);
+/// Returns the routes under `/admin`. Access is decided before any handler runs.
+pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
+    let api = Arc::clone(&admin);
+    let authenticated = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
+        let admin = Arc::clone(&api);
         async move {
-            match admin.receive(&request) {
-                Reception::LetIn => return next.call(request).await,
-                Reception::Asked(form) => return Ok(request.into_response(form)),
-                Reception::Unknown => {}
+            match admin.decide_access(&request) {
+                AccessDecision::Allow => return next.call(request).await,
+                AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
+                AccessDecision::BearerTokenDecides => {}
             }
-            match admin.admit(request.headers()) {
+            match admin.check_bearer_token(request.headers()) {
                 Ok(()) => next.call(request).await,
                 Err(code) => {
-                    admin.tell_refusal(code);
-                    Ok(request.into_response(admin.refuse(code)))
+                    admin.record_rejection(code);
+                    Ok(request.into_response(admin.rejection_response(code)))
                 }
             }
         }
     });
-    let otherwise = |allow: &'static str| {
+    let method_not_allowed = |allow: &'static str| {
         web::to(move || async move {
-            refused(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
+            error_response(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
         })
     };
     web::scope("/admin")
         .app_data(Data::from(admin))
-        .wrap(guarded)
-        .service(web::resource("/connectors").get(connectors).default_service(otherwise("GET")))
+        .wrap(authenticated)
+        .service(web::resource("/connectors").get(list_connectors).default_service(method_not_allowed("GET")))
         .service(
             web::resource("/blocks")
-                .get(blocks)
-                .post(block)
-                .default_service(otherwise("GET, POST")),
+                .get(list_blocks)
+                .post(set_block)
+                .default_service(method_not_allowed("GET, POST")),
         )
-        .service(web::resource("/blocks/{id}").delete(unblock).default_service(otherwise("DELETE")))
-        .service(web::resource("/keys/reload").post(reload_keys).default_service(otherwise("POST")))
+        .service(web::resource("/blocks/{id}").delete(lift_block).default_service(method_not_allowed("DELETE")))
+        .service(web::resource("/keys/reload").post(reload_keys).default_service(method_not_allowed("POST")))
         .service(
-            web::resource("/sign-in").post(entering::sign_in).default_service(otherwise("POST")),
+            web::resource("/sign-in").post(access::sign_in).default_service(method_not_allowed("POST")),
         )
         .service(
-            web::resource("/sign-out").post(entering::sign_out).default_service(otherwise("POST")),
+            web::resource("/sign-out").post(access::sign_out).default_service(method_not_allowed("POST")),
         )
-        .configure(window::configure)
-        .default_service(web::to(|| async { refused(ErrorCode::NotFound, Vec::new(), None) }))
+        .configure(admin_console::configure_routes)
+        .default_service(web::to(|| async { error_response(ErrorCode::NotFound, Vec::new(), None) }))
 }
 
-async fn connectors(admin: Data<Admin>) -> HttpResponse {
-    json(
+async fn list_connectors(admin: Data<AdminApi>) -> HttpResponse {
+    json_response(
         StatusCode::OK,
         &ConnectorList {
             connectors: admin.connectors.overview(),
@@ -258,106 +262,106 @@ async fn connectors(admin: Data<Admin>) -> HttpResponse {
     )
 }
 
-async fn reload_keys(admin: Data<Admin>) -> HttpResponse {
+async fn reload_keys(admin: Data<AdminApi>) -> HttpResponse {
     match &admin.keys {
-        None => refused(ErrorCode::NotFound, Vec::new(), None),
+        None => error_response(ErrorCode::NotFound, Vec::new(), None),
         Some(keys) => match keys.reload().await {
-            Ok(kids) => json(StatusCode::OK, &KeysInUse { kids }),
-            Err(why) => refused(ErrorCode::KeysUnreadable, vec![why], None),
+            Ok(kids) => json_response(StatusCode::OK, &KeysInUse { kids }),
+            Err(reason) => error_response(ErrorCode::KeysUnreadable, vec![reason], None),
         },
     }
 }
 
-async fn blocks(admin: Data<Admin>) -> HttpResponse {
-    let of_connectors = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
-    json(
+async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
+    let configured = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
+    json_response(
         StatusCode::OK,
-        &BlockList { blocks: of_connectors.chain(admin.connectors.orphaned_blocks()).collect() },
+        &BlockList { blocks: configured.chain(admin.connectors.orphaned_blocks()).collect() },
     )
 }
 
-async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
-    let new = match read(payload).await {
+async fn set_block(admin: Data<AdminApi>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    let new = match parse_block(payload).await {
         Ok(new) => new,
-        Err((code, details)) => return refused(code, details, None),
+        Err((code, details)) => return error_response(code, details, None),
     };
     match admin.connectors.block(&new).await {
-        Ok((row, survival)) => {
-            tell(&request, &row, "an identity provider is blocked");
-            audit(&admin, Name::BlockSet, &row);
-            json(StatusCode::CREATED, &changed(row, survival))
+        Ok((row, persistence)) => {
+            log_block_change(&request, &row, "identity provider blocked");
+            audit_block_change(&admin, EventKind::BlockSet, &row);
+            json_response(StatusCode::CREATED, &block_change(row, persistence))
         }
-        Err(unset) => {
-            let (code, details) = why(unset);
-            refused(code, details, None)
+        Err(error) => {
+            let (code, details) = block_error_response_parts(error);
+            error_response(code, details, None)
         }
     }
 }
 
-async fn unblock(admin: Data<Admin>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
+async fn lift_block(admin: Data<AdminApi>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
     match admin.connectors.unblock(&id).await {
-        Ok(Some((row, survival))) => {
-            tell(&request, &row, "a block of an identity provider is lifted");
-            audit(&admin, Name::BlockLifted, &row);
-            json(StatusCode::OK, &changed(row, survival))
+        Ok(Some((row, persistence))) => {
+            log_block_change(&request, &row, "block of identity provider lifted");
+            audit_block_change(&admin, EventKind::BlockLifted, &row);
+            json_response(StatusCode::OK, &block_change(row, persistence))
         }
-        Ok(None) => refused(ErrorCode::BlockUnknown, Vec::new(), None),
-        Err(unchanged) => {
-            let (code, details) = why_unchanged(unchanged);
-            refused(code, details, None)
+        Ok(None) => error_response(ErrorCode::BlockUnknown, Vec::new(), None),
+        Err(error) => {
+            let (code, details) = update_error_response_parts(error);
+            error_response(code, details, None)
         }
     }
 }
 
-async fn read(payload: web::Payload) -> Result<NewBlock, (ErrorCode, Vec<String>)> {
-    let body = tokio::time::timeout(PATIENCE, payload.to_bytes_limited(BODY)).await;
+async fn parse_block(payload: web::Payload) -> Result<NewBlock, (ErrorCode, Vec<String>)> {
+    let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| (ErrorCode::RequestTimeout, Vec::new()))?;
     let body = body.map_err(|_| {
-        (ErrorCode::PayloadTooLarge, vec![format!("the body may have {BODY} bytes")])
+        (ErrorCode::PayloadTooLarge, vec![format!("the body is larger than {MAX_BODY_BYTES} bytes")])
     })?;
     let body =
-        body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the body broke off".to_owned()]))?;
-    let no_object = |_| {
+        body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the connection closed before the whole body arrived".to_owned()]))?;
+    let not_an_object = |_| {
         (
             ErrorCode::AdminMalformed,
-            vec!["it must be one JSON object, in which no member is named twice".to_owned()],
+            vec!["the body must be one JSON object in which no member is named twice".to_owned()],
         )
     };
-    let object = parse_object(&body).map_err(no_object)?;
+    let object = parse_object(&body).map_err(not_an_object)?;
     serde_json::from_value(Value::Object(object))
         .map_err(|error| (ErrorCode::AdminMalformed, vec![error.to_string()]))
 }
 
-fn why(unset: Unset) -> (ErrorCode, Vec<String>) {
-    match unset {
-        Unset::UnknownConnector { known } => {
+fn block_error_response_parts(error: BlockError) -> (ErrorCode, Vec<String>) {
+    match error {
+        BlockError::UnknownConnector { known } => {
             let known: Vec<&str> = known.iter().map(crate::ids::ConnectorId::as_str).collect();
             (ErrorCode::BlockConnector, vec![format!("known: {}", known.join(", "))])
         }
-        Unset::UnknownServiceProvider => (ErrorCode::BlockServiceProvider, Vec::new()),
-        Unset::Flawed(flaws) => {
-            (ErrorCode::BlockFlawed, flaws.iter().map(ToString::to_string).collect())
+        BlockError::UnknownServiceProvider => (ErrorCode::BlockServiceProvider, Vec::new()),
+        BlockError::Invalid(diagnostics) => {
+            (ErrorCode::BlockInvalid, diagnostics.iter().map(ToString::to_string).collect())
         }
-        Unset::Unchanged(unchanged) => why_unchanged(unchanged),
+        BlockError::NotUpdated(error) => update_error_response_parts(error),
     }
 }
 
-fn why_unchanged(unchanged: Unchanged) -> (ErrorCode, Vec<String>) {
-    match unchanged {
-        Unchanged::TooMany(why) => (
+fn update_error_response_parts(error: BlockUpdateError) -> (ErrorCode, Vec<String>) {
+    match error {
+        BlockUpdateError::TooMany(reason) => (
             ErrorCode::TooManyBlocks,
-            vec![format!("{why}; mend: lift those that are no longer needed")],
+            vec![format!("{reason}; fix: lift blocks that are no longer needed")],
         ),
-        Unchanged::Away(why) => {
-            let mend = "mend: look at `passerelle idp list` when the store answers again, and repeat what is missing there";
-            (ErrorCode::StoreUnavailable, vec![format!("nothing was changed: {why}; {mend}")])
+        BlockUpdateError::StoreUnavailable(reason) => {
+            let fix = "fix: check `passerelle idp list` when the store is available again, and repeat missing changes";
+            (ErrorCode::StoreUnavailable, vec![format!("nothing was changed: {reason}; {fix}")])
         }
-        Unchanged::Interrupted => (ErrorCode::Internal, Vec::new()),
+        BlockUpdateError::Interrupted => (ErrorCode::Internal, Vec::new()),
     }
 }
 
-/// One line for each change: this is what an operator will be asked about.
-fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
+/// Logs a change of a block with its origin.
+fn log_block_change(request: &HttpRequest, row: &BlockRow, message: &'static str) {
     let peer = request.peer_addr().map(|peer| peer.to_string());
     let service_providers = row
         .service_providers
@@ -372,32 +376,33 @@ fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
         reason = row.reason,
         from = row.from,
         until = row.until,
-        "{what}"
+        "{message}"
     );
 }
 
-/// By command a block is for everyone or for one.
-fn audit(admin: &Admin, name: Name, row: &BlockRow) {
-    admin.audit.tell(|| {
+/// Records a change of a block. A block by command covers all service providers or one.
+fn audit_block_change(admin: &AdminApi, name: EventKind, row: &BlockRow) {
+    admin.audit.record(|| {
         let event =
-            Event::of(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
+            Event::new(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
         row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
     });
 }
 
-fn changed(block: BlockRow, survival: Survival) -> Changed {
-    match survival {
-        Survival::Kept => Changed { block, kept: true, warning: None },
-        Survival::Lost(fault) => {
-            let code = ErrorCode::BlocksNotKept.entry().code;
-            tracing::error!(code, block = block.id, %fault, "a change of the blocks is in force, and will not survive a restart");
-            let warning = format!("the change is in force, but a restart will undo it: {fault}");
-            Changed { block, kept: false, warning: Some(warning) }
+fn block_change(block: BlockRow, persistence: Persistence) -> BlockChange {
+    match persistence {
+        Persistence::Persisted => BlockChange { block, persisted: true, warning: None },
+        Persistence::NotPersisted(error) => {
+            let code = ErrorCode::BlocksNotPersisted.entry().code;
+            tracing::error!(code, block = block.id, %error, "block change is in force, but not persisted");
+            let warning = format!("the change is in force, but a restart will undo it: {error}");
+            BlockChange { block, persisted: false, warning: Some(warning) }
         }
     }
 }
 
-pub(super) fn refused(
+/// Builds the JSON response for an error.
+pub(super) fn error_response(
     code: ErrorCode,
     details: Vec<String>,
     header: Option<(HeaderName, String)>,
@@ -405,33 +410,34 @@ pub(super) fn refused(
     let entry = code.entry();
     let (error, error_description, code) =
         (entry.oauth.to_owned(), entry.description.to_owned(), entry.code.to_owned());
-    let mut response = builder(status_code(entry.status));
+    let mut response = response_builder(status_code(entry.status));
     if let Some(header) = header {
         response.insert_header(header);
     }
-    response.json(Refused { error, error_description, code, details })
+    response.json(AdminErrorBody { error, error_description, code, details })
 }
 
-pub(super) fn told(body: &impl Serialize) -> HttpResponse {
-    json(StatusCode::OK, body)
+/// Builds a JSON response with status 200.
+pub(super) fn ok_response(body: &impl Serialize) -> HttpResponse {
+    json_response(StatusCode::OK, body)
 }
 
-fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
-    builder(status).json(body)
+fn json_response(status: StatusCode, body: &impl Serialize) -> HttpResponse {
+    response_builder(status).json(body)
 }
 
-fn builder(status: StatusCode) -> HttpResponseBuilder {
+fn response_builder(status: StatusCode) -> HttpResponseBuilder {
     let mut response = HttpResponse::build(status);
     response.insert_header((CACHE_CONTROL, "no-store"));
     response
 }
 
-/// Has the blocks in force counted at each scrape.
+/// Samples the number of blocks in force at each scrape.
 pub fn report_blocks(hub: &Data<Hub>) {
-    let counted = Arc::downgrade(&Arc::clone(hub));
+    let weak_hub = Arc::downgrade(&Arc::clone(hub));
     hub.metrics.sample_with(move |metrics| {
-        if let Some(hub) = counted.upgrade() {
-            hub.connectors.report_blocks(metrics);
+        if let Some(hub) = weak_hub.upgrade() {
+            hub.connectors.publish_block_metrics(metrics);
         }
     });
 }

@@ -1,11 +1,11 @@
-//! L4 · The operator's window: one login by the support id on a person's screen, and how the hub is doing (docs/operating.md).
+//! The admin console: one login by its support id, and the state of the hub (docs/operating.md).
 //!
-//! Owns: what `/admin/`, `/admin/status`, `/admin/config` and `/admin/logins/{support id}` tell, in JSON and as pages that
-//! need no script. Must not know: who may look (`admin` does), how files and the store are kept. Nothing here tells
-//! anything of a person, and nothing lists logins: whoever looks has the support id already.
+//! Responsible for `/admin/`, `/admin/status`, `/admin/config` and `/admin/logins/{support id}`, as
+//! JSON and as pages without script. Does not decide access (`admin` does). It shows no personal
+//! data and lists no logins: the operator must have the support id.
 
 mod advice;
-pub mod entrance;
+pub mod session;
 mod login;
 mod pages;
 
@@ -18,98 +18,101 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::login::{EventTold, LoginTold, Named, RefusalTold};
-pub(super) use self::pages::sign_in as sign_in_page;
-use super::admin::{self, Admin};
-use super::answer;
-use super::private::{CheckRow, Readiness};
+pub use self::login::{EventView, LoginView, NamedParty, RefusalView};
+pub(super) use self::pages::sign_in_page as sign_in_page;
+use super::admin::{self, AdminApi};
+use super::responses;
+use super::private_listener::{CheckResult, Readiness};
 use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
-use crate::audit::Recent;
+use crate::audit::RecentEvents;
 use crate::config::blocks::Block;
-use crate::config::notices::Severity;
-use crate::config::{Current, Federation, in_rfc3339};
+use crate::config::notices::NoticeSeverity;
+use crate::config::{CurrentFederation, Federation, format_rfc3339};
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 
-/// How full the store is, at this moment.
-pub type Fill = Box<dyn Fn() -> Vec<StoreRow> + Send + Sync>;
+/// Reports how full the store is now.
+pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
 
-/// Where logins on their way stand, at this moment.
-pub type OnTheWay = Box<dyn Fn() -> LiveTold + Send + Sync>;
+/// Reports the states of the live logins now.
+pub type LiveLoginsSource = Box<dyn Fn() -> LiveLogins + Send + Sync>;
 
-/// What the window looks at.
-pub struct Window {
+/// Data sources of the admin console.
+pub struct AdminConsole {
     pub env: Env,
     pub platform: Platform,
     pub issuer: String,
-    /// `None` where nothing is remembered.
-    pub recent: Option<Arc<Recent>>,
-    /// Of a login: an older one that did not end is told as expired.
-    pub login_life: Duration,
-    pub federation: Current,
+    /// Recent audit events; `None` if they are not kept.
+    pub recent: Option<Arc<RecentEvents>>,
+    /// Lifetime of a login: an older one that did not end is shown as expired.
+    pub login_lifetime: Duration,
+    pub federation: CurrentFederation,
     pub connectors: Connectors,
     pub readiness: Arc<Readiness>,
-    pub store: Fill,
-    pub live: OnTheWay,
+    pub store_usage: StoreUsageSource,
+    pub live_logins: LiveLoginsSource,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
 
-/// Records that share their places.
+/// Fill level of a kind of records that share a capacity.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StoreRow {
+pub struct StoreUsage {
     pub records: String,
-    pub held: usize,
-    pub places: usize,
+    pub used: usize,
+    pub capacity: usize,
 }
 
-impl StoreRow {
+impl StoreUsage {
+    /// Returns the used share of the capacity in percent.
     #[must_use]
-    pub fn percent(&self) -> usize {
-        self.held.saturating_mul(100) / self.places.max(1)
+    pub fn percent_used(&self) -> usize {
+        self.used.saturating_mul(100) / self.capacity.max(1)
     }
 }
 
-/// What `GET /admin/status` answers.
+/// Response body of `GET /admin/status`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Status {
+pub struct HubStatus {
     pub version: String,
     pub platform: Platform,
     pub issuer: String,
-    /// RFC 3339.
+    /// Time of the response, RFC 3339.
     pub at: String,
     pub ready: bool,
-    /// As `/readyz` has them.
-    pub checks: Vec<CheckRow>,
-    pub live: LiveTold,
-    pub store: Vec<StoreRow>,
+    /// The checks of `/readyz`.
+    pub checks: Vec<CheckResult>,
+    pub live: LiveLogins,
+    pub store: Vec<StoreUsage>,
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orphaned_blocks: Vec<BlockRow>,
 }
 
-/// Logins on their way, by the state that they stand in. Of hubs that share a store only the sum over all of them says
-/// something: a login that moves is counted below zero at one and above at another.
+/// Numbers of live logins by state.
+///
+/// For hubs that share a store only the sum over all hubs is meaningful: a login that moves from
+/// one hub to another makes the number of the first one negative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LiveTold {
+pub struct LiveLogins {
     pub choosing: i64,
-    pub away: i64,
+    pub awaiting_callback: i64,
     pub verifying: i64,
     pub identifying: i64,
     pub consenting: i64,
 }
 
-impl LiveTold {
-    /// In the order of a login.
+impl LiveLogins {
+    /// Returns the numbers in the order of a login.
     #[must_use]
     pub const fn rows(&self) -> [(&'static str, i64); 5] {
         [
             ("choosing", self.choosing),
-            ("away", self.away),
+            ("awaiting_callback", self.awaiting_callback),
             ("verifying", self.verifying),
             ("identifying", self.identifying),
             ("consenting", self.consenting),
@@ -117,29 +120,31 @@ impl LiveTold {
     }
 }
 
-/// What `GET /admin/config` answers: the configuration as it counts now, without secrets.
+/// Response body of `GET /admin/config`: the configuration in use, without secrets.
 #[derive(Debug, Serialize)]
-pub struct Configuration {
+pub struct ConfigurationView {
     pub settings: Value,
     pub connectors: Vec<ConnectorId>,
-    pub service_providers: Vec<ServiceRow>,
+    pub service_providers: Vec<ServiceProviderRow>,
     pub data_providers: Vec<DataProviderRow>,
     pub notices: Vec<NoticeRow>,
-    /// Kill switches that stand in connectors' files; those by command are with the connectors.
+    /// Number of blocks in connector files. Blocks by command are listed with the connectors.
     pub blocks: usize,
 }
 
+/// A service provider in `GET /admin/config`.
 #[derive(Debug, Serialize)]
-pub struct ServiceRow {
+pub struct ServiceProviderRow {
     pub client_id: ClientId,
     pub name: String,
     pub active: bool,
-    pub rules: Rules,
+    pub rules: ProtocolRules,
     pub redirect_uris: Vec<String>,
     pub scopes: Vec<String>,
     pub connectors: Vec<ConnectorId>,
 }
 
+/// A data provider in `GET /admin/config`.
 #[derive(Debug, Serialize)]
 pub struct DataProviderRow {
     pub client_id: ClientId,
@@ -147,10 +152,11 @@ pub struct DataProviderRow {
     pub scopes: Vec<String>,
 }
 
+/// A notice in `GET /admin/config`.
 #[derive(Debug, Serialize)]
 pub struct NoticeRow {
     pub text: String,
-    pub severity: Severity,
+    pub severity: NoticeSeverity,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,29 +164,29 @@ pub struct NoticeRow {
     pub in_force: bool,
 }
 
-impl Window {
-    fn status(&self) -> Status {
-        Status {
+impl AdminConsole {
+    fn current_status(&self) -> HubStatus {
+        HubStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             platform: self.platform,
             issuer: self.issuer.clone(),
-            at: in_rfc3339(self.env.now()),
-            ready: self.readiness.complaints().is_empty(),
-            checks: self.readiness.checks(),
-            live: (self.live)(),
-            store: (self.store)(),
+            at: format_rfc3339(self.env.now()),
+            ready: self.readiness.not_ready_reasons().is_empty(),
+            checks: self.readiness.check_results(),
+            live: (self.live_logins)(),
+            store: (self.store_usage)(),
             connectors: self.connectors.overview(),
             orphaned_blocks: self.connectors.orphaned_blocks(),
         }
     }
 
-    fn configuration(&self) -> Configuration {
+    fn current_configuration(&self) -> ConfigurationView {
         let federation = self.federation.load();
         let now = self.env.now();
-        Configuration {
+        ConfigurationView {
             settings: self.settings.clone(),
             connectors: federation.connectors().keys().cloned().collect(),
-            service_providers: services(&federation),
+            service_providers: service_provider_rows(&federation),
             data_providers: federation
                 .active_data_providers()
                 .map(|provider| DataProviderRow {
@@ -193,10 +199,10 @@ impl Window {
                 .notices
                 .iter()
                 .map(|notice| NoticeRow {
-                    text: named(&notice.text),
+                    text: english_name(&notice.text),
                     severity: notice.severity,
-                    from: notice.window.not_before.map(in_rfc3339),
-                    until: notice.window.not_after.map(in_rfc3339),
+                    from: notice.validity.not_before.map(format_rfc3339),
+                    until: notice.validity.not_after.map(format_rfc3339),
                     in_force: notice.is_in_force(now),
                 })
                 .collect(),
@@ -204,25 +210,25 @@ impl Window {
                 .connectors()
                 .values()
                 .flat_map(|facts| facts.blocks.iter())
-                .filter(|block: &&Block| !block.is_over(now))
+                .filter(|block: &&Block| !block.has_ended(now))
                 .count(),
         }
     }
 }
 
-impl std::fmt::Debug for Window {
+impl std::fmt::Debug for AdminConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Window").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("AdminConsole").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }
 
-fn services(federation: &Federation) -> Vec<ServiceRow> {
+fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
     let row = |service: &Arc<crate::config::Service>| {
         let registration = &service.registration;
-        let admitted = federation.connectors().keys().filter(|id| service.admitted.includes(id));
-        ServiceRow {
+        let admitted = federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
+        ServiceProviderRow {
             client_id: registration.client_id.clone(),
-            name: named(&service.name),
+            name: english_name(&service.name),
             active: registration.active,
             rules: registration.rules,
             redirect_uris: registration.redirect_uris.clone(),
@@ -233,80 +239,80 @@ fn services(federation: &Federation) -> Vec<ServiceRow> {
     federation.services().map(row).collect()
 }
 
-/// Operators read English.
-fn named(names: &std::collections::BTreeMap<String, String>) -> String {
-    crate::config::in_language(names, "en").to_owned()
+/// Returns the English name, for operators.
+fn english_name(names: &std::collections::BTreeMap<String, String>) -> String {
+    crate::config::text_in_language(names, "en").to_owned()
 }
 
-/// The paths below `/admin` that are looked at.
-pub(super) fn configure(config: &mut ServiceConfig) {
+/// Adds the console's routes below `/admin`.
+pub(super) fn configure_routes(config: &mut ServiceConfig) {
     config
-        .service(web::resource(["", "/"]).get(overview))
-        .service(web::resource("/status").get(overview))
-        .service(web::resource("/config").get(configuration))
-        .service(web::resource("/logins").get(search))
-        .service(web::resource("/logins/{support_id}").get(one));
+        .service(web::resource(["", "/"]).get(show_status))
+        .service(web::resource("/status").get(show_status))
+        .service(web::resource("/config").get(show_configuration))
+        .service(web::resource("/logins").get(find_login))
+        .service(web::resource("/logins/{support_id}").get(show_login));
 }
 
-/// A person looks, and not a program: those prove themselves in each request.
-pub(super) fn is_browser(headers: &HeaderMap) -> bool {
+/// Returns whether a browser sends the request. A program sends its token with each request.
+pub(super) fn is_browser_request(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     !headers.contains_key(AUTHORIZATION)
         && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-async fn overview(admin: Data<Admin>, request: HttpRequest) -> HttpResponse {
-    let Some(window) = admin.window() else {
-        return admin::refused(ErrorCode::NotFound, Vec::new(), None);
+async fn show_status(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
+    let Some(console) = admin.console() else {
+        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
     };
-    let status = window.status();
-    if is_browser(request.headers()) {
-        draw(window, 200, |nonce| pages::overview(&status, nonce))
+    let status = console.current_status();
+    if is_browser_request(request.headers()) {
+        console_page(console, 200, |nonce| pages::overview_page(&status, nonce))
     } else {
-        admin::told(&status)
+        admin::ok_response(&status)
     }
 }
 
-async fn configuration(admin: Data<Admin>, request: HttpRequest) -> HttpResponse {
-    let Some(window) = admin.window() else {
-        return admin::refused(ErrorCode::NotFound, Vec::new(), None);
+async fn show_configuration(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
+    let Some(console) = admin.console() else {
+        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
     };
-    let told = window.configuration();
-    match is_browser(request.headers()) {
-        true => draw(window, 200, |nonce| pages::configuration(&told, nonce)),
-        false => admin::told(&told),
+    let view = console.current_configuration();
+    match is_browser_request(request.headers()) {
+        true => console_page(console, 200, |nonce| pages::configuration_page(&view, nonce)),
+        false => admin::ok_response(&view),
     }
 }
 
-/// What the form on the page sends: on to the login's own address, which can be kept in a ticket.
-async fn search(request: HttpRequest) -> HttpResponse {
+/// Redirects the search form to the login's own URL, which an operator can keep in a ticket.
+async fn find_login(request: HttpRequest) -> HttpResponse {
     let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-    let typed =
+    let entered =
         pairs.find(|(name, _)| name == "support_id").map(|(_, value)| value).unwrap_or_default();
-    match SupportId::read(&typed) {
-        Some(id) => answer::see_other(&format!("/admin/logins/{id}")),
-        None => answer::see_other("/admin/logins/not-a-support-id"),
+    match SupportId::parse(&entered) {
+        Some(id) => responses::see_other(&format!("/admin/logins/{id}")),
+        None => responses::see_other("/admin/logins/not-a-support-id"),
     }
 }
 
-async fn one(admin: Data<Admin>, request: HttpRequest, typed: web::Path<String>) -> HttpResponse {
-    let Some(window) = admin.window() else {
-        return admin::refused(ErrorCode::NotFound, Vec::new(), None);
+async fn show_login(admin: Data<AdminApi>, request: HttpRequest, entered: web::Path<String>) -> HttpResponse {
+    let Some(console) = admin.console() else {
+        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
     };
-    let found = SupportId::read(&typed)
-        .map(|id| window.login(&id))
+    let found = SupportId::parse(&entered)
+        .map(|id| console.find_login_view(&id))
         .unwrap_or(Err(ErrorCode::SupportIdMalformed));
-    match (found, is_browser(request.headers())) {
-        (Ok(told), true) => draw(window, 200, |nonce| pages::login(&told, nonce)),
-        (Ok(told), false) => admin::told(&told),
+    match (found, is_browser_request(request.headers())) {
+        (Ok(view), true) => console_page(console, 200, |nonce| pages::login_page(&view, nonce)),
+        (Ok(view), false) => admin::ok_response(&view),
         (Err(code), true) => {
-            draw(window, code.entry().status, |nonce| pages::not_found(code, nonce))
+            console_page(console, code.entry().status, |nonce| pages::not_found_page(code, nonce))
         }
-        (Err(code), false) => admin::refused(code, Vec::new(), None),
+        (Err(code), false) => admin::error_response(code, Vec::new(), None),
     }
 }
 
-fn draw(window: &Window, status: u16, render: impl FnOnce(&str) -> String) -> HttpResponse {
-    let nonce = window.env.entropy().token();
-    answer::for_operators(status, &nonce, render(&nonce))
+fn console_page(console: &AdminConsole, status: u16, render: impl FnOnce(&str) -> String) -> HttpResponse {
+    let nonce = console.env.entropy().token();
+    responses::admin_page_response(status, &nonce, render(&nonce))
 }

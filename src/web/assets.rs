@@ -1,56 +1,57 @@
-//! The pictures of the pages, which load none from elsewhere: the theme's logo, connectors', service providers'.
+//! Serves the logos of the theme, the connectors and the service providers to anyone.
 //!
-//! Open to anyone. An address that holds a picture's version never means another picture, and may be kept for ever.
+//! A URL that holds the version of a logo never serves another one, so it is cacheable forever.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::public;
+use super::responses::make_cacheable;
 use super::form;
 use super::hub::Hub;
-use super::problem;
+use super::error_pages;
 use crate::config::logo::Logo;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
-/// `GET /assets/logo`.
-pub async fn theme(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
+/// Serves the theme's logo at `GET /assets/logo`.
+pub async fn serve_theme_logo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match &hub.logo {
-        Some(logo) => public(picture(logo)),
-        None => nothing(&hub, &request),
+        Some(logo) => make_cacheable(logo_response(logo)),
+        None => logo_not_found(&hub, &request),
     }
 }
 
-/// `GET /assets/idp/{connector}`, with `?v=` its version where a page links to it.
-pub async fn connector(
+/// Serves a connector's logo at `GET /assets/idp/{connector}`. Pages link to it with `?v=` and the
+/// logo's version.
+pub async fn serve_connector_logo(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
     let Some(logo) = hub.connectors.logo(&ConnectorId::new(path.into_inner())) else {
-        return nothing(&hub, &request);
+        return logo_not_found(&hub, &request);
     };
-    let query = form::query(request.query_string()).unwrap_or_default();
-    let is_this_one = query.one("v").ok().flatten() == Some(&*logo.version);
-    if is_this_one { for_ever(picture(&logo)) } else { public(picture(&logo)) }
+    let query = form::parse_query(request.query_string()).unwrap_or_default();
+    let is_this_one = query.single("v").ok().flatten() == Some(&*logo.version);
+    if is_this_one { make_immutable(logo_response(&logo)) } else { make_cacheable(logo_response(&logo)) }
 }
 
-/// `GET /assets/service/{version}`.
-pub async fn service(
+/// Serves a service provider's logo at `GET /assets/service/{version}`.
+pub async fn serve_service_logo(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
     match hub.federation.load().logo(&path) {
-        Some(logo) => for_ever(picture(logo)),
-        None => nothing(&hub, &request),
+        Some(logo) => make_immutable(logo_response(logo)),
+        None => logo_not_found(&hub, &request),
     }
 }
 
-fn picture(logo: &Logo) -> HttpResponse {
+fn logo_response(logo: &Logo) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, logo.media_type))
-        // An SVG may hold script; opened by itself it must not run here.
+        // An SVG may hold script, which must not run when the logo is opened directly.
         .insert_header((
             "content-security-policy",
             "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -58,13 +59,13 @@ fn picture(logo: &Logo) -> HttpResponse {
         .body(logo.bytes.to_vec())
 }
 
-fn for_ever(mut response: HttpResponse) -> HttpResponse {
+fn make_immutable(mut response: HttpResponse) -> HttpResponse {
     response
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response
 }
 
-fn nothing(hub: &Hub, request: &HttpRequest) -> HttpResponse {
-    problem::outside(hub, request, ErrorCode::NotFound)
+fn logo_not_found(hub: &Hub, request: &HttpRequest) -> HttpResponse {
+    error_pages::outside_login(hub, request, ErrorCode::NotFound)
 }

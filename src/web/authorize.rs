@@ -1,132 +1,136 @@
-//! `GET|POST /api/v2/authorize` (spec 4.3, 4.4; decisions 3): judge the request, open a login, send the browser on.
+//! The authorization endpoint, `GET|POST /api/v2/authorize`: checks the request, starts a login and
+//! redirects the browser to it.
 
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{locale, see_other, to_service_provider};
-use super::form::FormFault;
+use super::responses::{negotiate_locale, see_other, authorization_response};
+use super::form::FormError;
 use super::hub::Hub;
-use super::refused::{self, Whose};
-use super::{form, login, problem};
-use crate::actor::{UNSEEN_LIFE, Unserved};
+use super::rejection::{self, RejectionContext};
+use super::{form, login, error_pages};
+use crate::actor::{UNSEEN_LOGIN_LIFETIME, LoginAdmissionError};
 use crate::client_network::{self, ClientNetwork};
 use crate::ids::ClientId;
-use crate::login::Request;
+use crate::login::LoginRequest;
 use crate::protocol::authorize::{
-    self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm,
+    self, AuthorizationRequest, ProvenRedirect, AuthorizationError, RequestMethod,
 };
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
-use crate::quota::Over;
+use crate::quota::RateLimitError;
 
+/// Handles `GET /api/v2/authorize`.
 pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    match form::query(request.query_string()) {
-        Ok(params) => authorize(&hub, &request, &params, RequestForm::Get).await,
-        Err(fault) => problem::bad_request(&hub, &request, fault.code()),
+    match form::parse_query(request.query_string()) {
+        Ok(params) => handle_request(&hub, &request, &params, RequestMethod::Get).await,
+        Err(error) => error_pages::malformed_request(&hub, &request, error.code()),
     }
 }
 
+/// Handles `POST /api/v2/authorize`.
 pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = authorize::admit_post(content_type, request.query_string()) {
-        return problem::bad_request(&hub, &request, code);
+    if let Err(code) = authorize::check_post(content_type, request.query_string()) {
+        return error_pages::malformed_request(&hub, &request, code);
     }
-    match form::body(&request, body).await {
-        Ok(params) => authorize(&hub, &request, &params, RequestForm::Post).await,
-        Err(FormFault::TooLarge) => problem::outside(&hub, &request, ErrorCode::PayloadTooLarge),
-        Err(fault) => problem::bad_request(&hub, &request, fault.code()),
+    match form::parse_body(&request, body).await {
+        Ok(params) => handle_request(&hub, &request, &params, RequestMethod::Post).await,
+        Err(FormError::TooLarge) => error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(error) => error_pages::malformed_request(&hub, &request, error.code()),
     }
 }
 
-/// `GET /api/v1/authorize`: the older prefix is understood (R121).
-pub async fn older(request: HttpRequest) -> HttpResponse {
+/// Redirects `GET /api/v1/authorize` to the current path (R121).
+pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
     match request.query_string() {
         "" => see_other("/api/v2/authorize"),
         query => see_other(&format!("/api/v2/authorize?{query}")),
     }
 }
 
-async fn authorize(
+async fn handle_request(
     hub: &Hub,
     request: &HttpRequest,
     params: &Params,
-    form: RequestForm,
+    form: RequestMethod,
 ) -> HttpResponse {
-    let client = hub.proxies.client(request);
-    if let Err(over) = hub.quotas.request_comes(client) {
-        let client_id = params.one("client_id").ok().flatten().map(Into::into);
-        return problem::limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
+    let client = hub.proxies.client_address(request);
+    if let Err(over) = hub.quotas.check_request(client) {
+        let client_id = params.single("client_id").ok().flatten().map(Into::into);
+        return error_pages::rate_limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
     }
-    let asked = match authorize::check(
+    let authorization = match authorize::validate_request(
         params,
         form,
         hub.platform,
         &hub.issuer,
         hub.federation.load().as_ref(),
     ) {
-        Ok(asked) => asked,
-        Err(Refusal::Page(code)) => {
-            return problem::bad_authorization(
+        Ok(authorization) => authorization,
+        Err(AuthorizationError::Page(code)) => {
+            return error_pages::malformed_authorization_request(
                 hub,
                 request,
                 code,
-                registered(hub, params).as_ref(),
+                registered_client(hub, params).as_ref(),
             );
         }
-        Err(Refusal::Redirect(redirect, code)) => {
-            let client_id = registered(hub, params);
-            let whose = Whose { client_id: client_id.as_ref(), ..Whose::default() };
-            refused::tell(hub, request, whose, code, "an authorization request was refused");
-            return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
+        Err(AuthorizationError::Redirect(redirect, code)) => {
+            let client_id = registered_client(hub, params);
+            let context = RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
+            rejection::record_rejection(hub, request, context, code, "authorization request rejected");
+            return authorization_response(hub, negotiate_locale(request, &[]), "", redirect.error_response(code));
         }
     };
-    // Behind a proxy that the configuration does not name, everybody comes from its network.
+    // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
-    serve(hub, request, asked, (form, network)).await
+    start_login(hub, request, authorization, (form, network)).await
 }
 
-/// The client that a refused request names, if it is registered: anything else could be any text.
-fn registered(hub: &Hub, params: &Params) -> Option<ClientId> {
-    let named = params.one("client_id").ok().flatten().map(ClientId::from)?;
+/// Returns the client that a rejected request names, if it is registered. Other values are
+/// arbitrary text.
+fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
+    let named = params.single("client_id").ok().flatten().map(ClientId::from)?;
     hub.federation.load().service(&named).map(|service| service.registration.client_id.clone())
 }
 
-async fn serve(
+async fn start_login(
     hub: &Hub,
     request: &HttpRequest,
-    asked: AuthorizationRequest,
-    (form, network): (RequestForm, Option<ClientNetwork>),
+    authorization: AuthorizationRequest,
+    (form, network): (RequestMethod, Option<ClientNetwork>),
 ) -> HttpResponse {
-    let locale = locale(request, &asked.ui_locales);
+    let locale = negotiate_locale(request, &authorization.ui_locales);
     let service = hub
         .federation
         .load()
-        .service(&asked.client_id)
-        .map_or("", |sp| locale.pick(&sp.name))
+        .service(&authorization.client_id)
+        .map_or("", |sp| locale.localize(&sp.name))
         .to_owned();
-    let client_id = asked.client_id.clone();
-    let refuse = |redirect: &ProvenRedirect, code: ErrorCode| {
-        let whose = Whose { client_id: Some(&client_id), ..Whose::default() };
-        refused::tell(hub, request, whose, code, "an authorization request could not be served");
-        to_service_provider(hub, locale, &service, redirect.error(code))
+    let client_id = authorization.client_id.clone();
+    let reject = |redirect: &ProvenRedirect, code: ErrorCode| {
+        let context = RejectionContext { client_id: Some(&client_id), ..RejectionContext::default() };
+        rejection::record_rejection(hub, request, context, code, "authorization request failed");
+        authorization_response(hub, locale, &service, redirect.error_response(code))
     };
 
-    let wanted = match hub.grants.wanted(&asked) {
-        Ok(wanted) => wanted,
-        Err(code) => return refuse(&asked.redirect, code),
+    let subjects = match hub.grants.requested_subjects(&authorization) {
+        Ok(subjects) => subjects,
+        Err(code) => return reject(&authorization.redirect, code),
     };
-    // A login whose answer could never be written must not begin (decisions 6, High).
-    if let Err(code) = hub.grants.can_answer(&asked.client_id) {
-        return refuse(&asked.redirect, code);
+    // Without a usable key for the response, no login starts (docs/design/tokens.md).
+    if let Err(code) = hub.grants.check_response_keys(&authorization.client_id) {
+        return reject(&authorization.redirect, code);
     }
-    let silent = asked.prompt.none && form == RequestForm::Get;
-    let redirect = asked.redirect.clone();
+    let silent = authorization.prompt.none && form == RequestMethod::Get;
+    let redirect = authorization.redirect.clone();
     let own_rate = hub.federation.load().service(&client_id).and_then(|sp| sp.logins_per_minute);
-    match hub.quotas.login_begins(&client_id, own_rate) {
+    match hub.quotas.check_login(&client_id, own_rate) {
         Ok(()) => {}
-        Err(_) if silent => return refuse(&redirect, ErrorCode::ServiceLimited),
+        Err(_) if silent => return reject(&redirect, ErrorCode::ServiceLimited),
         Err(over) => {
-            return problem::limited(
+            return error_pages::rate_limited(
                 hub,
                 request,
                 ErrorCode::ServiceLimited,
@@ -135,41 +139,42 @@ async fn serve(
             );
         }
     }
-    let opened = match hub.logins.open(asked, wanted, network).await {
+    let opened = match hub.logins.admit(authorization, subjects, network).await {
         Ok(opened) => opened,
-        Err(unserved) if silent => return refuse(&redirect, unserved.0),
-        // The person learns it here, with a way back; a service provider that is told would only send them again.
-        Err(Unserved(code @ ErrorCode::NetworkCrowded)) => {
-            let over = Over { wait: UNSEEN_LIFE };
-            return problem::limited(hub, request, code, over, Some(&client_id));
+        Err(error) if silent => return reject(&redirect, error.0),
+        // The hub shows a page: a service provider that received the error would send the user
+        // again.
+        Err(LoginAdmissionError(code @ ErrorCode::NetworkCrowded)) => {
+            let over = RateLimitError { retry_after: UNSEEN_LOGIN_LIFETIME };
+            return error_pages::rate_limited(hub, request, code, over, Some(&client_id));
         }
-        Err(unserved) => return problem::unserved(hub, request, unserved.0, &client_id),
+        Err(error) => return error_pages::login_not_admitted(hub, request, error.0, &client_id),
     };
     if silent {
-        // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.
+        // `prompt=none` allows no page: the response depends on the session alone.
         let session = hub.cookies.session(request);
-        return match hub.logins.step(&opened.hash, Request::Look { reuse: None }, session).await {
-            Ok(reply) => login::respond(
+        return match hub.logins.run_step(&opened.hash, LoginRequest::OpenPage { reuse: None }, session).await {
+            Ok(reply) => login::step_response(
                 hub,
                 request,
                 &opened.hash,
                 &opened.cookie,
                 reply,
-                login::From::Authorize,
+                login::ResponseOrigin::Authorize,
             ),
-            Err(_) => refuse(&redirect, ErrorCode::Unavailable),
+            Err(_) => reject(&redirect, ErrorCode::Unavailable),
         };
     }
-    let mut response = see_other(&problem::interaction(&opened.hash));
-    let cookie = hub.cookies.set_login(
+    let mut response = see_other(&error_pages::interaction_path(&opened.hash));
+    let cookie = hub.cookies.login_cookie(
         &opened.hash,
         &opened.cookie,
         hub.env.now(),
-        opened.expires_at + login::AFTERLIFE,
+        opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME,
     );
     super::login::add_cookie(&mut response, &cookie);
     for name in hub.cookies.surplus_logins(request) {
-        super::login::add_cookie(&mut response, &hub.cookies.forget_named(&name));
+        super::login::add_cookie(&mut response, &hub.cookies.expired_cookie(&name));
     }
     response
 }

@@ -1,8 +1,9 @@
-//! Where a request comes from, for limits alone: the peer, or what trusted proxies say of theirs (docs/limits.md).
+//! Determines the client address of a request for rate limits: the peer, or the address that
+//! trusted proxies forward (docs/limits.md).
 //!
-//! Whoever talks to the hub may write any header. A word counts only if a trusted proxy has written it: the list is read
-//! from its end, and its first address that is no proxy's is the client. What stands further left, anybody wrote. The
-//! address goes into no log, audit line, metric or trace.
+//! A client can send any header, so only entries written by a trusted proxy count. The list is read
+//! from its end; the first address that is not a trusted proxy's is the client. The address is not
+//! written to any log, audit line, metric or trace.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,75 +16,77 @@ use crate::client_network::ClientNetwork;
 use crate::config::model::{AddressHeader, PublicListener};
 use crate::config::proxies::Network;
 
-/// Longer chains of proxies there are not.
-const MOST_HOPS: usize = 32;
+/// Longest chain of proxies that is followed.
+const MAX_HOPS: usize = 32;
 
-/// Whose word counts, and where they write it.
+/// The trusted proxies, and the header in which they forward the client address.
 #[derive(Clone, Debug)]
-pub struct Proxies {
+pub struct TrustedProxies {
     trusted: Vec<Network>,
     header: Option<AddressHeader>,
-    /// Set once the log has said that a proxy may stand in front which the configuration does not name.
+    /// Set once the warning about an unlisted proxy is logged.
     has_warned: Arc<AtomicBool>,
 }
 
-impl Proxies {
+impl TrustedProxies {
+    /// Creates the set from the configuration of the public listener.
     #[must_use]
-    pub fn of(public: &PublicListener) -> Self {
+    pub fn from_config(public: &PublicListener) -> Self {
         let trusted = public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect();
         Self { trusted, header: public.client_address_header, has_warned: Arc::default() }
     }
 
-    /// Where it comes from. A proxy that says nothing that can be read counts as the client itself.
+    /// Returns the client address. A proxy that forwards no readable address counts as the client.
     #[must_use]
-    pub fn client(&self, request: &HttpRequest) -> IpAddr {
-        // Without a peer, as in tests: all such count as one.
+    pub fn client_address(&self, request: &HttpRequest) -> IpAddr {
+        // Requests without a peer, as in tests, count as one client.
         let peer = request.peer_addr().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.ip());
         if self.trusted.is_empty() {
-            self.warn_of_unnamed_proxy(request.headers());
+            self.warn_once_of_unlisted_proxy(request.headers());
         }
-        self.behind(peer, request.headers())
+        self.resolve_client(peer, request.headers())
     }
 
     /// Returns the network of [`Self::client`].
     #[must_use]
     pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
-        ClientNetwork::containing(self.client(request))
+        ClientNetwork::containing(self.client_address(request))
     }
 
-    /// Logs once that requests come with a forwarded address. Not which: anybody can send one.
-    fn warn_of_unnamed_proxy(&self, headers: &HeaderMap) {
+    /// Logs once that a request carries a forwarded address. The log does not name it: any client
+    /// can send one.
+    fn warn_once_of_unlisted_proxy(&self, headers: &HeaderMap) {
         if (headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED))
             && !self.has_warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                "a request carries a forwarded address, and public.trusted_proxies is empty: if a proxy stands in front, limits \
-                 by network count it as one client; name it in public.trusted_proxies (docs/limits.md)"
+                "a request carries a forwarded address, but public.trusted_proxies is empty: limits by network count a proxy as \
+                 one client; if the hub is behind a proxy, add it to public.trusted_proxies (docs/limits.md)"
             );
         }
     }
 
-    fn behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    fn resolve_client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
-        let Some(header) = self.header.filter(|_| self.trusts(client)) else { return client };
+        let Some(header) = self.header.filter(|_| self.is_trusted(client)) else { return client };
         let name = match header {
             AddressHeader::XForwardedFor => &X_FORWARDED_FOR,
             AddressHeader::Forwarded => &FORWARDED,
         };
         let mut hops = 0;
-        for line in lines(headers, name).into_iter().rev() {
-            let told = line.and_then(|line| match header {
+        for line in header_lines(headers, name).into_iter().rev() {
+            let nodes = line.and_then(|line| match header {
                 AddressHeader::XForwardedFor => Some(line.split(',').collect()),
-                AddressHeader::Forwarded => forwarded(line),
+                AddressHeader::Forwarded => parse_forwarded(line),
             });
-            let Some(told) = told else { return client };
-            for node in told.into_iter().rev() {
+            let Some(nodes) = nodes else { return client };
+            for node in nodes.into_iter().rev() {
                 hops += 1;
-                let Some(address) = address(node.trim()).filter(|_| hops <= MOST_HOPS) else {
+                let Some(address) = parse_address(node.trim()).filter(|_| hops <= MAX_HOPS) else {
                     return client;
                 };
                 client = address;
-                if !self.trusts(client) {
+                if !self.is_trusted(client) {
                     return client;
                 }
             }
@@ -91,18 +94,18 @@ impl Proxies {
         client
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    fn is_trusted(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|network| network.contains(address))
     }
 }
 
-/// Each line of a header; `None` for one that is no text.
-fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<Option<&'a str>> {
+/// Returns each line of a header; `None` for one that is not text.
+fn header_lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<Option<&'a str>> {
     headers.get_all(name).map(|value| value.to_str().ok()).collect()
 }
 
-/// `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:4711`.
-fn address(node: &str) -> Option<IpAddr> {
+/// Parses `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::7`, `[2001:db8::7]` or `[2001:db8::7]:4711`.
+fn parse_address(node: &str) -> Option<IpAddr> {
     let bracketed = || node.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
     let with_port = || node.parse::<SocketAddr>().ok().map(|address| address.ip());
     node.parse()
@@ -112,9 +115,11 @@ fn address(node: &str) -> Option<IpAddr> {
         .map(|address: IpAddr| address.to_canonical())
 }
 
-/// The `for` of each element of one line (RFC 7239, 4), empty where an element has none. `None` for a line that breaks
-/// the grammar: whoever sent an open quotation mark could otherwise swallow what the proxy wrote behind it.
-fn forwarded(line: &str) -> Option<Vec<&str>> {
+/// Returns the `for` of each element of a line (RFC 7239 §4), empty where an element has none.
+///
+/// Returns `None` for a malformed line: a client that sends an open quotation mark could otherwise
+/// hide the entry that the proxy appends.
+fn parse_forwarded(line: &str) -> Option<Vec<&str>> {
     let mut nodes = vec![""];
     let mut rest = line;
     loop {
@@ -124,7 +129,7 @@ fn forwarded(line: &str) -> Option<Vec<&str>> {
         } else {
             let (name, after) = rest.split_once('=')?;
             let (value, after) = match after.strip_prefix('"') {
-                // None of what is asked for needs a backslash.
+                // No address needs a backslash escape.
                 Some(quoted) => {
                     quoted.split_once('"').filter(|(value, _)| !value.contains('\\'))?
                 }
@@ -146,14 +151,14 @@ fn forwarded(line: &str) -> Option<Vec<&str>> {
             }
             *node = value;
         }
-        let mut left = rest.chars();
-        match left.next() {
+        let mut chars = rest.chars();
+        match chars.next() {
             None => return Some(nodes),
             Some(',') => nodes.push(""),
             Some(';') => {}
             Some(_) => return None,
         }
-        rest = left.as_str();
+        rest = chars.as_str();
     }
 }
 

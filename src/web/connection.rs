@@ -1,64 +1,65 @@
-//! L4 · The TCP connections of a listener: who may open one, what it may hold, and how long it may take
+//! Limits the TCP connections of a listener: their number, and their time per phase
 //! (docs/limits.md, "Connections").
 //!
-//! Responsible for the bounds that actix-http does not have: a time for each request head, body and write; one request at a
-//! time from a connection; a number of connections in total and for each peer. Must not know a route or what a request means.
+//! Responsible for the limits that actix-http lacks: a timeout for each request head, body and
+//! write; one request at a time per connection; a maximum of connections in total and per peer.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`admission`] | the permits: how many connections there are, and which idle one gives way |
+//! | [`admission`] | the permits: the number of connections, and the eviction of idle ones |
 //! | `stream` | the socket that actix-http reads and writes |
-//! | `head` | where a request head ends, and whether its field names are too long |
-//! | `chunked` | where a chunked body ends |
-//! | `exchange` | what the socket and the request's handler tell each other |
-//! | `report` | one log line a second for what is refused here |
-//! | `server` | the listener itself |
+//! | `head` | finds the end of a request head and overlong field names |
+//! | `chunked` | finds the end of a chunked body |
+//! | `exchange` | state shared by the socket and the request's handler |
+//! | `rejections` | counts rejected connections, with one log line per second |
+//! | `server` | the listener |
 
 pub mod admission;
 mod chunked;
 mod exchange;
 mod head;
-mod report;
+mod rejections;
 mod server;
 mod stream;
 
 use std::time::Duration;
 
-pub use self::exchange::serve;
-pub use self::server::{Listening, SURPLUS_PER_WORKER, server};
+pub use self::exchange::serve_request;
+pub use self::server::{ServerConfig, EXTRA_CONNECTIONS_PER_WORKER, build_server};
 
-/// How long each part of a request may take.
+/// Timeouts of the phases of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
+pub struct ConnectionTimeouts {
     /// From the first byte of a request head to its last.
     pub head: Duration,
-    /// Between two requests, and before the first.
+    /// Between two requests and before the first.
     pub idle: Duration,
     /// From the end of a head to the last byte of its body.
     pub body: Duration,
-    /// From the first byte that the peer's window refuses until everything written has left. As TCP_USER_TIMEOUT
-    /// (RFC 5482) also how long the system keeps what the peer takes nothing of, after the connection is closed too.
+    /// From the first byte that can't be sent until everything is sent. Also set as
+    /// TCP_USER_TIMEOUT (RFC 5482): how long the system keeps data that the peer does not
+    /// acknowledge, also after the connection is closed.
     pub write: Duration,
-    /// After the last answer, for a peer that still sends.
+    /// After the last response, for a peer that still sends.
     pub linger: Duration,
 }
 
-impl Timeouts {
-    /// Returns the defaults, where a request with its body may take `request`.
+impl ConnectionTimeouts {
+    /// Returns the default timeouts for a request timeout of `request`.
     #[must_use]
-    pub const fn for_requests_of(request: Duration) -> Self {
+    pub const fn for_request_timeout(request: Duration) -> Self {
         const FIVE: Duration = Duration::from_secs(5);
         Self {
             head: FIVE,
             idle: FIVE,
-            // The handler's own deadline comes first, and answers.
+            // The handler's own deadline passes first and produces a response.
             body: request.saturating_add(FIVE),
             write: Duration::from_secs(30),
             linger: Duration::from_secs(1),
         }
     }
 
-    /// Returns the shortest time in which a connection must be looked at.
+    /// Returns the shortest timeout, the interval at which a connection is checked.
     fn shortest(&self) -> Duration {
         self.head.min(self.idle).min(self.body).min(self.write)
     }

@@ -1,8 +1,9 @@
-//! The kinds of cookie (decisions 4): one for each live login, one for the session; and the last choice, where the
-//! operator wants it remembered.
+//! The hub's cookies: one for each live login, one for the session, and one for the last choice, if
+//! the operator enables it (docs/design/cookies-and-csrf.md).
 //!
-//! A login's cookie holds 256 random bits; the URL carries their hash. So the binding of a step to its browser is
-//! checked before anything is looked up, nothing can be fixated, and no login touches another.
+//! A login's cookie holds 256 random bits; the URL carries their hash. So the hub verifies that a
+//! step comes from the login's browser before any lookup, an attacker can't fixate a login, and
+//! logins do not interfere.
 
 use std::time::Duration;
 
@@ -14,19 +15,20 @@ use actix_web::http::header::COOKIE;
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 
-/// Logins that one browser may have open; the oldest beyond it are closed.
+/// Open logins per browser. The oldest beyond it are closed.
 pub const MAX_OPEN_LOGINS: usize = 8;
 
-/// Login cookies that are read in one request, and that a browser holds after a login has begun.
-pub const MAX_LOGINS_READ: usize = 16;
+/// Login cookies that are read per request, and that a browser holds after a login starts.
+pub const MAX_LOGIN_COOKIES: usize = 16;
 
-/// Login cookies beyond those that one answer expires: its header must fit into a proxy's buffer of 4 KiB.
-pub const MAX_EXPIRED: usize = 16;
+/// Surplus login cookies that one response expires: its header must fit into a proxy buffer of 4
+/// KiB.
+pub const MAX_EXPIRED_COOKIES: usize = 16;
 
-/// Characters of the hash in a login cookie's name: enough that the few logins of a browser never collide.
-const NAME_LENGTH: usize = 12;
+/// Characters of the hash in a login cookie's name: enough to avoid collisions in one browser.
+const NAME_HASH_CHARS: usize = 12;
 
-/// How cookies are named and marked for this hub.
+/// Names and attributes of the hub's cookies.
 #[derive(Clone, Debug)]
 pub struct Cookies {
     login_prefix: String,
@@ -36,7 +38,8 @@ pub struct Cookies {
 }
 
 impl Cookies {
-    /// `__Host-` and `Secure` only where the hub is on https: Safari drops Secure cookies on `http://localhost`.
+    /// Creates the names with `prefix`. `__Host-` and `Secure` are used only on https: Safari drops
+    /// Secure cookies on `http://localhost`.
     #[must_use]
     pub fn new(prefix: &str, https: bool) -> Self {
         let host = if https { "__Host-" } else { "" };
@@ -48,147 +51,158 @@ impl Cookies {
         }
     }
 
-    /// Proof that this browser began this login: the preimage of the hash in the URL.
+    /// Returns the login cookie's value, the preimage of the hash in the URL. It proves that this
+    /// browser started the login.
     #[must_use]
-    pub fn proof(&self, request: &HttpRequest, hash: &InteractionHash) -> Option<Secret<String>> {
+    pub fn login_proof(&self, request: &HttpRequest, hash: &InteractionHash) -> Option<Secret<String>> {
         let name = self.login_name(hash);
-        // Comparing hashes of a 256-bit secret: timing tells nothing that helps.
-        let mut values = sent(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
+        // The compared values are hashes of a 256-bit secret, so timing reveals nothing useful.
+        let mut values = request_cookies(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
         values
-            .find(|value| InteractionHash::of_cookie(value) == *hash)
+            .find(|value| InteractionHash::from_cookie(value) == *hash)
             .map(|value| Secret::new(value.to_owned()))
     }
 
-    /// Returns the logins that this browser holds cookies of: first the one that the address names, then the newest.
+    /// Returns the logins whose cookies this browser holds: the one that the URL names first, then
+    /// the newest.
     #[must_use]
     pub fn held_logins(
         &self,
         request: &HttpRequest,
         named: Option<&InteractionHash>,
     ) -> HeldLogins {
-        self.split_logins(request, named, MAX_LOGINS_READ)
+        self.split_logins(request, named, MAX_LOGIN_COOKIES)
     }
 
-    /// Returns the names of the oldest login cookies, which make room for the one that an answer adds.
+    /// Returns the names of the oldest login cookies, which are expired when a login starts.
     #[must_use]
     pub fn surplus_logins(&self, request: &HttpRequest) -> Vec<String> {
-        self.split_logins(request, None, MAX_LOGINS_READ - 1).surplus
+        self.split_logins(request, None, MAX_LOGIN_COOKIES - 1).surplus_names
     }
 
     fn split_logins(
         &self,
         request: &HttpRequest,
         named: Option<&InteractionHash>,
-        most: usize,
+        limit: usize,
     ) -> HeldLogins {
         let mut sent: Vec<(&str, &str)> =
-            sent(request).filter(|(name, _)| self.is_login_name(name)).collect();
+            request_cookies(request).filter(|(name, _)| self.is_login_name(name)).collect();
         // Browsers send older cookies first (RFC 6265 §5.4).
         sent.reverse();
         if let Some(name) = named.map(|hash| self.login_name(hash)) {
             sent.sort_by_key(|(sent, _)| *sent != name);
         }
-        let newest = sent.iter().take(most);
+        let newest = sent.iter().take(limit);
         let read = newest.map(|(name, value)| (*name, HeldLogin::new(value)));
-        // A value that does not fit its name is no cookie of this hub: nothing is looked up for it.
+        // A cookie whose value does not match its name was not set by this hub and is not looked
+        // up.
         let (read, forged): (Vec<_>, Vec<_>) =
             read.partition(|(name, login)| self.login_name(&login.hash) == *name);
         let surplus = sent
             .iter()
-            .skip(most)
+            .skip(limit)
             .rev()
             .map(|(name, _)| *name)
             .chain(forged.into_iter().map(|(name, _)| name));
         HeldLogins {
-            surplus: surplus.take(MAX_EXPIRED).map(str::to_owned).collect(),
-            read: read.into_iter().map(|(_, login)| login).collect(),
+            surplus_names: surplus.take(MAX_EXPIRED_COOKIES).map(str::to_owned).collect(),
+            logins: read.into_iter().map(|(_, login)| login).collect(),
         }
     }
 
     fn is_login_name(&self, name: &str) -> bool {
         let start = name.strip_prefix(&self.login_prefix);
         let is_of_hash = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
-        start.is_some_and(|start| start.len() == NAME_LENGTH && start.bytes().all(is_of_hash))
+        start.is_some_and(|start| start.len() == NAME_HASH_CHARS && start.bytes().all(is_of_hash))
     }
 
+    /// Returns the value of the session cookie.
     #[must_use]
     pub fn session(&self, request: &HttpRequest) -> Option<Secret<String>> {
-        let mut sessions = sent(request).filter(|(name, _)| *name == self.session_name);
+        let mut sessions = request_cookies(request).filter(|(name, _)| *name == self.session_name);
         sessions.next().map(|(_, value)| Secret::new(value.to_owned()))
     }
 
-    /// `until` is when the browser may forget it.
+    /// Returns the cookie of a login, which expires at `until`.
     #[must_use]
-    pub fn set_login(
+    pub fn login_cookie(
         &self,
         hash: &InteractionHash,
         value: &Secret<String>,
         now: Timestamp,
         until: Timestamp,
     ) -> Cookie<'static> {
-        let life = i64::try_from(until.since(now).as_secs()).unwrap_or(i64::MAX);
-        self.marked(self.login_name(hash), value.reveal().clone())
-            .max_age(CookieDuration::seconds(life))
+        let lifetime = i64::try_from(until.since(now).as_secs()).unwrap_or(i64::MAX);
+        self.cookie_builder(self.login_name(hash), value.reveal().clone())
+            .max_age(CookieDuration::seconds(lifetime))
             .finish()
     }
 
+    /// Returns a cookie that removes the one of a login.
     #[must_use]
-    pub fn forget_login(&self, hash: &InteractionHash) -> Cookie<'static> {
-        self.forget_named(&self.login_name(hash))
+    pub fn expired_login_cookie(&self, hash: &InteractionHash) -> Cookie<'static> {
+        self.expired_cookie(&self.login_name(hash))
     }
 
-    /// Expires the cookie of this name.
+    /// Returns a cookie that removes the one of this name.
     #[must_use]
-    pub fn forget_named(&self, name: &str) -> Cookie<'static> {
-        self.marked(name.to_owned(), String::new()).max_age(CookieDuration::ZERO).finish()
+    pub fn expired_cookie(&self, name: &str) -> Cookie<'static> {
+        self.cookie_builder(name.to_owned(), String::new()).max_age(CookieDuration::ZERO).finish()
     }
 
-    /// A session's end is decided by the hub, so the cookie itself lives as long as the browser does.
+    /// Returns the session cookie. It lives as long as the browser; the hub decides when the
+    /// session ends.
     #[must_use]
-    pub fn set_session(&self, value: &Secret<String>) -> Cookie<'static> {
-        self.marked(self.session_name.clone(), value.reveal().clone()).finish()
+    pub fn session_cookie(&self, value: &Secret<String>) -> Cookie<'static> {
+        self.cookie_builder(self.session_name.clone(), value.reveal().clone()).finish()
     }
 
+    /// Returns a cookie that removes the session cookie.
     #[must_use]
-    pub fn forget_session(&self) -> Cookie<'static> {
-        self.marked(self.session_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
+    pub fn expired_session_cookie(&self) -> Cookie<'static> {
+        self.cookie_builder(self.session_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
     }
 
-    /// Which connector a login was last finished with in this browser; a value that can't be one is none.
+    /// Returns the connector of the last finished login of this browser, if the value is
+    /// well-formed.
     #[must_use]
     pub fn last_choice(&self, request: &HttpRequest) -> Option<ConnectorId> {
-        let mut values = sent(request)
+        let mut values = request_cookies(request)
             .filter(|(name, _)| *name == self.last_choice_name)
             .map(|(_, value)| value);
         values.next().filter(|value| ConnectorId::is_well_formed(value)).map(ConnectorId::from)
     }
 
+    /// Returns whether the browser sent a last choice, well-formed or not.
     #[must_use]
     pub fn has_last_choice(&self, request: &HttpRequest) -> bool {
-        sent(request).any(|(name, _)| name == self.last_choice_name)
+        request_cookies(request).any(|(name, _)| name == self.last_choice_name)
     }
 
+    /// Returns the cookie that remembers a connector.
     #[must_use]
-    pub fn set_last_choice(&self, connector: &ConnectorId, life: Duration) -> Cookie<'static> {
-        let life = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
-        self.marked(self.last_choice_name.clone(), connector.to_string())
-            .max_age(CookieDuration::seconds(life))
+    pub fn last_choice_cookie(&self, connector: &ConnectorId, lifetime: Duration) -> Cookie<'static> {
+        let lifetime = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
+        self.cookie_builder(self.last_choice_name.clone(), connector.to_string())
+            .max_age(CookieDuration::seconds(lifetime))
             .finish()
     }
 
+    /// Returns a cookie that removes the last choice.
     #[must_use]
-    pub fn forget_last_choice(&self) -> Cookie<'static> {
-        self.marked(self.last_choice_name.clone(), String::new())
+    pub fn expired_last_choice_cookie(&self) -> Cookie<'static> {
+        self.cookie_builder(self.last_choice_name.clone(), String::new())
             .max_age(CookieDuration::ZERO)
             .finish()
     }
 
     fn login_name(&self, hash: &InteractionHash) -> String {
-        let start = hash.as_str().get(..NAME_LENGTH).unwrap_or_default();
+        let start = hash.as_str().get(..NAME_HASH_CHARS).unwrap_or_default();
         format!("{}{start}", self.login_prefix)
     }
 
-    fn marked(&self, name: String, value: String) -> actix_web::cookie::CookieBuilder<'static> {
+    fn cookie_builder(&self, name: String, value: String) -> actix_web::cookie::CookieBuilder<'static> {
         Cookie::build(name, value)
             .path("/")
             .http_only(true)
@@ -200,29 +214,30 @@ impl Cookies {
 /// The login cookies of a request.
 #[derive(Clone, Debug)]
 pub struct HeldLogins {
-    /// At most [`MAX_LOGINS_READ`], the most wanted first.
-    pub read: Vec<HeldLogin>,
-    /// Names of cookies to expire without a look at the store, the oldest first: at most [`MAX_EXPIRED`].
-    pub surplus: Vec<String>,
+    /// At most [`MAX_LOGIN_COOKIES`]: the one that the URL names first, then the newest.
+    pub logins: Vec<HeldLogin>,
+    /// Names of cookies to expire without a store lookup, the oldest first: at most
+    /// [`MAX_EXPIRED_COOKIES`].
+    pub surplus_names: Vec<String>,
 }
 
-/// A login that a browser holds the cookie of.
+/// A login whose cookie a browser holds.
 #[derive(Clone, Debug)]
 pub struct HeldLogin {
     pub hash: InteractionHash,
-    /// The cookie's value, which proves that the browser began the login.
-    pub value: Secret<String>,
+    /// The cookie's value, which proves that the browser started the login.
+    pub secret: Secret<String>,
 }
 
 impl HeldLogin {
     fn new(value: &str) -> Self {
-        Self { hash: InteractionHash::of_cookie(value), value: Secret::new(value.to_owned()) }
+        Self { hash: InteractionHash::from_cookie(value), secret: Secret::new(value.to_owned()) }
     }
 }
 
-/// Every cookie that came (RFC 6265, 4.2.1). Read by hand: one that a sibling host has set with strange bytes must not
-/// make the others unreadable.
-fn sent(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
+/// Returns the cookies of a request (RFC 6265 §4.2.1). They are parsed here, so that a cookie with
+/// invalid bytes, set by a sibling host, does not hide the others.
+fn request_cookies(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
     let headers = request.headers().get_all(COOKIE).map(|value| value.as_bytes());
     let pairs = headers.flat_map(|header| header.split(|byte| *byte == b';'));
     pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
@@ -238,20 +253,20 @@ mod tests {
         let cookies = Cookies::new("hub", true);
         let (mine, other) = ("a".repeat(43), "b".repeat(43));
         let (my_hash, other_hash) =
-            (InteractionHash::of_cookie(&mine), InteractionHash::of_cookie(&other));
-        let set = cookies.set_login(
+            (InteractionHash::from_cookie(&mine), InteractionHash::from_cookie(&other));
+        let set = cookies.login_cookie(
             &my_hash,
             &Secret::new(mine),
             Timestamp::default(),
             Timestamp::from_seconds(60),
         );
         let request = TestRequest::default().cookie(set).to_http_request();
-        assert!(cookies.proof(&request, &my_hash).is_some());
-        assert!(cookies.proof(&request, &other_hash).is_none());
-        // The name of the other login with my value: the preimage doesn't fit.
+        assert!(cookies.login_proof(&request, &my_hash).is_some());
+        assert!(cookies.login_proof(&request, &other_hash).is_none());
+        // The name of the other login with this login's value: the preimage does not match.
         let forged = Cookie::new(cookies.login_name(&other_hash), "a".repeat(43));
         let request = TestRequest::default().cookie(forged).to_http_request();
-        assert!(cookies.proof(&request, &other_hash).is_none());
+        assert!(cookies.login_proof(&request, &other_hash).is_none());
     }
 
     fn held(
@@ -259,47 +274,47 @@ mod tests {
         request: &HttpRequest,
         named: Option<&InteractionHash>,
     ) -> Vec<InteractionHash> {
-        cookies.held_logins(request, named).read.into_iter().map(|login| login.hash).collect()
+        cookies.held_logins(request, named).logins.into_iter().map(|login| login.hash).collect()
     }
 
     #[test]
     fn of_5000_forged_login_cookies_16_are_read_and_16_expired() {
         let cookies = Cookies::new("hub", true);
         let values: Vec<String> = (0..5000).map(|n| format!("{n:043}")).collect();
-        let hash = |n: usize| InteractionHash::of_cookie(&values[n]);
+        let hash = |n: usize| InteractionHash::from_cookie(&values[n]);
         let header: Vec<String> =
             (0..5000).map(|n| format!("{}={}", cookies.login_name(&hash(n)), values[n])).collect();
         let request =
             TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
         let newest: Vec<InteractionHash> = (4984..5000).rev().map(hash).collect();
         assert_eq!(held(&cookies, &request, None), newest);
-        // The one that the address names comes first, however old.
+        // The login that the URL names comes first, however old it is.
         let named = hash(7);
         let expected: Vec<InteractionHash> =
             std::iter::once(hash(7)).chain((4985..5000).rev().map(hash)).collect();
         assert_eq!(held(&cookies, &request, Some(&named)), expected);
-        let surplus = cookies.held_logins(&request, Some(&named)).surplus;
-        assert_eq!(surplus.len(), MAX_EXPIRED);
+        let surplus = cookies.held_logins(&request, Some(&named)).surplus_names;
+        assert_eq!(surplus.len(), MAX_EXPIRED_COOKIES);
         assert_eq!(surplus[0], cookies.login_name(&hash(0)), "the oldest first");
         assert!(!surplus.contains(&cookies.login_name(&named)));
     }
 
     #[test]
-    fn values_that_do_not_fit_their_names_are_expired_and_not_looked_up() {
+    fn cookies_whose_value_does_not_match_their_name_are_expired_and_not_looked_up() {
         let cookies = Cookies::new("hub", true);
         let forged = "__Host-hub-login-AAAAAAAAAAAA=x; __Host-hub-login-short=y; __Host-hub-login-<script>AAAA=z";
         let request = TestRequest::default().insert_header((COOKIE, forged)).to_http_request();
-        let HeldLogins { read, surplus } = cookies.held_logins(&request, None);
+        let HeldLogins { logins: read, surplus_names: surplus } = cookies.held_logins(&request, None);
         assert!(read.is_empty());
         assert_eq!(
             surplus,
             ["__Host-hub-login-AAAAAAAAAAAA"],
-            "a name that the hub never gave is left alone"
+            "a name that the hub never sets is ignored"
         );
     }
 
     #[test]
-    fn a_browser_that_begins_login_after_login_holds_no_more_than_16_cookies() {
+    fn a_browser_that_starts_many_logins_holds_no_more_than_16_cookies() {
         let cookies = Cookies::new("hub", true);
         let mut jar: Vec<(String, String)> = Vec::new();
         for n in 0..130 {
@@ -311,27 +326,27 @@ mod tests {
                 jar.retain(|(name, _)| *name != gone);
             }
             let value = format!("{n:043}");
-            jar.push((cookies.login_name(&InteractionHash::of_cookie(&value)), value));
-            assert!(jar.len() <= MAX_LOGINS_READ, "{} cookies after {n} logins", jar.len());
+            jar.push((cookies.login_name(&InteractionHash::from_cookie(&value)), value));
+            assert!(jar.len() <= MAX_LOGIN_COOKIES, "{} cookies after {n} logins", jar.len());
         }
-        assert_eq!(jar.len(), MAX_LOGINS_READ);
+        assert_eq!(jar.len(), MAX_LOGIN_COOKIES);
     }
 
     #[test]
     fn cookies_are_host_bound_secure_lax_and_hidden_from_script() {
-        let cookie = Cookies::new("hub", true).set_session(&Secret::new("v".into())).to_string();
+        let cookie = Cookies::new("hub", true).session_cookie(&Secret::new("v".into())).to_string();
         for part in ["__Host-hub-session=v", "HttpOnly", "SameSite=Lax", "Secure", "Path=/"] {
             assert!(cookie.contains(part), "{part} in {cookie}");
         }
         assert!(!cookie.contains("Domain"));
-        let plain = Cookies::new("hub", false).set_session(&Secret::new("v".into())).to_string();
+        let plain = Cookies::new("hub", false).session_cookie(&Secret::new("v".into())).to_string();
         assert!(!plain.contains("Secure") && !plain.contains("__Host-"));
     }
 
     #[test]
     fn a_last_choice_is_a_well_formed_id_or_nothing() {
         let cookies = Cookies::new("hub", true);
-        let set = cookies.set_last_choice(&"amandier".into(), Duration::from_secs(60)).to_string();
+        let set = cookies.last_choice_cookie(&"amandier".into(), Duration::from_secs(60)).to_string();
         for part in [
             "__Host-hub-last=amandier",
             "HttpOnly",
@@ -358,10 +373,10 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_cookie_of_strange_bytes_hides_no_other() {
+    fn a_foreign_cookie_of_invalid_bytes_hides_no_other() {
         let cookies = Cookies::new("hub", false);
         let value = "a".repeat(43);
-        let hash = InteractionHash::of_cookie(&value);
+        let hash = InteractionHash::from_cookie(&value);
         let header = [
             b"strange=\xff\xfe; ".as_slice(),
             cookies.login_name(&hash).as_bytes(),
@@ -371,7 +386,7 @@ mod tests {
         .concat();
         let header = actix_web::http::header::HeaderValue::from_bytes(&header).unwrap();
         let request = TestRequest::default().insert_header((COOKIE, header)).to_http_request();
-        assert!(cookies.proof(&request, &hash).is_some());
+        assert!(cookies.login_proof(&request, &hash).is_some());
         assert_eq!(held(&cookies, &request, None), [hash]);
     }
 }

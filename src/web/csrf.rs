@@ -1,5 +1,7 @@
-//! Each form carries an HMAC under its login's own secret, or its session's: the cookie's value, which no other site and no
-//! other login knows (decisions 4). No state is kept for it.
+//! Protects forms against cross-site request forgery (docs/design/cookies-and-csrf.md).
+//!
+//! Each form carries an HMAC under the secret of its login or session, which is the cookie's value
+//! and unknown to other sites and other logins. No state is stored for it.
 
 use actix_web::HttpRequest;
 
@@ -7,27 +9,27 @@ use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
-/// What a form is for: a token of one purpose is worth nothing for another.
+/// Purpose of a form. A token is valid for one purpose only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
-    Choose,
-    Cancel,
-    /// Of the last choice.
-    Forget,
-    /// Binds what was shown as well.
+pub enum FormPurpose {
+    ChooseProvider,
+    CancelLogin,
+    /// Removes the remembered identity provider.
+    ForgetLastChoice,
+    /// Also binds the displayed claims.
     Consent,
-    /// A password for a connector; binds the attempt's `state`.
+    /// Sends a password to a connector; binds the attempt's `state`.
     SignIn,
-    /// Under the session's own secret; binds what the logout asked for.
+    /// Keyed by the session's secret; binds the parameters of the logout request.
     LogOut,
 }
 
-impl Purpose {
+impl FormPurpose {
     const fn label(self) -> &'static [u8] {
         match self {
-            Self::Choose => b"choose",
-            Self::Cancel => b"cancel",
-            Self::Forget => b"forget",
+            Self::ChooseProvider => b"choose",
+            Self::CancelLogin => b"cancel",
+            Self::ForgetLastChoice => b"forget",
             Self::Consent => b"consent",
             Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
@@ -35,37 +37,41 @@ impl Purpose {
     }
 }
 
-/// The token for a form; `shown` is what the page displayed, empty where nothing is bound to it.
+/// Returns the token of a form. `bound` is the content that the token is bound to, or empty.
 #[must_use]
-pub fn token(cookie: &Secret<String>, purpose: Purpose, shown: &str) -> String {
+pub fn form_token(cookie: &Secret<String>, purpose: FormPurpose, bound: &str) -> String {
     digest::base64url(&digest::hmac_parts(
         cookie.reveal().as_bytes(),
-        &[purpose.label(), shown.as_bytes()],
+        &[purpose.label(), bound.as_bytes()],
     ))
 }
 
+/// Verifies the token that a form sent.
+///
 /// # Errors
-/// `CsrfMissing`, `CsrfWrong`.
-pub fn check(
+/// `CsrfMissing` if there is none, `CsrfWrong` if it does not match.
+pub fn verify_form_token(
     cookie: &Secret<String>,
-    purpose: Purpose,
-    shown: &str,
+    purpose: FormPurpose,
+    bound: &str,
     sent: Option<&str>,
 ) -> Result<(), ErrorCode> {
     let sent = sent.filter(|sent| !sent.is_empty()).ok_or(ErrorCode::CsrfMissing)?;
-    let expected = token(cookie, purpose, shown);
-    if digest::equal(expected.as_bytes(), sent.as_bytes()) {
+    let expected = form_token(cookie, purpose, bound);
+    if digest::constant_time_eq(expected.as_bytes(), sent.as_bytes()) {
         Ok(())
     } else {
         Err(ErrorCode::CsrfWrong)
     }
 }
 
-/// A form of ours is sent from a page of ours. `Origin` says nothing here: under `no-referrer` it is `null`.
+/// Verifies that a form was sent from a page of the hub (Fetch Metadata).
+///
+/// `Origin` is not checked: under `no-referrer` it is `null`.
 ///
 /// # Errors
-/// `CsrfCrossSite`.
-pub fn same_origin(request: &HttpRequest) -> Result<(), ErrorCode> {
+/// `CsrfCrossSite` if the request comes from another site.
+pub fn check_same_origin(request: &HttpRequest) -> Result<(), ErrorCode> {
     match request.headers().get("sec-fetch-site") {
         Some(site) if site.as_bytes() != b"same-origin" => Err(ErrorCode::CsrfCrossSite),
         Some(_) | None => Ok(()),
@@ -79,19 +85,19 @@ mod tests {
     #[test]
     fn a_token_of_another_login_purpose_or_page_is_refused() {
         let (mine, other) = (Secret::new("mine".to_owned()), Secret::new("other".to_owned()));
-        let good = token(&mine, Purpose::Consent, "shown");
-        assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
+        let good = form_token(&mine, FormPurpose::Consent, "shown");
+        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", Some(&good)), Ok(()));
         assert_eq!(
-            check(&other, Purpose::Consent, "shown", Some(&good)),
+            verify_form_token(&other, FormPurpose::Consent, "shown", Some(&good)),
             Err(ErrorCode::CsrfWrong)
         );
         for other in
-            [Purpose::Choose, Purpose::Cancel, Purpose::Forget, Purpose::SignIn, Purpose::LogOut]
+            [FormPurpose::ChooseProvider, FormPurpose::CancelLogin, FormPurpose::ForgetLastChoice, FormPurpose::SignIn, FormPurpose::LogOut]
         {
-            assert_eq!(check(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+            assert_eq!(verify_form_token(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
         }
-        assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));
-        assert_eq!(check(&mine, Purpose::Consent, "shown", None), Err(ErrorCode::CsrfMissing));
-        assert_eq!(check(&mine, Purpose::Consent, "shown", Some("")), Err(ErrorCode::CsrfMissing));
+        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));
+        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", None), Err(ErrorCode::CsrfMissing));
+        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", Some("")), Err(ErrorCode::CsrfMissing));
     }
 }

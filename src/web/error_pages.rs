@@ -1,290 +1,303 @@
-//! The one place where an error becomes a page: every page that can't go on says what happened, who can mend it, and
-//! how to get on (decisions 5 and 13). No page carries internals.
+//! Turns errors into pages (docs/design/errors.md).
+//!
+//! Every error page says what happened, who can fix it and what to do next. No page carries
+//! internals.
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::answer::{BASE_PATH, landing_page, locale, page};
-use super::csrf::{self, Purpose};
+use super::responses::{BASE_PATH, landing_page_response, negotiate_locale, page_response};
+use super::csrf::{self, FormPurpose};
 use super::hub::Hub;
 use super::pages::{
-    Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate,
+    PageChrome, ClaimName, ErrorDetail, ErrorPage, HiddenField, ServiceReturn, Locale, PageTheme, PageAction, negotiate_language,
 };
-use super::refused::{self, Whose};
-use super::shell::Head;
-use super::view;
-use crate::actor::{Ended, Standing};
+use super::rejection::{self, RejectionContext};
+use super::outer_middleware::EarlyErrorContext;
+use super::page_models;
+use crate::actor::{StepError, LoginSummary};
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, SupportId};
-use crate::login::{self, Problem};
+use crate::login::{self, LoginErrorPage};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
-use crate::quota::Over;
+use crate::quota::RateLimitError;
 use crate::telemetry;
 
-/// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
+/// Builds the 400 page for a malformed request: `Y000400`, with the precise code beside it.
+///
+/// The page links to nothing that the request names.
 #[must_use]
-pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
-    malformed(hub, request, precise, None, Vec::new())
+pub fn malformed_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+    malformed_request_page(hub, request, precise, None, Vec::new())
 }
 
-/// The same for an authorization request, whose registered client the logs name.
+/// Builds the 400 page for an authorization request. `client_id`, if registered, is logged.
 #[must_use]
-pub fn bad_authorization(
+pub fn malformed_authorization_request(
     hub: &Hub,
     request: &HttpRequest,
     precise: ErrorCode,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    malformed(hub, request, precise, client_id, Vec::new())
+    malformed_request_page(hub, request, precise, client_id, Vec::new())
 }
 
-/// The same for a logout, with the way to sign out here all the same; nothing was ended.
+/// Builds the 400 page for a logout request, with a link to sign out. No session is ended.
 #[must_use]
-pub fn bad_logout(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
-    malformed(hub, request, precise, None, vec![sign_out()])
+pub fn malformed_logout_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+    malformed_request_page(hub, request, precise, None, vec![sign_out_action()])
 }
 
-/// The form that confirms a logout came without its protection, or the hub could not end the session.
+/// Builds the page for a logout with an invalid form token, or whose session could not be ended.
 #[must_use]
-pub fn not_logged_out(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    let mut error = plain(hub, code);
-    error.ways = vec![sign_out()];
-    refused::tell(hub, request, Whose::page(&error.support_id), code, "a logout was not done");
-    respond(hub, locale(request, &[]), &error)
+pub fn logout_failed(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let mut error = error_page_without_login(hub, code);
+    error.actions = vec![sign_out_action()];
+    rejection::record_rejection(hub, request, RejectionContext::with_support_id(&error.support_id), code, "logout failed");
+    error_page_response(hub, negotiate_locale(request, &[]), &error)
 }
 
-fn sign_out() -> Way {
-    Way::SignOut { href: path::END_SESSION.to_owned() }
+fn sign_out_action() -> PageAction {
+    PageAction::SignOut { href: path::END_SESSION.to_owned() }
 }
 
-fn malformed(
+fn malformed_request_page(
     hub: &Hub,
     request: &HttpRequest,
     precise: ErrorCode,
     client_id: Option<&ClientId>,
-    ways: Vec<Way>,
+    ways: Vec<PageAction>,
 ) -> HttpResponse {
     let entry = precise.entry();
-    let mut error = plain(hub, ErrorCode::BadRequest);
-    error.ways = ways;
+    let mut error = error_page_without_login(hub, ErrorCode::BadRequest);
+    error.actions = ways;
     if precise != ErrorCode::BadRequest {
         error.detail =
-            Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
+            Some(ErrorDetail { code: entry.code.to_owned(), description: entry.description.to_owned() });
     }
-    let whose = Whose { client_id, ..Whose::page(&error.support_id) };
-    refused::tell(hub, request, whose, precise, "a malformed request was refused");
-    page(hub, 400, locale(request, &[]), |chrome| error.render(chrome))
+    let context = RejectionContext { client_id, ..RejectionContext::with_support_id(&error.support_id) };
+    rejection::record_rejection(hub, request, context, precise, "malformed request rejected");
+    page_response(hub, 400, negotiate_locale(request, &[]), |chrome| error.render(chrome))
 }
 
-/// An error outside any login.
+/// Builds the page for an error outside any login.
 #[must_use]
-pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    let error = plain(hub, code);
-    refused::tell(hub, request, Whose::page(&error.support_id), code, "a request was refused");
+pub fn outside_login(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let error = error_page_without_login(hub, code);
+    rejection::record_rejection(hub, request, RejectionContext::with_support_id(&error.support_id), code, "request rejected");
     match code {
         ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
-            landing_page(hub, code.entry().status, locale(request, &[]), |chrome| {
+            landing_page_response(hub, code.entry().status, negotiate_locale(request, &[]), |chrome| {
                 error.render(chrome)
             })
         }
-        _ => respond(hub, locale(request, &[]), &error),
+        _ => error_page_response(hub, negotiate_locale(request, &[]), &error),
     }
 }
 
-/// A browser that can't prove that the login is its own. The page names no service and shows no way to one: the address may
-/// come from a stranger who wants to know where the login leads.
-pub async fn other_browser(
+/// Builds the page for a browser that does not hold the login's cookie.
+///
+/// The page does not name the service provider: the URL may come from an attacker who wants to
+/// know where the login leads.
+pub async fn login_of_other_browser(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
 ) -> HttpResponse {
-    let standing = match hub.logins.glance(hash).await {
-        Ok(Some(standing)) => standing,
-        Ok(None) => return outside(hub, request, ErrorCode::LoginUnknown),
-        Err(code) => return ended(hub, request, hash, Ended::Hub(code)),
+    let summary = match hub.logins.peek(hash).await {
+        Ok(Some(summary)) => summary,
+        Ok(None) => return outside_login(hub, request, ErrorCode::LoginUnknown),
+        Err(code) => return login_step_failed(hub, request, hash, StepError::Hub(code)),
     };
-    // A tab whose login was closed, together with its cookie, because younger ones are open.
+    // A tab whose login, with its cookie, was closed because the browser opened newer ones.
     let code =
-        if standing.displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
-    let error = ErrorPage { support_id: standing.support_id.to_string(), ..plain(hub, code) };
-    let whose = Whose {
-        client_id: Some(&standing.client_id),
+        if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
+    let error = ErrorPage { support_id: summary.support_id.to_string(), ..error_page_without_login(hub, code) };
+    let context = RejectionContext {
+        client_id: Some(&summary.client_id),
         login: Some(hash),
-        ..Whose::page(&error.support_id)
+        ..RejectionContext::with_support_id(&error.support_id)
     };
-    refused::tell(
+    rejection::record_rejection(
         hub,
         request,
-        whose,
+        context,
         error.code,
-        "a browser without the login's cookie was refused",
+        "login step rejected: the browser does not hold the login's cookie",
     );
-    respond(hub, locale(request, &[]), &error)
+    error_page_response(hub, negotiate_locale(request, &[]), &error)
 }
 
-/// An identity provider's answer that belongs to no login of this browser, with the way back to the one that can go on.
+/// Builds the page for an identity provider's response that belongs to no login of this browser.
+///
+/// It links to the login that can continue.
 #[must_use]
-pub fn unusable_answer(
+pub fn unusable_idp_response(
     hub: &Hub,
     request: &HttpRequest,
     code: ErrorCode,
     connector: &ConnectorId,
-    (hash, standing): (&InteractionHash, &Standing),
+    (hash, summary): (&InteractionHash, &LoginSummary),
 ) -> HttpResponse {
-    let locale = locale(request, &standing.ui_locales);
-    let mut error = about(hub, code, standing, locale);
-    error.provider = hub.connectors.name(connector).map(|name| locale.pick(&name).to_owned());
-    error.ways = vec![Way::Continue { href: interaction(hash) }];
-    let whose = Whose {
-        client_id: Some(&standing.client_id),
+    let locale = negotiate_locale(request, &summary.ui_locales);
+    let mut error = error_page_for_login(hub, code, summary, locale);
+    error.provider = hub.connectors.display_name(connector).map(|name| locale.localize(&name).to_owned());
+    error.actions = vec![PageAction::Continue { href: interaction_path(hash) }];
+    let context = RejectionContext {
+        client_id: Some(&summary.client_id),
         login: Some(hash),
-        ..Whose::page(&error.support_id)
+        ..RejectionContext::with_support_id(&error.support_id)
     };
-    refused::tell(hub, request, whose, code, "an identity provider's answer could not be used");
-    respond(hub, locale, &error)
+    rejection::record_rejection(hub, request, context, code, "identity provider's response belongs to no login of this browser");
+    error_page_response(hub, locale, &error)
 }
 
-/// A login that could not be admitted: 503 with `Retry-After`, and the way to the service's home page.
+/// Builds the page for a login that was not admitted, with a link to the service's home page.
 #[must_use]
-pub fn unserved(
+pub fn login_not_admitted(
     hub: &Hub,
     request: &HttpRequest,
     code: ErrorCode,
     client_id: &ClientId,
 ) -> HttpResponse {
-    let locale = locale(request, &[]);
-    let mut error = plain(hub, code);
+    let locale = negotiate_locale(request, &[]);
+    let mut error = error_page_without_login(hub, code);
     if let Some(service) = hub.federation.load().service(client_id) {
-        error.service = Some(locale.pick(&service.name).to_owned());
-        error.ways = vec![Way::ServiceHome { href: service.registration.home_page.clone() }];
+        error.service = Some(locale.localize(&service.name).to_owned());
+        error.actions = vec![PageAction::ServiceHome { href: service.registration.home_page.clone() }];
     }
-    let whose = Whose { client_id: Some(client_id), ..Whose::page(&error.support_id) };
-    refused::tell(hub, request, whose, code, "a login was not admitted");
-    respond(hub, locale, &error)
+    let context = RejectionContext { client_id: Some(client_id), ..RejectionContext::with_support_id(&error.support_id) };
+    rejection::record_rejection(hub, request, context, code, "login not admitted");
+    error_page_response(hub, locale, &error)
 }
 
-/// A login that was not begun, because too many were: 429 with `Retry-After` (RFC 6585, 4), and the way to the home page of
-/// the service that was named. Never a redirect: the service would only send the person again.
+/// Builds the page for a login over a rate limit: 429 with `Retry-After` (RFC 6585 §4), and a link
+/// to the service's home page.
+///
+/// It is never a redirect: the service provider would send the browser again.
 #[must_use]
-pub fn limited(
+pub fn rate_limited(
     hub: &Hub,
     request: &HttpRequest,
     code: ErrorCode,
-    over: Over,
+    over: RateLimitError,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    let named = client_id.filter(|id| hub.federation.load().active(id).is_some());
+    let named = client_id.filter(|id| hub.federation.load().active_service(id).is_some());
     let mut response = match named {
-        Some(client_id) => unserved(hub, request, code, client_id),
-        None => outside(hub, request, code),
+        Some(client_id) => login_not_admitted(hub, request, code, client_id),
+        None => outside_login(hub, request, code),
     };
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after()));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after_seconds()));
     response
 }
 
-/// A step that could not be taken at all.
+/// Builds the page for a login step that could not be run.
 #[must_use]
-pub fn ended(
+pub fn login_step_failed(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
-    ended: Ended,
+    step_error: StepError,
 ) -> HttpResponse {
-    let code = match ended {
-        Ended::Unknown => ErrorCode::LoginUnknown,
-        Ended::Interrupted => ErrorCode::Interrupted,
-        Ended::Hub(code) => code,
+    let code = match step_error {
+        StepError::Unknown => ErrorCode::LoginUnknown,
+        StepError::Interrupted => ErrorCode::Interrupted,
+        StepError::Hub(code) => code,
     };
-    let mut error = plain(hub, code);
-    if ended != Ended::Unknown {
-        error.ways = vec![Way::TryAgain { href: interaction(hash) }];
+    let mut error = error_page_without_login(hub, code);
+    if step_error != StepError::Unknown {
+        error.actions = vec![PageAction::TryAgain { href: interaction_path(hash) }];
     }
-    // Of an address that anybody can make up, nothing is repeated.
-    let login = Some(hash).filter(|_| ended != Ended::Unknown);
-    let whose = Whose { login, ..Whose::page(&error.support_id) };
-    refused::tell(hub, request, whose, code, "a login step could not be taken");
-    respond(hub, locale(request, &[]), &error)
+    // Anyone can make up the hash of an unknown login, so it is not logged.
+    let login = Some(hash).filter(|_| step_error != StepError::Unknown);
+    let context = RejectionContext { login, ..RejectionContext::with_support_id(&error.support_id) };
+    rejection::record_rejection(hub, request, context, code, "login step failed");
+    error_page_response(hub, negotiate_locale(request, &[]), &error)
 }
 
-/// A refusal by the login machine, with the way on that it names.
+/// Builds the page for an error of the login state machine, with the next action that it names.
 #[must_use]
-pub fn of_login(
+pub fn login_error(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
     cookie: &Secret<String>,
-    problem: Problem,
-    standing: &Standing,
+    problem: LoginErrorPage,
+    summary: &LoginSummary,
 ) -> HttpResponse {
-    let locale = locale(request, &standing.ui_locales);
-    let mut error = about(hub, problem.code, standing, locale);
-    error.claim = problem.claim.and_then(|claim| ClaimName::of_wire(claim.as_str()));
-    error.ways = match problem.way {
-        login::Way::Choice => vec![Way::Continue { href: interaction(hash) }],
-        login::Way::ServiceProvider => vec![back_to_service(hash, cookie)],
-        login::Way::HomePage => home(hub, standing).into_iter().collect(),
+    let locale = negotiate_locale(request, &summary.ui_locales);
+    let mut error = error_page_for_login(hub, problem.code, summary, locale);
+    error.claim = problem.claim.and_then(|claim| ClaimName::from_wire_name(claim.as_str()));
+    error.actions = match problem.next_action {
+        login::NextAction::ChooseIdp => vec![PageAction::Continue { href: interaction_path(hash) }],
+        login::NextAction::ReturnToServiceProvider => vec![return_to_service_action(hash, cookie)],
+        login::NextAction::HomePage => service_home_action(hub, summary).into_iter().collect(),
     };
-    respond(hub, locale, &error)
+    error_page_response(hub, locale, &error)
 }
 
-/// A kill switch has come between: another identity provider may serve, or the service provider hears of it.
+/// Builds the page for an identity provider that was blocked during the login.
+///
+/// It offers another identity provider, or the return to the service provider.
 #[must_use]
-pub fn blocked(
+pub fn idp_blocked(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
     cookie: &Secret<String>,
-    banner: &login::Banner,
-    standing: &Standing,
+    banner: &login::ChoiceBanner,
+    summary: &LoginSummary,
 ) -> HttpResponse {
-    let locale = locale(request, &standing.ui_locales);
-    let mut error = about(hub, banner.code, standing, locale);
+    let locale = negotiate_locale(request, &summary.ui_locales);
+    let mut error = error_page_for_login(hub, banner.code, summary, locale);
     let connector = banner.connector.as_ref();
     error.provider =
-        connector.and_then(|id| hub.connectors.name(id)).map(|name| locale.pick(&name).to_owned());
-    error.message = connector.and_then(|id| view::word(hub, locale, standing, id));
-    error.ways =
-        vec![Way::OtherProvider { href: interaction(hash) }, back_to_service(hash, cookie)];
-    respond(hub, locale, &error)
+        connector.and_then(|id| hub.connectors.display_name(id)).map(|name| locale.localize(&name).to_owned());
+    error.message = connector.and_then(|id| page_models::operator_message(hub, locale, summary, id));
+    error.actions =
+        vec![PageAction::OtherProvider { href: interaction_path(hash) }, return_to_service_action(hash, cookie)];
+    error_page_response(hub, locale, &error)
 }
 
-fn back_to_service(hash: &InteractionHash, cookie: &Secret<String>) -> Way {
-    let fields = vec![Field::new("csrf", csrf::token(cookie, Purpose::Cancel, ""))];
-    Way::BackToService(Leave::Post { action: format!("{}/cancel", interaction(hash)), fields })
+fn return_to_service_action(hash: &InteractionHash, cookie: &Secret<String>) -> PageAction {
+    let fields = vec![HiddenField::new("csrf", csrf::form_token(cookie, FormPurpose::CancelLogin, ""))];
+    PageAction::BackToService(ServiceReturn::Post { action: format!("{}/cancel", interaction_path(hash)), fields })
 }
 
+/// Returns the path of a login's interaction page.
 #[must_use]
-pub fn interaction(hash: &InteractionHash) -> String {
+pub fn interaction_path(hash: &InteractionHash) -> String {
     format!("{BASE_PATH}/interaction/{hash}")
 }
 
-/// The page of the shell, which answers before any endpoint is found.
+/// Renders the error page of the outer middleware, which responds before any endpoint runs.
 #[must_use]
-pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
-    let locale = negotiate(&[], head.accept_language.as_deref());
-    let mut error = error_page(env, code);
-    // A login that met trouble of ours stands where it stood.
+pub fn render_early_error(env: &Env, theme: &PageTheme, head: &EarlyErrorContext, code: ErrorCode) -> String {
+    let locale = negotiate_language(&[], head.accept_language.as_deref());
+    let mut error = new_error_page(env, code);
+    // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
         head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
     if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
-        error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
+        error.actions = vec![PageAction::TryAgain { href: interaction_path(&InteractionHash::new(hash)) }];
     }
-    telemetry::refused(
+    telemetry::log_rejection(
         Some(&error.support_id),
         None,
         code,
-        "a request was refused before it was read",
+        "request rejected by the outer middleware",
     );
-    error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
+    error.render(&PageChrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
 }
 
-fn plain(hub: &Hub, code: ErrorCode) -> ErrorPage {
-    error_page(&hub.env, code)
+fn error_page_without_login(hub: &Hub, code: ErrorCode) -> ErrorPage {
+    new_error_page(&hub.env, code)
 }
 
-fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
-    let support_id = SupportId::fresh(env.entropy()).to_string();
+fn new_error_page(env: &Env, code: ErrorCode) -> ErrorPage {
+    let support_id = SupportId::generate(env.entropy()).to_string();
     ErrorPage {
         code,
         detail: None,
@@ -292,18 +305,18 @@ fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
         provider: None,
         message: None,
         claim: None,
-        ways: Vec::new(),
+        actions: Vec::new(),
         support_id,
         at: env.now(),
     }
 }
 
-fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {
+fn error_page_for_login(hub: &Hub, code: ErrorCode, summary: &LoginSummary, locale: Locale) -> ErrorPage {
     let service = hub
         .federation
         .load()
-        .service(&standing.client_id)
-        .map(|sp| locale.pick(&sp.name).to_owned());
+        .service(&summary.client_id)
+        .map(|sp| locale.localize(&sp.name).to_owned());
     ErrorPage {
         code,
         detail: None,
@@ -311,21 +324,21 @@ fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> Err
         provider: None,
         message: None,
         claim: None,
-        ways: Vec::new(),
-        support_id: standing.support_id.to_string(),
+        actions: Vec::new(),
+        support_id: summary.support_id.to_string(),
         at: hub.env.now(),
     }
 }
 
-fn home(hub: &Hub, standing: &Standing) -> Option<Way> {
+fn service_home_action(hub: &Hub, summary: &LoginSummary) -> Option<PageAction> {
     let federation = hub.federation.load();
-    let service = federation.service(&standing.client_id)?;
-    Some(Way::ServiceHome { href: service.registration.home_page.clone() })
+    let service = federation.service(&summary.client_id)?;
+    Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
 }
 
-fn respond(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
+fn error_page_response(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
-    let mut response = page(hub, status, locale, |chrome| error.render(chrome));
+    let mut response = page_response(hub, status, locale, |chrome| error.render(chrome));
     if status == 503 {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }

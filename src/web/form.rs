@@ -1,8 +1,9 @@
-//! L4 · Query strings and form bodies as ordered pairs, so that a parameter sent twice is seen and not guessed at.
+//! Parses query strings and form bodies into ordered pairs, so that a repeated parameter is
+//! detected.
 //!
-//! Owns: the form encoding, read strictly, and the size of what is accepted. Must not know: what a parameter means.
-//! A malformed percent sequence or bytes that are no UTF-8 are refused: replaced, a `state` would not come back byte for
-//! byte (RFC 6749, appendix B).
+//! Responsible for strict decoding and for the size limit. Malformed percent sequences and invalid
+//! UTF-8 are rejected, not replaced: otherwise a `state` would not be returned byte for byte
+//! (RFC 6749 Appendix B).
 
 use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
@@ -13,12 +14,13 @@ use futures_util::{Stream, StreamExt};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
 
-/// Bytes of a body, or of a query string.
-pub const LIMIT: usize = 64 * 1024;
+/// Bytes of a form body or a query string.
+pub const MAX_PARAMS_BYTES: usize = 64 * 1024;
 
+/// Error returned for unreadable parameters.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FormFault {
-    #[error("the parameters are larger than {LIMIT} bytes")]
+pub enum FormError {
+    #[error("the parameters are larger than {MAX_PARAMS_BYTES} bytes")]
     TooLarge,
     #[error("the body must be sent once, as application/x-www-form-urlencoded in UTF-8")]
     NotForm,
@@ -26,12 +28,12 @@ pub enum FormFault {
     BadPercent,
     #[error("a parameter is not UTF-8")]
     NotUtf8,
-    #[error("the connection broke before the whole body had arrived")]
+    #[error("the connection closed before the whole body arrived")]
     Interrupted,
 }
 
-impl FormFault {
-    /// The catalogue's row that answers it.
+impl FormError {
+    /// Returns the catalogue code of the error.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -43,22 +45,23 @@ impl FormFault {
     }
 }
 
-/// The pairs of a query string, without its `?`.
+/// Parses a query string without its `?`.
 ///
 /// # Errors
-/// `TooLarge`, `BadPercent`, `NotUtf8`.
-pub fn query(query: &str) -> Result<Params, FormFault> {
-    parse(query.as_bytes())
+/// `TooLarge`, `BadPercent` or `NotUtf8`.
+pub fn parse_query(query: &str) -> Result<Params, FormError> {
+    parse_pairs(query.as_bytes())
 }
 
-/// True if every percent sequence of an address decodes, to UTF-8.
+/// Returns whether every percent sequence of a path decodes, to UTF-8.
 #[must_use]
-pub fn is_readable(path: &str) -> bool {
-    decode(path.as_bytes()).is_ok()
+pub fn is_decodable(path: &str) -> bool {
+    percent_decode(path.as_bytes()).is_ok()
 }
 
-/// Returns true if no percent sequence of a path stands for a character that needs none (RFC 3986 §2.3). actix decodes
-/// such a sequence before it looks for a route, so one address would have many names.
+/// Returns whether no percent sequence of a path encodes an unreserved character (RFC 3986 §2.3).
+///
+/// actix decodes such a sequence before routing, so one route would have many spellings.
 #[must_use]
 pub fn is_normalized(path: &str) -> bool {
     let sequences =
@@ -68,59 +71,59 @@ pub fn is_normalized(path: &str) -> bool {
         .any(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
 }
 
-/// The pairs of a form body; what is too large is refused before it is all read.
+/// Reads and parses a form body. A body that is too large is rejected before it is read completely.
 ///
 /// # Errors
-/// Any [`FormFault`].
-pub async fn body<S>(request: &HttpRequest, body: S) -> Result<Params, FormFault>
+/// Any [`FormError`].
+pub async fn parse_body<S>(request: &HttpRequest, body: S) -> Result<Params, FormError>
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
 {
     if !is_form(request.headers()) {
-        return Err(FormFault::NotForm);
+        return Err(FormError::NotForm);
     }
     let announced = request
         .headers()
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > LIMIT as u64) {
-        return Err(FormFault::TooLarge);
+    if announced.is_some_and(|length: u64| length > MAX_PARAMS_BYTES as u64) {
+        return Err(FormError::TooLarge);
     }
-    parse(&read(body).await?)
+    parse_pairs(&read_body(body).await?)
 }
 
-/// The encoding of HTML's forms: `&` between pairs, `=` within, `+` for a blank.
-fn parse(text: &[u8]) -> Result<Params, FormFault> {
-    if text.len() > LIMIT {
-        return Err(FormFault::TooLarge);
+/// Parses `application/x-www-form-urlencoded`.
+fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
+    if text.len() > MAX_PARAMS_BYTES {
+        return Err(FormError::TooLarge);
     }
     let pair = |segment: &[u8]| {
         let mut halves = segment.splitn(2, |byte| *byte == b'=');
-        Ok((decode(halves.next().unwrap_or_default())?, decode(halves.next().unwrap_or_default())?))
+        Ok((percent_decode(halves.next().unwrap_or_default())?, percent_decode(halves.next().unwrap_or_default())?))
     };
     let segments = text.split(|byte| *byte == b'&').filter(|segment| !segment.is_empty());
     segments.map(pair).collect::<Result<_, _>>().map(Params::new)
 }
 
-async fn read<S>(mut body: S) -> Result<Vec<u8>, FormFault>
+async fn read_body<S>(mut body: S) -> Result<Vec<u8>, FormError>
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
 {
     let mut whole = Vec::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|error| match error {
-            PayloadError::Overflow => FormFault::TooLarge,
-            _ => FormFault::Interrupted,
+            PayloadError::Overflow => FormError::TooLarge,
+            _ => FormError::Interrupted,
         })?;
-        if whole.len() + chunk.len() > LIMIT {
-            return Err(FormFault::TooLarge);
+        if whole.len() + chunk.len() > MAX_PARAMS_BYTES {
+            return Err(FormError::TooLarge);
         }
         whole.extend_from_slice(&chunk);
     }
     Ok(whole)
 }
 
-/// True for exactly one `Content-Type` that is the form's, with no charset but UTF-8, and no content coding.
+/// Returns whether there is exactly one `Content-Type`, of a form in UTF-8, and no content coding.
 fn is_form(headers: &header::HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE);
     let (Some(value), None) = (types.next(), types.next()) else { return false };
@@ -137,7 +140,7 @@ fn is_form(headers: &header::HeaderMap) -> bool {
     is_form && !foreign_charset && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
-fn decode(text: &[u8]) -> Result<String, FormFault> {
+fn percent_decode(text: &[u8]) -> Result<String, FormError> {
     let mut bytes = text.iter().copied();
     let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
@@ -150,18 +153,18 @@ fn decode(text: &[u8]) -> Result<String, FormFault> {
             other => other,
         });
     }
-    String::from_utf8(decoded).map_err(|_| FormFault::NotUtf8)
+    String::from_utf8(decoded).map_err(|_| FormError::NotUtf8)
 }
 
-fn hex_digit(byte: Option<u8>) -> Result<u8, FormFault> {
-    let digit = byte.and_then(|byte| char::from(byte).to_digit(16)).ok_or(FormFault::BadPercent)?;
-    u8::try_from(digit).map_err(|_| FormFault::BadPercent)
+fn hex_digit(byte: Option<u8>) -> Result<u8, FormError> {
+    let digit = byte.and_then(|byte| char::from(byte).to_digit(16)).ok_or(FormError::BadPercent)?;
+    u8::try_from(digit).map_err(|_| FormError::BadPercent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::params::Repeated;
+    use crate::protocol::params::RepeatedParamError;
     use actix_web::test::TestRequest;
     use futures_util::stream;
     use proptest::prelude::*;
@@ -171,26 +174,26 @@ mod tests {
         stream::iter(chunks)
     }
 
-    async fn posted(content_type: &str, chunks: &[&[u8]]) -> Result<Params, FormFault> {
+    async fn posted(content_type: &str, chunks: &[&[u8]]) -> Result<Params, FormError> {
         let request =
             TestRequest::post().insert_header(("content-type", content_type)).to_http_request();
-        super::body(&request, body_of(chunks)).await
+        super::parse_body(&request, body_of(chunks)).await
     }
 
     const FORM: &str = "application/x-www-form-urlencoded";
 
     #[test]
-    fn repeated_parameter_is_seen() {
-        let pairs = query("a=1&b=2&a=1&c").unwrap();
-        assert_eq!(pairs.one("a"), Err(Repeated));
-        assert_eq!(pairs.one("b"), Ok(Some("2")));
-        assert_eq!(pairs.one("c"), Ok(None));
-        assert_eq!(pairs.one("d"), Ok(None));
+    fn a_repeated_parameter_is_detected() {
+        let pairs = parse_query("a=1&b=2&a=1&c").unwrap();
+        assert_eq!(pairs.single("a"), Err(RepeatedParamError));
+        assert_eq!(pairs.single("b"), Ok(Some("2")));
+        assert_eq!(pairs.single("c"), Ok(None));
+        assert_eq!(pairs.single("d"), Ok(None));
     }
 
     #[test]
-    fn a_name_in_disguise_is_the_same_name() {
-        assert_eq!(query("state=1&st%61te=2").unwrap().one("state"), Err(Repeated));
+    fn a_percent_encoded_name_is_the_same_name() {
+        assert_eq!(parse_query("state=1&st%61te=2").unwrap().single("state"), Err(RepeatedParamError));
     }
 
     #[test]
@@ -199,18 +202,18 @@ mod tests {
             ("a=b+c%20d", Ok("b c d")),
             ("a=%C3%A9=%3d&", Ok("é==")),
             ("&&a=é", Ok("é")),
-            ("a=%", Err(FormFault::BadPercent)),
-            ("a=%4", Err(FormFault::BadPercent)),
-            ("a=%+1", Err(FormFault::BadPercent)),
-            ("%zz=a", Err(FormFault::BadPercent)),
-            ("a=%FF", Err(FormFault::NotUtf8)),
-            ("%C3=a", Err(FormFault::NotUtf8)),
+            ("a=%", Err(FormError::BadPercent)),
+            ("a=%4", Err(FormError::BadPercent)),
+            ("a=%+1", Err(FormError::BadPercent)),
+            ("%zz=a", Err(FormError::BadPercent)),
+            ("a=%FF", Err(FormError::NotUtf8)),
+            ("%C3=a", Err(FormError::NotUtf8)),
         ] {
-            let pairs = query(text);
+            let pairs = parse_query(text);
             let value = pairs
                 .as_ref()
-                .map(|pairs| pairs.one("a").unwrap().unwrap())
-                .map_err(|fault| *fault);
+                .map(|pairs| pairs.single("a").unwrap().unwrap())
+                .map_err(|error| *error);
             assert_eq!(value, expected, "{text}");
         }
     }
@@ -223,16 +226,16 @@ mod tests {
         )
         .await
         .unwrap();
-        assert_eq!((pairs.one("code"), pairs.one("grant")), (Ok(Some("é")), Ok(Some("x"))));
+        assert_eq!((pairs.single("code"), pairs.single("grant")), (Ok(Some("é")), Ok(Some("x"))));
     }
 
     #[actix_web::test]
     async fn oversized_body_is_refused() {
-        let largest = vec![b'a'; LIMIT];
+        let largest = vec![b'a'; MAX_PARAMS_BYTES];
         assert!(posted(FORM, &[&largest]).await.is_ok());
-        assert_eq!(posted(FORM, &[&largest, b"a"]).await, Err(FormFault::TooLarge));
-        assert_eq!(FormFault::TooLarge.code(), ErrorCode::PayloadTooLarge);
-        assert_eq!(query(&"a".repeat(LIMIT + 1)), Err(FormFault::TooLarge));
+        assert_eq!(posted(FORM, &[&largest, b"a"]).await, Err(FormError::TooLarge));
+        assert_eq!(FormError::TooLarge.code(), ErrorCode::PayloadTooLarge);
+        assert_eq!(parse_query(&"a".repeat(MAX_PARAMS_BYTES + 1)), Err(FormError::TooLarge));
     }
 
     #[actix_web::test]
@@ -243,8 +246,8 @@ mod tests {
             sent.set(n);
             Ok(Bytes::from_static(&[b'a'; 1024]))
         });
-        assert_eq!(super::body(&request, kibibytes).await, Err(FormFault::TooLarge));
-        assert_eq!(sent.get(), 64, "refused with the first chunk too many");
+        assert_eq!(super::parse_body(&request, kibibytes).await, Err(FormError::TooLarge));
+        assert_eq!(sent.get(), 64, "rejected with the first chunk over the limit");
     }
 
     #[actix_web::test]
@@ -253,11 +256,11 @@ mod tests {
             .insert_header(("content-type", FORM))
             .insert_header(("content-length", "65537"));
         let never = stream::pending();
-        assert_eq!(super::body(&request.to_http_request(), never).await, Err(FormFault::TooLarge));
+        assert_eq!(super::parse_body(&request.to_http_request(), never).await, Err(FormError::TooLarge));
     }
 
     #[actix_web::test]
-    async fn another_content_type_is_told_apart() {
+    async fn another_content_type_is_rejected() {
         for other in [
             "application/json",
             "text/plain",
@@ -265,37 +268,37 @@ mod tests {
             "",
             "application/x-www-form-urlencoded; charset=utf-16",
         ] {
-            assert_eq!(posted(other, &[b"a=1"]).await, Err(FormFault::NotForm), "{other}");
+            assert_eq!(posted(other, &[b"a=1"]).await, Err(FormError::NotForm), "{other}");
         }
         let none = TestRequest::post().to_http_request();
-        assert_eq!(super::body(&none, body_of(&[])).await, Err(FormFault::NotForm));
+        assert_eq!(super::parse_body(&none, body_of(&[])).await, Err(FormError::NotForm));
         let two = TestRequest::post()
             .append_header(("content-type", FORM))
             .append_header(("content-type", "text/plain"));
         assert_eq!(
-            super::body(&two.to_http_request(), body_of(&[])).await,
-            Err(FormFault::NotForm)
+            super::parse_body(&two.to_http_request(), body_of(&[])).await,
+            Err(FormError::NotForm)
         );
     }
 
     #[actix_web::test]
-    async fn a_broken_connection_is_no_short_form() {
+    async fn a_closed_connection_does_not_yield_a_shorter_form() {
         let request = TestRequest::post().insert_header(("content-type", FORM)).to_http_request();
         let broken =
             stream::iter([Ok(Bytes::from_static(b"a=1")), Err(PayloadError::Incomplete(None))]);
-        assert_eq!(super::body(&request, broken).await, Err(FormFault::Interrupted));
+        assert_eq!(super::parse_body(&request, broken).await, Err(FormError::Interrupted));
     }
 
     proptest! {
         #[test]
         fn what_was_encoded_comes_back(pairs in prop::collection::vec((".{0,8}", ".{0,8}"), 0..6)) {
             let text = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
-            prop_assert_eq!(query(&text), Ok(Params::new(pairs)));
+            prop_assert_eq!(parse_query(&text), Ok(Params::new(pairs)));
         }
 
         #[test]
         fn no_query_makes_it_panic(text in ".{0,64}|[%a-f0-9&=+]{0,64}") {
-            let _ = query(&text);
+            let _ = parse_query(&text);
         }
     }
 }

@@ -1,57 +1,60 @@
-//! The logins that a browser holds cookies of: which of them an upstream `state` belongs to, and which have to go.
+//! Finds the login that an upstream `state` belongs to among those whose cookies a browser holds,
+//! and closes the oldest ones.
 //!
-//! Responsible for the bounds: a request makes at most one store call here, for at most [`MAX_LOGINS_READ`] logins, and an
-//! answer expires at most [`MAX_EXPIRED`] cookies, however many were sent.
+//! Responsible for the bounds: a request makes at most one store call, for at most
+//! [`MAX_LOGIN_COOKIES`] logins, and a response expires at most [`MAX_EXPIRED_COOKIES`] cookies.
 //!
-//! [`MAX_LOGINS_READ`]: super::cookies::MAX_LOGINS_READ
-//! [`MAX_EXPIRED`]: super::cookies::MAX_EXPIRED
+//! [`MAX_LOGIN_COOKIES`]: super::cookies::MAX_LOGIN_COOKIES
+//! [`MAX_EXPIRED_COOKIES`]: super::cookies::MAX_EXPIRED_COOKIES
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::cookies::{HeldLogin, HeldLogins, MAX_EXPIRED, MAX_OPEN_LOGINS};
+use super::cookies::{HeldLogin, HeldLogins, MAX_EXPIRED_COOKIES, MAX_OPEN_LOGINS};
 use super::hub::Hub;
 use super::login::add_cookie;
-use crate::actor::{Standing, StoredLogin};
+use crate::actor::{LoginSummary, StoredLogin};
 use crate::ids::{InteractionHash, Secret};
-use crate::login::Request;
+use crate::login::LoginRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace;
 
 /// The login of this browser that an upstream `state` belongs to.
 pub(super) enum LoginByState {
     /// This login expects the state.
-    Expecting(InteractionHash, Secret<String>, Standing),
-    /// None expects it; this one is the newest that can go on.
-    OtherLive(InteractionHash, Standing),
-    /// None expects it, and none can go on; this one is the newest.
+    Expecting(InteractionHash, Secret<String>, LoginSummary),
+    /// No login expects it; this is the newest that can continue.
+    OtherLive(InteractionHash, LoginSummary),
+    /// No login expects it and none can continue; this is the newest.
     OtherEnded(InteractionHash),
     /// The store knows no login of this browser.
     None,
 }
 
-/// Finds the login that expects `state` among those of this browser. The identity provider sends only the `state`, which says
-/// nothing about the login: the browser's own cookies are the index.
+/// Finds the login that expects `state` among those of this browser.
+///
+/// The identity provider sends only the `state`, which does not name the login, so the browser's
+/// cookies are the index.
 ///
 /// # Errors
-/// The store's.
+/// The error code of the store.
 pub(super) async fn find_by_state(
     hub: &Hub,
     held: &HeldLogins,
     state: Option<&str>,
 ) -> Result<LoginByState, ErrorCode> {
     let (mut live, mut ended) = (None, None);
-    for (login, stored) in read(hub, held).await? {
+    for (login, stored) in load_logins(hub, held).await? {
         let Some(stored) = stored else { continue };
         if state.is_some_and(|state| stored.expects_state(state)) {
             return Ok(LoginByState::Expecting(
                 login.hash.clone(),
-                login.value.clone(),
-                stored.standing(),
+                login.secret.clone(),
+                stored.summary(),
             ));
         }
         if stored.is_live(hub.env.now()) {
             live = live
-                .or_else(|| Some(LoginByState::OtherLive(login.hash.clone(), stored.standing())));
+                .or_else(|| Some(LoginByState::OtherLive(login.hash.clone(), stored.summary())));
         } else {
             ended = ended.or_else(|| Some(LoginByState::OtherEnded(login.hash.clone())));
         }
@@ -59,69 +62,72 @@ pub(super) async fn find_by_state(
     Ok(live.or(ended).unwrap_or(LoginByState::None))
 }
 
-/// Closes the oldest logins of a browser that holds more than [`MAX_OPEN_LOGINS`], and expires the cookies of those that it
-/// closes, of those that have ended, and of those that are too many to be read. `shown` is the login of this address.
-pub(super) async fn close_oldest(
+/// Closes the oldest logins of a browser that holds more than [`MAX_OPEN_LOGINS`].
+///
+/// Expires the cookies of the logins that it closes, of those that have ended, and of those beyond
+/// the number that is read. `current` is the login that the page shows.
+pub(super) async fn close_oldest_logins(
     hub: &Hub,
     request: &HttpRequest,
-    shown: &InteractionHash,
+    current: &InteractionHash,
     response: &mut HttpResponse,
 ) {
-    let held = hub.cookies.held_logins(request, Some(shown));
-    let closed = if held.read.len() > MAX_OPEN_LOGINS {
-        close_surplus(hub, &held, shown).await
+    let held = hub.cookies.held_logins(request, Some(current));
+    let closed = if held.logins.len() > MAX_OPEN_LOGINS {
+        close_surplus_logins(hub, &held, current).await
     } else {
         Vec::new()
     };
-    let closed = closed.into_iter().map(|hash| hub.cookies.forget_login(hash));
-    let surplus = held.surplus.iter().map(|name| hub.cookies.forget_named(name));
-    for cookie in closed.chain(surplus).take(MAX_EXPIRED) {
+    let closed = closed.into_iter().map(|hash| hub.cookies.expired_login_cookie(hash));
+    let surplus = held.surplus_names.iter().map(|name| hub.cookies.expired_cookie(name));
+    for cookie in closed.chain(surplus).take(MAX_EXPIRED_COOKIES) {
         add_cookie(response, &cookie);
     }
 }
 
-/// Closes the oldest of a browser's open logins. Returns those whose cookies have no use any more.
-async fn close_surplus<'h>(
+/// Closes the oldest of a browser's open logins. Returns the logins whose cookies are no longer
+/// needed.
+async fn close_surplus_logins<'h>(
     hub: &Hub,
     held: &'h HeldLogins,
-    shown: &InteractionHash,
+    current: &InteractionHash,
 ) -> Vec<&'h InteractionHash> {
-    // A store that is away closes nothing, and breaks no page.
-    let Ok(stored) = read(hub, held).await else { return Vec::new() };
+    // If the store is unavailable, nothing is closed and the page is still shown.
+    let Ok(stored) = load_logins(hub, held).await else { return Vec::new() };
     let (mut open, mut ended) = (Vec::new(), Vec::new());
-    // The login that is being looked at stays open, however old.
-    for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *shown) {
-        match stored.map(|stored| stored.standing()) {
-            Some(standing) if !standing.over && !standing.failed => {
-                open.push((standing.opened_at, &login.hash))
+    // The login that the page shows stays open, however old it is.
+    for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *current) {
+        match stored.map(|stored| stored.summary()) {
+            Some(summary) if !summary.is_completed && !summary.is_failed => {
+                open.push((summary.opened_at, &login.hash))
             }
-            Some(standing) if standing.failed && !standing.displaced => {}
+            Some(summary) if summary.is_failed && !summary.is_displaced => {}
             Some(_) | None => ended.push(&login.hash),
         }
     }
     open.sort_by_key(|(opened_at, _)| *opened_at);
     let surplus = (open.len() + 1).saturating_sub(MAX_OPEN_LOGINS);
     let displaced = open.into_iter().take(surplus).map(|(_, hash)| async move {
-        let closed = trace::apart(hub.logins.step(hash, Request::Displace, None)).await;
+        let closed = trace::detached(hub.logins.run_step(hash, LoginRequest::Displace, None)).await;
         closed.is_ok().then_some(hash)
     });
     ended.extend(futures_util::future::join_all(displaced).await.into_iter().flatten());
     ended
 }
 
-/// Expires the login cookies that were sent beyond those that may be read.
-pub(super) fn expire_surplus(hub: &Hub, held: &HeldLogins, response: &mut HttpResponse) {
-    for name in &held.surplus {
-        add_cookie(response, &hub.cookies.forget_named(name));
+/// Expires the login cookies beyond those that are read.
+pub(super) fn expire_surplus_cookies(hub: &Hub, held: &HeldLogins, response: &mut HttpResponse) {
+    for name in &held.surplus_names {
+        add_cookie(response, &hub.cookies.expired_cookie(name));
     }
 }
 
-/// What the store knows of each, in one call; without one where there is none to ask about.
-async fn read<'h>(
+/// Loads the logins in one store call; makes no call if there are none.
+async fn load_logins<'h>(
     hub: &Hub,
     held: &'h HeldLogins,
 ) -> Result<Vec<(&'h HeldLogin, Option<StoredLogin>)>, ErrorCode> {
-    let hashes: Vec<InteractionHash> = held.read.iter().map(|login| login.hash.clone()).collect();
+    let hashes: Vec<InteractionHash> = held.logins.iter().map(|login| login.hash.clone()).collect();
     let stored = hub.logins.load_many(&hashes).await?;
-    Ok(held.read.iter().zip(stored).collect())
+    Ok(held.logins.iter().zip(stored).collect())
 }

@@ -1,5 +1,5 @@
-//! The host names that the listeners answer to: the public one to its own alone, the private one to those that no website
-//! can have.
+//! Checks the host name of a request: the public listener serves only its own, the private listener
+//! only names that no website can have.
 
 use std::net::IpAddr;
 
@@ -8,23 +8,28 @@ use actix_web::http::uri::Authority;
 use actix_web::http::{Version, header};
 use url::Url;
 
+/// URL scheme of the hub.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     Http,
     Https,
 }
 
-/// The one host name that is served. Any other is refused: a page or a redirect made for it would be poisoned.
-pub struct Host {
+/// The host name of the public listener.
+///
+/// Any other is rejected: a page or a redirect built for it could be cached for others (host header
+/// injection).
+pub struct PublicHost {
     pub scheme: Scheme,
-    /// As the Host header has it, in lower case: `login.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
+    /// As in the Host header, in lower case: `login.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
     authority: String,
-    /// The same with the scheme's own port written out, if that is the port.
+    /// `authority` with the default port of the scheme, if the hub uses that port.
     with_default_port: Option<String>,
 }
 
-impl Host {
-    pub fn of(base_url: &str) -> Option<Self> {
+impl PublicHost {
+    /// Returns the host of `base_url`; `None` if it is not an http or https URL with a host.
+    pub fn from_base_url(base_url: &str) -> Option<Self> {
         let url = Url::parse(base_url).ok()?;
         let (scheme, default_port) = match url.scheme() {
             "https" => (Scheme::Https, 443),
@@ -44,36 +49,42 @@ impl Host {
         })
     }
 
-    pub fn is_meant_by(&self, request: &ServiceRequest) -> bool {
-        requested_authority(request).is_some_and(|asked| {
-            let is = |known: &str| asked.eq_ignore_ascii_case(known);
+    /// Returns whether a request is addressed to this host.
+    pub fn matches_request(&self, request: &ServiceRequest) -> bool {
+        requested_authority(request).is_some_and(|authority| {
+            let is = |known: &str| authority.eq_ignore_ascii_case(known);
             is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
         })
     }
 }
 
-/// The request's own target goes before its Host header (RFC 9112 §3.2.2). Forwarded headers are not looked at.
+/// Returns the authority of the request target, else the Host header (RFC 9112 §3.2.2). Forwarded
+/// headers are ignored.
 fn requested_authority(request: &ServiceRequest) -> Option<&str> {
     let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     request.uri().authority().map(Authority::as_str).or_else(header)
 }
 
-/// The names by which the private listener is asked: IP addresses, `localhost` and those of `private.hosts`. A website that
-/// has its own name resolve to this machine (DNS rebinding) makes browsers ask for that name.
+/// Host names of the private listener: IP addresses, `localhost` and those of `private.hosts`.
+///
+/// Stops DNS rebinding: a website whose name resolves to this machine makes browsers send that
+/// name.
 #[derive(Debug)]
 pub struct PrivateHosts(Vec<String>);
 
 impl PrivateHosts {
+    /// Creates the set with the names of `private.hosts`.
     #[must_use]
     pub const fn new(names: Vec<String>) -> Self {
         Self(names)
     }
 
+    /// Returns whether a request is addressed to one of these hosts.
     #[must_use]
-    pub fn is_meant_by(&self, request: &ServiceRequest) -> bool {
+    pub fn allows_request(&self, request: &ServiceRequest) -> bool {
         match requested_authority(request) {
-            Some(asked) => self.contains(asked),
-            // A health check by HTTP/1.0 may name no host; a browser always does.
+            Some(authority) => self.contains(authority),
+            // A health check over HTTP/1.0 may send no Host header; a browser always sends it.
             None => {
                 request.version() < Version::HTTP_11
                     && !request.headers().contains_key(header::HOST)

@@ -1,56 +1,58 @@
-//! What every endpoint works with: one value for the program, shared by all web workers.
+//! The state that the endpoints share: one value per process, used by all web workers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::client_address::Proxies;
+use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
-use super::pages::Theme;
+use super::pages::PageTheme;
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::assurance::Platform;
-use crate::config::Current;
+use crate::config::CurrentFederation;
 use crate::config::logo::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
-use crate::quota::Quotas;
-use crate::quota::exchange::Exchange;
+use crate::quota::RateLimits;
+use crate::quota::counter_sync::CounterSync;
 use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 use crate::token::keyring::Keyring;
 
+/// Shared state of the endpoints.
 pub struct Hub {
     pub env: Env,
     pub platform: Platform,
     /// `{base_url}/api/v2`.
     pub issuer: String,
-    pub federation: Current,
+    pub federation: CurrentFederation,
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,
     pub grants: Arc<Grants>,
-    pub quotas: Arc<Quotas>,
-    /// What hubs with a shared store tell each other.
-    pub exchange: Option<Arc<Exchange>>,
-    /// Whose word counts for where a request comes from.
-    pub proxies: Proxies,
+    pub quotas: Arc<RateLimits>,
+    /// Rate limit counters exchanged between hubs that share a store.
+    pub exchange: Option<Arc<CounterSync>>,
+    /// Proxies whose forwarded client address is trusted.
+    pub proxies: TrustedProxies,
     pub metrics: Arc<Metrics>,
     pub cookies: Cookies,
-    pub theme: Theme,
+    pub theme: PageTheme,
     /// Served at `/assets/logo`.
     pub logo: Option<Logo>,
-    /// Whether `/sandbox/…` exists at all.
-    pub sandbox: Sandbox,
+    /// Whether `/sandbox/…` is served.
+    pub sandbox: SandboxRoutes,
     pub keyring: Arc<ArcSwap<Keyring>>,
     /// The hub's keys as a client of identity providers.
     pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
-    /// A retired key is published as long as anything it signed may be alive.
+    /// How long a retired key is still published: as long as anything it signed may be valid.
     pub key_grace: Duration,
 }
 
+/// Whether the routes of the sandbox identity provider exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sandbox {
+pub enum SandboxRoutes {
     Off,
     On,
 }

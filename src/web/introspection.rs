@@ -1,61 +1,63 @@
-//! `POST /api/v2/checktoken` and `POST /api/v2/token/revocation` (spec 4.10; RFC 7662, RFC 9701, RFC 7009; decisions 6 and
-//! 11): what becomes of a token after it was issued.
+//! The introspection endpoint, `POST /api/v2/checktoken` (RFC 7662, RFC 9701), and the revocation
+//! endpoint, `POST /api/v2/token/revocation` (RFC 7009).
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{introspection_jwt, json};
-use super::form::{self, FormFault};
+use super::responses::{introspection_jwt_response, json_response};
+use super::form::{self, FormError};
 use super::hub::Hub;
-use super::token::{authorization, to_client};
-use crate::grant::introspection::Introspected;
-use crate::grant::refusal::Refusal;
+use super::token::{authorization_headers, client_rejection};
+use crate::grant::introspection::IntrospectionResponse;
+use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
 use crate::protocol::revocation;
 
-pub async fn checktoken(
+/// Handles `POST /api/v2/checktoken`.
+pub async fn introspect_token(
     hub: web::Data<Hub>,
     request: HttpRequest,
     body: web::Payload,
 ) -> HttpResponse {
-    let params = match form::body(&request, body).await {
+    let params = match form::parse_body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => {
-            return to_client(&hub, &request, ErrorCode::PayloadTooLarge.into());
+        Err(FormError::TooLarge) => {
+            return client_rejection(&hub, &request, ErrorCode::PayloadTooLarge.into());
         }
-        // Whatever is no form holds no credentials: that is the finding, and the only one (R182).
+        // A body that is not a form holds no credentials, and the error says only that (R182).
         Err(
-            FormFault::NotForm
-            | FormFault::BadPercent
-            | FormFault::NotUtf8
-            | FormFault::Interrupted,
+            FormError::NotForm
+            | FormError::BadPercent
+            | FormError::NotUtf8
+            | FormError::Interrupted,
         ) => Params::default(),
     };
     match hub
         .grants
-        .introspect(&IntrospectionRequest::read(&authorization(&request), &params))
+        .introspect(&IntrospectionRequest::read(&authorization_headers(&request), &params))
         .await
     {
-        Ok(Introspected::Json(answer)) => json(answer),
-        Ok(Introspected::Jwt(answer)) => introspection_jwt(answer),
-        Err(refusal) => to_client(&hub, &request, refusal),
+        Ok(IntrospectionResponse::Json(answer)) => json_response(answer),
+        Ok(IntrospectionResponse::Jwt(answer)) => introspection_jwt_response(answer),
+        Err(error) => client_rejection(&hub, &request, error),
     }
 }
 
-pub async fn revoke(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    match forget(&hub, &request, body).await {
-        // RFC 7009, 2.2: the body is ignored; here it is what its type says.
-        Ok(()) => json("{}"),
-        Err(refusal) => to_client(&hub, &request, refusal),
+/// Handles `POST /api/v2/token/revocation`.
+pub async fn revoke_token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+    match read_and_revoke(&hub, &request, body).await {
+        // RFC 7009 §2.2: clients ignore the body. It is valid JSON, as its content type says.
+        Ok(()) => json_response("{}"),
+        Err(error) => client_rejection(&hub, &request, error),
     }
 }
 
-async fn forget(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<(), Refusal> {
-    let params = match form::body(request, body).await {
+async fn read_and_revoke(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<(), GrantError> {
+    let params = match form::parse_body(request, body).await {
         Ok(params) => params,
-        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
-        Err(fault) => return Err(fault.code().into()),
+        Err(FormError::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
+        Err(error) => return Err(error.code().into()),
     };
-    hub.grants.revoke_token(&revocation::parse(&authorization(request), &params)?).await
+    hub.grants.revoke_token(&revocation::parse_request(&authorization_headers(request), &params)?).await
 }

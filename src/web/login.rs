@@ -1,7 +1,9 @@
-//! The browser's side of a login: choice, choose, cancel, callback, consent (decisions 2 and 5).
+//! The endpoints of a login: choice page, choosing, cancelling, callback, consent
+//! (docs/design/login.md).
 //!
-//! Each endpoint proves that the browser is the login's own, checks the form's protection, takes one step, and shows
-//! what came of it. Which step may follow which is the machine's to say.
+//! Each endpoint verifies that the browser started the login, verifies the form's CSRF token, runs
+//! one step, and builds the response. Does not decide the order of steps; the login state machine
+//! does.
 
 use std::time::Duration;
 
@@ -9,89 +11,90 @@ use actix_web::cookie::Cookie;
 use actix_web::http::header::SET_COOKIE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{locale, page, see_other, to_service_provider};
+use super::responses::{negotiate_locale, page_response, see_other, authorization_response};
 use super::cookies::HeldLogin;
-use super::csrf::{self, Purpose};
-use super::form::FormFault;
+use super::csrf::{self, FormPurpose};
+use super::form::FormError;
 use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
-use super::last_choice::{self, Wish};
-use super::refused::{self, Whose};
-use super::{form, problem, view};
-use crate::actor::{Ended, Reply};
+use super::last_choice::{self, ChoiceQuery};
+use super::rejection::{self, RejectionContext};
+use super::{form, error_pages, page_models};
+use crate::actor::{StepError, Reply};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::upstream::Arrival;
-use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
-use crate::protocol::authorize::SpAnswer;
+use crate::login::upstream::CallbackParams;
+use crate::login::{LoginAnswer, ConsentSubmission, ConsentAnswer, LoginRequest, Callback};
+use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::{Params, Repeated};
+use crate::protocol::params::{Params, RepeatedParamError};
 
-/// A login's cookie stays this long after its end, so that a repeated step can still be answered.
-pub const AFTERLIFE: Duration = Duration::from_secs(60);
+/// Lifetime of a login's cookie after the login ended, so that a repeated step gets a response.
+pub const ENDED_LOGIN_COOKIE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Where an answer is sent from: redirects out of a callback end in `#`, so that no fragment is inherited.
+/// Kind of request that a step response belongs to. Redirects from a callback end in `#`, so that
+/// the browser inherits no fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum From {
+pub enum ResponseOrigin {
     Callback,
     Form,
     Page,
-    /// The authorization request itself, in one step: the browser never hears of the login.
+    /// The authorization request itself (`prompt=none`): the browser gets no cookie of the login.
     Authorize,
 }
 
-/// `GET /api/v2/interaction/{hash}`.
-pub async fn look(
+/// Handles `GET /api/v2/interaction/{hash}`: shows the current page of a login.
+pub async fn show_login(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
-    let (hash, cookie) = match prove(&hub, &request, &path).await {
+    let (hash, cookie) = match verify_login_cookie(&hub, &request, &path).await {
         Ok(proof) => proof,
-        Err(refusal) => return refusal,
+        Err(response) => return response,
     };
     let mut response =
-        step(&hub, &request, &hash, &cookie, Request::Look { reuse: None }, From::Page).await;
-    held_logins::close_oldest(&hub, &request, &hash, &mut response).await;
+        run_step(&hub, &request, &hash, &cookie, LoginRequest::OpenPage { reuse: None }, ResponseOrigin::Page).await;
+    held_logins::close_oldest_logins(&hub, &request, &hash, &mut response).await;
     response
 }
 
-/// `POST /api/v2/interaction/{hash}/provider`.
-pub async fn choose(
+/// Handles `POST /api/v2/interaction/{hash}/provider`: chooses an identity provider.
+pub async fn choose_provider(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
     body: web::Payload,
 ) -> HttpResponse {
     let (hash, cookie, params) =
-        match prove_form(&hub, &request, &path, body, Purpose::Choose).await {
+        match verify_login_form(&hub, &request, &path, body, FormPurpose::ChooseProvider).await {
             Ok(proof) => proof,
-            Err(refusal) => return refusal,
+            Err(response) => return response,
         };
-    match params.one("provider") {
+    match params.single("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
-            step(&hub, &request, &hash, &cookie, Request::Choose(provider.into()), From::Form).await
+            run_step(&hub, &request, &hash, &cookie, LoginRequest::Choose(provider.into()), ResponseOrigin::Form).await
         }
-        Ok(_) | Err(Repeated) => problem::bad_request(&hub, &request, ErrorCode::BadRequest),
+        Ok(_) | Err(RepeatedParamError) => error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest),
     }
 }
 
-/// `POST /api/v2/interaction/{hash}/cancel`.
-pub async fn cancel(
+/// Handles `POST /api/v2/interaction/{hash}/cancel`.
+pub async fn cancel_login(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
     body: web::Payload,
 ) -> HttpResponse {
-    match prove_form(&hub, &request, &path, body, Purpose::Cancel).await {
+    match verify_login_form(&hub, &request, &path, body, FormPurpose::CancelLogin).await {
         Ok((hash, cookie, _)) => {
-            step(&hub, &request, &hash, &cookie, Request::Cancel, From::Form).await
+            run_step(&hub, &request, &hash, &cookie, LoginRequest::Cancel, ResponseOrigin::Form).await
         }
-        Err(refusal) => refusal,
+        Err(response) => response,
     }
 }
 
-/// `GET /api/v2/callback/{connector}`: the browser is back from an identity provider.
-pub async fn callback(
+/// Handles `GET /api/v2/callback/{connector}`, the redirect from an identity provider.
+pub async fn handle_callback(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
@@ -100,37 +103,37 @@ pub async fn callback(
     let network = hub.proxies.client_network(&request);
     let held = hub.cookies.held_logins(&request, None);
     let answer = callback_params(&request);
-    let mut response = match (answer, held.read.as_slice()) {
-        // The rule, at no store call: the step itself compares the state.
-        (Some((state, arrival)), [HeldLogin { hash, value }]) => {
-            let back = Return { connector, state, arrival, network };
-            step(&hub, &request, hash, value, Request::Return(back), From::Callback).await
+    let mut response = match (answer, held.logins.as_slice()) {
+        // The normal case needs no store call: the step itself compares the state.
+        (Some((state, arrival)), [HeldLogin { hash, secret: value }]) => {
+            let back = Callback { connector, state, params: arrival, network };
+            run_step(&hub, &request, hash, value, LoginRequest::Callback(back), ResponseOrigin::Callback).await
         }
         (answer, _) => {
             let state = answer.as_ref().map(|(state, _)| state.as_str());
             match (held_logins::find_by_state(&hub, &held, state).await, answer) {
                 (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
-                    let back = Return { connector, state, arrival, network };
-                    step(&hub, &request, &hash, &cookie, Request::Return(back), From::Callback)
+                    let back = Callback { connector, state, params: arrival, network };
+                    run_step(&hub, &request, &hash, &cookie, LoginRequest::Callback(back), ResponseOrigin::Callback)
                         .await
                 }
                 (Ok(found), answer) => {
-                    unusable_answer(&hub, &request, found, answer.is_some(), &connector)
+                    unusable_idp_response(&hub, &request, found, answer.is_some(), &connector)
                 }
-                (Err(code), _) => problem::outside(&hub, &request, code),
+                (Err(code), _) => error_pages::outside_login(&hub, &request, code),
             }
         }
     };
-    held_logins::expire_surplus(&hub, &held, &mut response);
+    held_logins::expire_surplus_cookies(&hub, &held, &mut response);
     response
 }
 
-/// The `state` and the rest of an identity provider's answer; `None` if `state` is missing or empty, or a parameter is
-/// malformed or repeated (RFC 6749 §3.1).
-fn callback_params(request: &HttpRequest) -> Option<(String, Arrival)> {
-    let params = form::query(request.query_string()).ok()?;
-    let owned = |name| params.one(name).ok().map(|value| value.map(str::to_owned));
-    let arrival = Arrival {
+/// Returns the `state` and the other parameters of an identity provider's response; `None` if
+/// `state` is missing or empty, or a parameter is malformed or repeated (RFC 6749 §3.1).
+fn callback_params(request: &HttpRequest) -> Option<(String, CallbackParams)> {
+    let params = form::parse_query(request.query_string()).ok()?;
+    let owned = |name| params.single(name).ok().map(|value| value.map(str::to_owned));
+    let arrival = CallbackParams {
         code: owned("code")?.map(Secret::new),
         iss: owned("iss")?,
         error: owned("error")?,
@@ -139,8 +142,9 @@ fn callback_params(request: &HttpRequest) -> Option<(String, Arrival)> {
     Some((owned("state")??, arrival))
 }
 
-/// An answer that no login of this browser waits for: the way back to the one that can go on, if there is one.
-fn unusable_answer(
+/// Builds the page for a response that no login of this browser expects. It links to the login that
+/// can continue, if there is one.
+fn unusable_idp_response(
     hub: &Hub,
     request: &HttpRequest,
     found: LoginByState,
@@ -149,191 +153,200 @@ fn unusable_answer(
 ) -> HttpResponse {
     let code = if has_state { ErrorCode::StateUnknown } else { ErrorCode::IdpStateUnusable };
     match found {
-        LoginByState::Expecting(hash, _, standing) | LoginByState::OtherLive(hash, standing) => {
-            problem::unusable_answer(hub, request, code, connector, (&hash, &standing))
+        LoginByState::Expecting(hash, _, summary) | LoginByState::OtherLive(hash, summary) => {
+            error_pages::unusable_idp_response(hub, request, code, connector, (&hash, &summary))
         }
         LoginByState::OtherEnded(_) | LoginByState::None if has_state => {
-            problem::outside(hub, request, ErrorCode::LoginOtherBrowser)
+            error_pages::outside_login(hub, request, ErrorCode::LoginOtherBrowser)
         }
-        LoginByState::OtherEnded(_) | LoginByState::None => problem::outside(hub, request, code),
+        LoginByState::OtherEnded(_) | LoginByState::None => error_pages::outside_login(hub, request, code),
     }
 }
 
-/// `GET /api/v2/interaction/{hash}/consent`.
-pub async fn review(
+/// Handles `GET /api/v2/interaction/{hash}/consent`: shows the consent page.
+pub async fn show_consent(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
-    match prove(&hub, &request, &path).await {
+    match verify_login_cookie(&hub, &request, &path).await {
         Ok((hash, cookie)) => {
-            step(&hub, &request, &hash, &cookie, Request::Review, From::Page).await
+            run_step(&hub, &request, &hash, &cookie, LoginRequest::OpenConsentPage, ResponseOrigin::Page).await
         }
-        Err(refusal) => refusal,
+        Err(response) => response,
     }
 }
 
-/// `POST /api/v2/interaction/{hash}/consent`.
-pub async fn consent(
+/// Handles `POST /api/v2/interaction/{hash}/consent`.
+pub async fn answer_consent(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
     body: web::Payload,
 ) -> HttpResponse {
     let (hash, cookie, params) =
-        match prove_form(&hub, &request, &path, body, Purpose::Consent).await {
+        match verify_login_form(&hub, &request, &path, body, FormPurpose::Consent).await {
             Ok(proof) => proof,
-            Err(refusal) => return refusal,
+            Err(response) => return response,
         };
-    let answer = match params.one("answer") {
+    let answer = match params.single("answer") {
         Ok(Some("yes")) => ConsentAnswer::Yes,
         Ok(Some("no")) => ConsentAnswer::No,
-        Ok(_) | Err(Repeated) => {
-            return problem::bad_request(&hub, &request, ErrorCode::BadRequest);
+        Ok(_) | Err(RepeatedParamError) => {
+            return error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest);
         }
     };
-    let shown = params.one("shown").ok().flatten().unwrap_or_default().to_owned();
-    step(&hub, &request, &hash, &cookie, Request::Consent(Consent { answer, shown }), From::Form)
+    let page_digest = params.single("page_digest").ok().flatten().unwrap_or_default().to_owned();
+    run_step(&hub, &request, &hash, &cookie, LoginRequest::Consent(ConsentSubmission { answer, page_digest }), ResponseOrigin::Form)
         .await
 }
 
-/// The login that this address names, and the proof that this browser began it.
-pub(super) async fn prove(
+/// Returns the login that the URL names and its cookie's value, which proves that this browser
+/// started it.
+///
+/// # Errors
+/// The response with the error page.
+pub(super) async fn verify_login_cookie(
     hub: &Hub,
     request: &HttpRequest,
     hash: &str,
 ) -> Result<(InteractionHash, Secret<String>), HttpResponse> {
     if !InteractionHash::is_well_formed(hash) {
-        return Err(problem::outside(hub, request, ErrorCode::LoginUnknown));
+        return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown));
     }
     let hash = InteractionHash::new(hash);
-    match hub.cookies.proof(request, &hash) {
+    match hub.cookies.login_proof(request, &hash) {
         Some(cookie) => Ok((hash, cookie)),
-        None => Err(problem::other_browser(hub, request, &hash).await),
+        None => Err(error_pages::login_of_other_browser(hub, request, &hash).await),
     }
 }
 
-pub(super) async fn prove_form(
+/// Parses a form of a login, and verifies its cookie and its CSRF token.
+///
+/// # Errors
+/// The response with the error page.
+pub(super) async fn verify_login_form(
     hub: &Hub,
     request: &HttpRequest,
     hash: &str,
     body: web::Payload,
-    purpose: Purpose,
+    purpose: FormPurpose,
 ) -> Result<(InteractionHash, Secret<String>, Params), HttpResponse> {
-    let params = form::body(request, body).await.map_err(|fault| match fault {
-        FormFault::TooLarge => problem::outside(hub, request, ErrorCode::PayloadTooLarge),
-        _ => problem::bad_request(hub, request, fault.code()),
+    let params = form::parse_body(request, body).await.map_err(|error| match error {
+        FormError::TooLarge => error_pages::outside_login(hub, request, ErrorCode::PayloadTooLarge),
+        _ => error_pages::malformed_request(hub, request, error.code()),
     })?;
-    let (hash, cookie) = prove(hub, request, hash).await?;
-    // A consent form binds what was shown; the machine compares that with what stands now.
-    let one = |name| params.one(name).ok().flatten();
-    let shown = if purpose == Purpose::Consent { one("shown").unwrap_or_default() } else { "" };
-    let protected =
-        csrf::same_origin(request).and_then(|()| csrf::check(&cookie, purpose, shown, one("csrf")));
-    if let Err(code) = protected {
-        let standing = match hub.logins.glance(&hash).await {
-            Ok(Some(standing)) => standing,
-            Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
-            Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
+    let (hash, cookie) = verify_login_cookie(hub, request, hash).await?;
+    // A consent token binds the displayed claims; the step compares them with the current ones.
+    let one = |name| params.single(name).ok().flatten();
+    let page_digest = if purpose == FormPurpose::Consent { one("page_digest").unwrap_or_default() } else { "" };
+    let form_check =
+        csrf::check_same_origin(request).and_then(|()| csrf::verify_form_token(&cookie, purpose, page_digest, one("csrf")));
+    if let Err(code) = form_check {
+        let summary = match hub.logins.peek(&hash).await {
+            Ok(Some(summary)) => summary,
+            Ok(None) => return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown)),
+            Err(code) => return Err(error_pages::login_step_failed(hub, request, &hash, StepError::Hub(code))),
         };
-        let client_id = Some(&standing.client_id);
-        let whose =
-            Whose { client_id, login: Some(&hash), ..Whose::page(standing.support_id.as_str()) };
-        refused::tell(hub, request, whose, code, "a form without its protection was refused");
-        let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
-        return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
+        let client_id = Some(&summary.client_id);
+        let context =
+            RejectionContext { client_id, login: Some(&hash), ..RejectionContext::with_support_id(summary.support_id.as_str()) };
+        rejection::record_rejection(hub, request, context, code, "form with an invalid CSRF token rejected");
+        let problem = crate::login::LoginErrorPage { code, claim: None, next_action: crate::login::NextAction::ChooseIdp };
+        return Err(error_pages::login_error(hub, request, &hash, &cookie, problem, &summary));
     }
     Ok((hash, cookie, params))
 }
 
-async fn step(
+async fn run_step(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
     cookie: &Secret<String>,
-    asked: Request,
-    from: From,
+    login_request: LoginRequest,
+    from: ResponseOrigin,
 ) -> HttpResponse {
     let session = hub.cookies.session(request);
-    match hub.logins.step(hash, asked, session).await {
-        Ok(reply) => respond(hub, request, hash, cookie, reply, from),
-        Err(ended) => problem::ended(hub, request, hash, ended),
+    match hub.logins.run_step(hash, login_request, session).await {
+        Ok(reply) => step_response(hub, request, hash, cookie, reply, from),
+        Err(ended) => error_pages::login_step_failed(hub, request, hash, ended),
     }
 }
 
-/// Shows what a step came to.
-pub fn respond(
+/// Builds the response for the result of a step.
+pub fn step_response(
     hub: &Hub,
     request: &HttpRequest,
     hash: &InteractionHash,
     cookie: &Secret<String>,
     reply: Reply,
-    from: From,
+    from: ResponseOrigin,
 ) -> HttpResponse {
-    let Reply { answer, standing } = reply;
-    let locale = locale(request, &standing.ui_locales);
+    let Reply { answer, summary } = reply;
+    let locale = negotiate_locale(request, &summary.ui_locales);
     let mut response = match answer {
-        // After a form or a callback the page gets an address of its own, so that a reload repeats nothing.
-        Answer::Choice { .. } if from != From::Page => {
-            see_other(&fragment_free(&problem::interaction(hash), from))
+        // After a form or a callback, redirect to the page, so that a reload repeats nothing.
+        LoginAnswer::ChoicePage { .. } if from != ResponseOrigin::Page => {
+            see_other(&without_inherited_fragment(&error_pages::interaction_path(hash), from))
         }
-        Answer::Choice { banner } => {
-            let wish = Wish::of(hub, request);
-            let choice = view::choice(hub, locale, hash, cookie, &standing, banner, &wish);
-            let mut response = page(hub, 200, locale, |chrome| choice.render(chrome));
-            if let Some(cookie) = last_choice::outdated(hub, request) {
+        LoginAnswer::ChoicePage { banner } => {
+            let query = ChoiceQuery::from_request(hub, request);
+            let choice = page_models::choice_page(hub, locale, hash, cookie, &summary, banner, &query);
+            let mut response = page_response(hub, 200, locale, |chrome| choice.render(chrome));
+            if let Some(cookie) = last_choice::outdated_cookie_removal(hub, request) {
                 add_cookie(&mut response, &cookie);
             }
             response
         }
-        Answer::Leave { url } => see_other(&url),
-        Answer::ToConsent => {
-            see_other(&fragment_free(&format!("{}/consent", problem::interaction(hash)), from))
+        LoginAnswer::RedirectToIdp { url } => see_other(&url),
+        LoginAnswer::RedirectToConsent => {
+            see_other(&without_inherited_fragment(&format!("{}/consent", error_pages::interaction_path(hash)), from))
         }
-        Answer::Consent(consenting) => {
-            let consent = view::consent(hub, locale, hash, cookie, &standing, &consenting);
-            page(hub, 200, locale, |chrome| consent.render(chrome))
+        LoginAnswer::ConsentPage(consenting) => {
+            let consent = page_models::consent_page(hub, locale, hash, cookie, &summary, &consenting);
+            page_response(hub, 200, locale, |chrome| consent.render(chrome))
         }
-        Answer::ServiceProvider { answer, session } => {
+        LoginAnswer::ServiceProvider { answer, session } => {
             let answer = match answer {
-                SpAnswer::Redirect { location } => {
-                    SpAnswer::Redirect { location: fragment_free(&location, from) }
+                AuthorizationResponse::Redirect { location } => {
+                    AuthorizationResponse::Redirect { location: without_inherited_fragment(&location, from) }
                 }
-                SpAnswer::FormPost { action, fields } => SpAnswer::FormPost { action, fields },
+                AuthorizationResponse::FormPost { action, fields } => AuthorizationResponse::FormPost { action, fields },
             };
             let federation = hub.federation.load();
             let service =
-                federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
-            let mut response = to_service_provider(hub, locale, service, answer);
+                federation.service(&summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+            let mut response = authorization_response(hub, locale, service, answer);
             if let Some(session) = session {
-                add_cookie(&mut response, &hub.cookies.set_session(&session));
-                if let Some(cookie) = last_choice::remembered(hub, &standing) {
+                add_cookie(&mut response, &hub.cookies.session_cookie(&session));
+                if let Some(cookie) = last_choice::last_choice_cookie(hub, &summary) {
                     add_cookie(&mut response, &cookie);
                 }
             }
             response
         }
-        Answer::Blocked(banner) => problem::blocked(hub, request, hash, cookie, &banner, &standing),
-        Answer::Problem(problem) => {
-            problem::of_login(hub, request, hash, cookie, problem, &standing)
+        LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(hub, request, hash, cookie, &banner, &summary),
+        LoginAnswer::ErrorPage(problem) => {
+            error_pages::login_error(hub, request, hash, cookie, problem, &summary)
         }
     };
-    if standing.over && from != From::Authorize {
+    if summary.is_completed && from != ResponseOrigin::Authorize {
         let now = hub.env.now();
-        add_cookie(&mut response, &hub.cookies.set_login(hash, cookie, now, now + AFTERLIFE));
+        add_cookie(&mut response, &hub.cookies.login_cookie(hash, cookie, now, now + ENDED_LOGIN_COOKIE_LIFETIME));
     }
     response
 }
 
-fn fragment_free(location: &str, from: From) -> String {
+fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {
     match from {
-        From::Callback => format!("{location}#"),
-        From::Form | From::Page | From::Authorize => location.to_owned(),
+        ResponseOrigin::Callback => format!("{location}#"),
+        ResponseOrigin::Form | ResponseOrigin::Page | ResponseOrigin::Authorize => location.to_owned(),
     }
 }
 
+/// Adds a cookie to a response.
 pub(super) fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
-    // A name and a value of our own making always fit into a header.
+    // A name and a value built by the hub are always a valid header.
     if let Ok(value) = actix_web::http::header::HeaderValue::from_str(&cookie.to_string()) {
         response.headers_mut().append(SET_COOKIE, value);
     }

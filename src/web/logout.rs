@@ -1,181 +1,185 @@
-//! The browser's side of a logout (spec 4.9; decisions 12; RP-Initiated Logout 1.0): the request, the question, the way
-//! back from an identity provider.
+//! The logout endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/design/logout.md): the
+//! request, its confirmation, and the return from an identity provider.
 //!
-//! Whatever a request says, the browser is redirected to a registered address of a proven service provider, to the
-//! identity provider of its own session, or nowhere.
+//! Whatever a request says, the browser is redirected only to a registered URI of a verified
+//! service provider, or to the identity provider of its own session.
 
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
-use super::answer::{landing_page, locale, see_other};
-use super::csrf::{self, Purpose};
-use super::form::FormFault;
+use super::responses::{landing_page_response, negotiate_locale, see_other};
+use super::csrf::{self, FormPurpose};
+use super::form::FormError;
 use super::hub::Hub;
 use super::login::add_cookie;
-use super::pages::{Field, Locale, LogOutPage, LoggedOutPage, Way};
-use super::{form, problem};
-use crate::actor::Departed;
-use crate::audit::{Event, Name};
-use crate::grant::logout::Destination;
+use super::pages::{HiddenField, Locale, ConfirmLogOutPage, LoggedOutPage, PageAction};
+use super::{form, error_pages};
+use crate::actor::LogoutOutcome;
+use crate::audit::{Event, EventKind};
+use crate::grant::logout::LogoutDestination;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
-use crate::protocol::logout::{self, Hint, LogoutRequest};
-use crate::protocol::params::{Params, Repeated};
+use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
+use crate::protocol::params::{Params, RepeatedParamError};
 use crate::session::Session;
-use crate::session::logout::Verdict;
+use crate::session::logout::LogoutDecision;
 
-/// Names a request that came by POST, in the address of the GET that goes on with it.
-const PARKED: &str = "parked";
+/// Query parameter that names a logout request saved from a POST, for the GET that continues it.
+const PENDING_PARAM: &str = "pending";
 
-/// Parameters that the question's form, and a parked request, carry on. The first three decide.
-const CARRIED: [&str; 5] =
+/// Parameters that the confirmation form and a saved request carry.
+const FORWARDED_PARAMS: [&str; 5] =
     ["id_token_hint", "post_logout_redirect_uri", "state", "client_id", "ui_locales"];
-/// Nobody wishes for more languages than this, in characters.
-const UI_LOCALES_MOST: usize = 256;
+/// Bytes of `ui_locales`; a longer value is ignored.
+const MAX_UI_LOCALES_BYTES: usize = 256;
 
-/// Bytes of parameters that go on from a POST to a GET in its address: an encrypted ID token with room to spare.
-const LONGEST_IN_ADDRESS: usize = 8 * 1024;
+/// Bytes of parameters that a POST forwards in the URL of a GET: more than an encrypted ID token
+/// needs.
+const MAX_FORWARDED_BYTES: usize = 8 * 1024;
 
-/// Whether the person has answered the question.
+/// Whether the user has confirmed the logout.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
-    Nothing,
-    Yes,
+enum Confirmation {
+    Missing,
+    Given,
 }
 
-/// `GET /api/v2/session/end`.
+/// Handles `GET /api/v2/session/end`.
 pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    let params = match form::query(request.query_string()) {
+    let params = match form::parse_query(request.query_string()) {
         Ok(params) => params,
-        Err(fault) => return refuse(&hub, &request, fault.code()),
+        Err(error) => return reject_request(&hub, &request, error.code()),
     };
-    let params = match params.one(PARKED) {
+    let params = match params.single(PENDING_PARAM) {
         Ok(None) => params,
-        // One that is over has said nothing: the person is asked.
-        Ok(Some(ticket)) => match hub.grants.unpark(ticket).await {
+        // An expired request has no parameters: the user is asked to confirm.
+        Ok(Some(ticket)) => match hub.grants.take_logout_request(ticket).await {
             Ok(pairs) => Params::new(pairs.unwrap_or_default()),
-            Err(code) => return problem::not_logged_out(&hub, &request, code),
+            Err(code) => return error_pages::logout_failed(&hub, &request, code),
         },
-        Err(Repeated) => return refuse(&hub, &request, ErrorCode::BadRequest),
+        Err(RepeatedParamError) => return reject_request(&hub, &request, ErrorCode::BadRequest),
     };
-    serve(&hub, &request, &params, Said::Nothing).await
+    end_session(&hub, &request, &params, Confirmation::Missing).await
 }
 
-/// `POST /api/v2/session/end`. From another site it carries no cookie (SameSite=Lax): it is judged, parked, and goes on
-/// as a GET, which does.
+/// Handles `POST /api/v2/session/end`.
+///
+/// A POST from another site carries no cookie (SameSite=Lax), so the request is saved and continued
+/// by a GET, which carries it.
 pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = logout::admit_post(content_type, request.query_string()) {
-        return refuse(&hub, &request, code);
+    if let Err(code) = logout::check_post(content_type, request.query_string()) {
+        return reject_request(&hub, &request, code);
     }
-    let params = match form::body(&request, body).await {
+    let params = match form::parse_body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => {
-            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        Err(FormError::TooLarge) => {
+            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
         }
-        Err(fault) => return refuse(&hub, &request, fault.code()),
+        Err(error) => return reject_request(&hub, &request, error.code()),
     };
-    // Only what passes takes a place in the store, so that what is kept is small.
-    match check(&hub, &params, None) {
-        Ok(LogoutRequest::Unnamed) => see_other(path::END_SESSION),
-        Ok(LogoutRequest::Named { .. }) => match hub.grants.park(&carried(&params)).await {
-            Ok(ticket) => see_other(&format!("{}?{PARKED}={}", path::END_SESSION, ticket.reveal())),
-            // Nobody's flood keeps another person from signing out: the parameters travel as they would have by GET.
+    // Only a valid request is stored.
+    match check_request(&hub, &params, None) {
+        Ok(LogoutRequest::Anonymous) => see_other(path::END_SESSION),
+        Ok(LogoutRequest::Named { .. }) => match hub.grants.save_logout_request(&forwarded_params(&params)).await {
+            Ok(ticket) => see_other(&format!("{}?{PENDING_PARAM}={}", path::END_SESSION, ticket.reveal())),
+            // A full store must not prevent a logout: the parameters go into the URL.
             Err(ErrorCode::StoreFull) => {
-                see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params))))
+                see_other(&format!("{}?{}", path::END_SESSION, encode_params(&forwarded_params(&params))))
             }
-            Err(code) => problem::not_logged_out(&hub, &request, code),
+            Err(code) => error_pages::logout_failed(&hub, &request, code),
         },
-        // Only the session tells whether an encrypted ID token is one of ours, and its cookie comes with the GET.
+        // Only the session can verify an encrypted ID token, and its cookie comes with the GET.
         Err(ErrorCode::LogoutHintEncrypted)
-            if hub.platform == Platform::High && is_short(&params) =>
+            if hub.platform == Platform::High && fits_in_url(&params) =>
         {
-            see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params))))
+            see_other(&format!("{}?{}", path::END_SESSION, encode_params(&forwarded_params(&params))))
         }
-        Err(code) => refuse(&hub, &request, code),
+        Err(code) => reject_request(&hub, &request, code),
     }
 }
 
-/// Whether the parameters can travel in an address.
-fn is_short(params: &Params) -> bool {
-    carried(params).iter().map(|(_, value)| value.len()).sum::<usize>() <= LONGEST_IN_ADDRESS
+/// Returns whether the parameters fit into a URL.
+fn fits_in_url(params: &Params) -> bool {
+    forwarded_params(params).iter().map(|(_, value)| value.len()).sum::<usize>() <= MAX_FORWARDED_BYTES
 }
 
-/// `POST /api/v2/session/end/confirm`: the answer to the question, sent by our own form.
-pub async fn confirm(
+/// Handles `POST /api/v2/session/end/confirm`, which the hub's confirmation form sends.
+pub async fn post_confirmation(
     hub: web::Data<Hub>,
     request: HttpRequest,
     body: web::Payload,
 ) -> HttpResponse {
-    let params = match form::body(&request, body).await {
+    let params = match form::parse_body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => {
-            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        Err(FormError::TooLarge) => {
+            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
         }
-        Err(fault) => return refuse(&hub, &request, fault.code()),
+        Err(error) => return reject_request(&hub, &request, error.code()),
     };
-    // Without a cookie there is no session to protect: the request is served as one that finds none.
+    // Without a cookie there is no session to protect.
     if let Some(cookie) = hub.cookies.session(&request) {
-        let sent = params.one("csrf").ok().flatten();
-        let is_ours = csrf::same_origin(&request)
-            .and_then(|()| csrf::check(&cookie, Purpose::LogOut, &shown(&carried(&params)), sent));
-        if let Err(code) = is_ours {
-            hub.metrics.logout("refused");
-            return problem::not_logged_out(&hub, &request, code);
+        let sent = params.single("csrf").ok().flatten();
+        let form_check = csrf::check_same_origin(&request)
+            .and_then(|()| csrf::verify_form_token(&cookie, FormPurpose::LogOut, &encode_params(&forwarded_params(&params)), sent));
+        if let Err(code) = form_check {
+            hub.metrics.record_logout("rejected");
+            return error_pages::logout_failed(&hub, &request, code);
         }
     }
-    serve(&hub, &request, &params, Said::Yes).await
+    end_session(&hub, &request, &params, Confirmation::Given).await
 }
 
-/// `GET /api/v2/session/end/{connector}`: the browser is back from an identity provider's logout.
-pub async fn come_back(
+/// Handles `GET /api/v2/session/end/{connector}`, the return from an identity provider's logout.
+pub async fn return_from_idp(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
     let connector = ConnectorId::new(path.into_inner());
-    let query = form::query(request.query_string()).unwrap_or_default();
-    let kept = match query.one("state") {
-        Ok(Some(state)) => hub.grants.take_destination(&connector, state).await,
-        Ok(None) | Err(Repeated) => Ok(None),
+    let query = form::parse_query(request.query_string()).unwrap_or_default();
+    let stored = match query.single("state") {
+        Ok(Some(state)) => hub.grants.take_logout_destination(&connector, state).await,
+        Ok(None) | Err(RepeatedParamError) => Ok(None),
     };
-    let destination = match kept {
+    let destination = match stored {
         Ok(Some(destination)) => destination,
-        Ok(None) => return logged_out(&hub, locale(&request, &[]), None, None),
-        Err(code) => return problem::outside(&hub, &request, code),
+        Ok(None) => return logged_out_response(&hub, negotiate_locale(&request, &[]), None, None),
+        Err(code) => return error_pages::outside_login(&hub, &request, code),
     };
-    hub.metrics.logout("returned");
-    hub.grants.audit.tell(|| {
-        let returned = Event::of(Name::LogoutReturned).idp(&connector);
+    hub.metrics.record_logout("returned");
+    hub.grants.audit.record(|| {
+        let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
-    match &destination.back {
-        // The `#` keeps a fragment of the identity provider's from being inherited.
-        Some(back) => see_other(&format!("{}#", back.location())),
-        None => logged_out(&hub, locale(&request, &[]), Some(&destination), None),
+    match &destination.return_to {
+        // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
+        Some(return_to) => see_other(&format!("{}#", return_to.location())),
+        None => logged_out_response(&hub, negotiate_locale(&request, &[]), Some(&destination), None),
     }
 }
 
-/// `recognized` is what an encrypted hint says, if the browser's session knows it.
-fn check(hub: &Hub, params: &Params, recognized: Option<Hint>) -> Result<LogoutRequest, ErrorCode> {
-    logout::check(params, hub.federation.load().as_ref(), |hint| {
-        match hub.grants.logout_hint(hint) {
-            Err(ErrorCode::LogoutHintEncrypted) => recognized.ok_or(ErrorCode::LogoutHintEncrypted),
+/// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
+/// recognized.
+fn check_request(hub: &Hub, params: &Params, session_hint: Option<LogoutHint>) -> Result<LogoutRequest, ErrorCode> {
+    logout::validate_request(params, hub.federation.load().as_ref(), |hint| {
+        match hub.grants.verify_logout_hint(hint) {
+            Err(ErrorCode::LogoutHintEncrypted) => session_hint.ok_or(ErrorCode::LogoutHintEncrypted),
             read => read,
         }
     })
 }
 
-/// What an encrypted hint says, if it was issued in the session of the browser's cookie.
-async fn recognize(
+/// Returns the content of an encrypted hint, if it was issued in the session of the cookie.
+async fn recognize_hint(
     hub: &Hub,
     params: &Params,
     cookie: Option<&Secret<String>>,
-) -> Result<Option<Hint>, ErrorCode> {
-    match (params.one("id_token_hint"), cookie) {
+) -> Result<Option<LogoutHint>, ErrorCode> {
+    match (params.single("id_token_hint"), cookie) {
         (Ok(Some(hint)), Some(cookie)) if is_jwe(hint) => {
             hub.logouts.recognize_encrypted_hint(hint, cookie).await
         }
@@ -183,64 +187,65 @@ async fn recognize(
     }
 }
 
-/// RFC 7516 §9: a JWE in compact serialization has five parts.
+/// Returns whether a token is a JWE: its compact serialization has five parts (RFC 7516 §9).
 fn is_jwe(token: &str) -> bool {
     token.split('.').take(6).count() == 5
 }
 
-async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) -> HttpResponse {
+async fn end_session(hub: &Hub, request: &HttpRequest, params: &Params, confirmation: Confirmation) -> HttpResponse {
     let cookie = hub.cookies.session(request);
-    let recognized = match recognize(hub, params, cookie.as_ref()).await {
-        Ok(recognized) => recognized,
-        Err(code) => return problem::not_logged_out(hub, request, code),
+    let session_hint = match recognize_hint(hub, params, cookie.as_ref()).await {
+        Ok(session_hint) => session_hint,
+        Err(code) => return error_pages::logout_failed(hub, request, code),
     };
-    let by_session = recognized.is_some();
-    let (named, back) = match check(hub, params, recognized) {
-        Ok(LogoutRequest::Named { hint, back }) => (Some(hint), back),
-        Ok(LogoutRequest::Unnamed) => (None, None),
+    let by_session = session_hint.is_some();
+    let (named, return_to) = match check_request(hub, params, session_hint) {
+        Ok(LogoutRequest::Named { hint, return_to }) => (Some(hint), return_to),
+        Ok(LogoutRequest::Anonymous) => (None, None),
         Err(code) => {
-            return repeated(hub, params, code, cookie.as_ref())
+            return repeated_logout(hub, params, code, cookie.as_ref())
                 .await
-                .unwrap_or_else(|| refuse(hub, request, code));
+                .unwrap_or_else(|| reject_request(hub, request, code));
         }
     };
-    let (verdict, session) = match hub.logouts.judge(named.as_ref(), cookie.as_ref()).await {
-        Ok(judged) => judged,
-        Err(code) => return problem::not_logged_out(hub, request, code),
+    let (decision, session) = match hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await {
+        Ok(decided) => decided,
+        Err(code) => return error_pages::logout_failed(hub, request, code),
     };
-    let locale = locale(request, &wishes(params));
-    let destination = Destination { service_provider: named.map(|hint| hint.audience), back };
-    let departed = match (verdict, said, &cookie, session) {
-        (Verdict::AskFirst, Said::Nothing, cookie, session) => {
-            hub.metrics.logout("asked");
-            hub.grants.audit.tell(|| {
-                destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp)
+    let locale = negotiate_locale(request, &ui_locales(params));
+    let destination = LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
+    let outcome = match (decision, confirmation, &cookie, session) {
+        (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
+            hub.metrics.record_logout("confirmation");
+            hub.grants.audit.record(|| {
+                destination.service_provider.iter().fold(Event::new(EventKind::LogoutRequested), Event::sp)
             });
-            let question =
-                question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
-            return landing_page(hub, 200, locale, |chrome| question.render(chrome));
+            let page =
+                confirmation_page(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
+            return landing_page_response(hub, 200, locale, |chrome| page.render(chrome));
         }
-        (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
+        (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
         }
-        (_, _, Some(cookie), None) => hub.logouts.repeat(cookie, &destination).await,
-        _ => Ok(Departed::Already),
+        (_, _, Some(cookie), None) => hub.logouts.repeat_redirect(cookie, &destination).await,
+        _ => Ok(LogoutOutcome::AlreadyEnded),
     };
-    if let (true, Ok(departed), Some(cookie)) = (by_session, &departed, &cookie) {
-        remember(hub, params, cookie, departed, &destination).await;
+    if let (true, Ok(outcome), Some(cookie)) = (by_session, &outcome, &cookie) {
+        remember_redirect(hub, params, cookie, outcome, &destination).await;
     }
-    let mut response = match departed {
-        Ok(departed) => depart(hub, locale, departed, &destination),
-        Err(code) => return problem::not_logged_out(hub, request, code),
+    let mut response = match outcome {
+        Ok(outcome) => logout_response(hub, locale, outcome, &destination),
+        Err(code) => return error_pages::logout_failed(hub, request, code),
     };
     if cookie.is_some() {
-        add_cookie(&mut response, &hub.cookies.forget_session());
+        add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
     response
 }
 
-/// A double click, or a request whose answer got lost: its session is over, and no longer recognizes its encrypted hint.
-async fn repeated(
+/// Responds to a repeated logout request, whose session has ended and no longer recognizes the
+/// encrypted hint.
+async fn repeated_logout(
     hub: &Hub,
     params: &Params,
     code: ErrorCode,
@@ -248,127 +253,129 @@ async fn repeated(
 ) -> Option<HttpResponse> {
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
     let location =
-        hub.grants.remembered_redirect(cookie, &shown(&carried(params))).await.ok()??;
+        hub.grants.request_redirect(cookie, &encode_params(&forwarded_params(params))).await.ok()??;
     Some(see_other(&location))
 }
 
-async fn remember(
+async fn remember_redirect(
     hub: &Hub,
     params: &Params,
     cookie: &Secret<String>,
-    departed: &Departed,
-    destination: &Destination,
+    outcome: &LogoutOutcome,
+    destination: &LogoutDestination,
 ) {
-    let location = match (departed, &destination.back) {
-        (Departed::ToProvider(url), _) => url.to_string(),
-        (Departed::Here { .. } | Departed::Already, Some(back)) => back.location(),
-        (Departed::Here { .. } | Departed::Already, None) => return,
+    let location = match (outcome, &destination.return_to) {
+        (LogoutOutcome::RedirectToIdp(url), _) => url.to_string(),
+        (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, Some(return_to)) => return_to.location(),
+        (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, None) => return,
     };
     if let Err(code) =
-        hub.grants.remember_redirect(cookie, &shown(&carried(params)), &location).await
+        hub.grants.remember_request_redirect(cookie, &encode_params(&forwarded_params(params)), &location).await
     {
-        tracing::warn!(code = code.entry().code, "a repeat of this logout will be refused");
+        tracing::warn!(code = code.entry().code, "redirect not stored: a repeated logout request will be rejected");
     }
 }
 
-/// The session is over: on to its identity provider, or to the destination.
-fn depart(
+/// Builds the response after the session has ended: a redirect to its identity provider or to the
+/// destination, or a page.
+fn logout_response(
     hub: &Hub,
     locale: Locale,
-    departed: Departed,
-    destination: &Destination,
+    outcome: LogoutOutcome,
+    destination: &LogoutDestination,
 ) -> HttpResponse {
-    let (outcome, unreached) = match departed {
-        Departed::ToProvider(url) => {
-            hub.metrics.logout("provider");
+    let (outcome, unreached) = match outcome {
+        LogoutOutcome::RedirectToIdp(url) => {
+            hub.metrics.record_logout("identity_provider");
             return see_other(url.as_str());
         }
-        Departed::Here { connector } => ("here", Some(connector)),
-        Departed::Already => ("nobody", None),
+        LogoutOutcome::EndedLocally { connector } => ("local", Some(connector)),
+        LogoutOutcome::AlreadyEnded => ("no_session", None),
     };
-    hub.metrics.logout(outcome);
-    match &destination.back {
-        Some(back) => see_other(&back.location()),
-        None => logged_out(hub, locale, Some(destination), unreached.as_ref()),
+    hub.metrics.record_logout(outcome);
+    match &destination.return_to {
+        Some(return_to) => see_other(&return_to.location()),
+        None => logged_out_response(hub, locale, Some(destination), unreached.as_ref()),
     }
 }
 
-/// `unreached` is the identity provider that could not be told; a sandbox keeps no session of its own.
-fn logged_out(
+/// Builds the page after a logout. `unreached` is the identity provider whose session could not be
+/// ended; a sandbox keeps no session.
+fn logged_out_response(
     hub: &Hub,
     locale: Locale,
-    destination: Option<&Destination>,
+    destination: Option<&LogoutDestination>,
     unreached: Option<&ConnectorId>,
 ) -> HttpResponse {
     let federation = hub.federation.load();
     let service = destination
         .and_then(|destination| federation.service(destination.service_provider.as_ref()?));
-    let name = |id: &ConnectorId| Some(locale.pick(&*hub.connectors.name(id)?).to_owned());
+    let name = |id: &ConnectorId| Some(locale.localize(&*hub.connectors.display_name(id)?).to_owned());
     let logged_out = LoggedOutPage {
-        service: service.map(|service| locale.pick(&service.name).to_owned()),
-        way: service
-            .map(|service| Way::ServiceHome { href: service.registration.home_page.clone() }),
-        unreached: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
+        service: service.map(|service| locale.localize(&service.name).to_owned()),
+        action: service
+            .map(|service| PageAction::ServiceHome { href: service.registration.home_page.clone() }),
+        unreached_provider: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
     };
-    landing_page(hub, 200, locale, |chrome| logged_out.render(chrome))
+    landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
 }
 
-fn question(
+fn confirmation_page(
     hub: &Hub,
     locale: Locale,
     cookie: Option<&Secret<String>>,
     session: Option<&Session>,
-    destination: &Destination,
+    destination: &LogoutDestination,
     params: &Params,
-) -> LogOutPage {
-    let carried = carried(params);
-    // Where there is no cookie, there is nothing that another site could end.
+) -> ConfirmLogOutPage {
+    let forwarded = forwarded_params(params);
+    // Without a cookie there is no session that another site could end.
     let csrf = cookie
-        .map(|cookie| ("csrf".to_owned(), csrf::token(cookie, Purpose::LogOut, &shown(&carried))));
+        .map(|cookie| ("csrf".to_owned(), csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded))));
     let federation = hub.federation.load();
     let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
     let name = |id: &ConnectorId| {
-        hub.connectors.name(id).map_or_else(|| id.to_string(), |name| locale.pick(&name).to_owned())
+        hub.connectors.display_name(id).map_or_else(|| id.to_string(), |name| locale.localize(&name).to_owned())
     };
-    LogOutPage {
+    ConfirmLogOutPage {
         fields: csrf
             .into_iter()
-            .chain(carried)
-            .map(|(name, value)| Field::new(name, value))
+            .chain(forwarded)
+            .map(|(name, value)| HiddenField::new(name, value))
             .collect(),
         service: service.map(|service| {
-            (locale.pick(&service.name).to_owned(), service.registration.home_page.clone())
+            (locale.localize(&service.name).to_owned(), service.registration.home_page.clone())
         }),
         provider: session.map(|session| name(&session.connector)),
     }
 }
 
-/// A request that is good keeps these, each at most once.
-fn carried(params: &Params) -> Vec<(String, String)> {
-    let fits = |name: &str, value: &str| name != "ui_locales" || value.len() <= UI_LOCALES_MOST;
+/// Returns the parameters that the confirmation form and a saved request carry.
+fn forwarded_params(params: &Params) -> Vec<(String, String)> {
+    let fits = |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
     let pair = |name: &str| {
-        let value = params.one(name).ok().flatten().filter(|value| fits(name, value))?;
+        let value = params.single(name).ok().flatten().filter(|value| fits(name, value))?;
         Some((name.to_owned(), value.to_owned()))
     };
-    CARRIED.into_iter().filter_map(pair).collect()
+    FORWARDED_PARAMS.into_iter().filter_map(pair).collect()
 }
 
-/// What the form's token binds.
-fn shown(carried: &[(String, String)]) -> String {
-    Serializer::new(String::new()).extend_pairs(carried).finish()
+/// Encodes the parameters, as the form token binds them.
+fn encode_params(forwarded: &[(String, String)]) -> String {
+    Serializer::new(String::new()).extend_pairs(forwarded).finish()
 }
 
-fn wishes(params: &Params) -> Vec<String> {
-    let wished = params
-        .one("ui_locales")
+fn ui_locales(params: &Params) -> Vec<String> {
+    let value = params
+        .single("ui_locales")
         .ok()
         .flatten()
-        .filter(|value| value.len() <= UI_LOCALES_MOST)
+        .filter(|value| value.len() <= MAX_UI_LOCALES_BYTES)
         .unwrap_or_default();
-    wished.split_ascii_whitespace().map(str::to_owned).collect()
+    value.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-fn refuse(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    hub.metrics.logout("refused");
-    problem::bad_logout(hub, request, code)
+fn reject_request(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    hub.metrics.record_logout("rejected");
+    error_pages::malformed_logout_request(hub, request, code)
 }

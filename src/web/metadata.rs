@@ -1,19 +1,22 @@
-//! Discovery and keys (spec 4.1, 4.2; decisions 14): open to anyone, cacheable for ten minutes.
+//! Serves the discovery document and the key sets: public, cacheable for ten minutes.
 
 use actix_web::{HttpResponse, web};
 
-use super::answer::{json, public};
+use super::responses::{json_response, make_cacheable};
 use super::hub::Hub;
 
-pub async fn discovery(hub: web::Data<Hub>) -> HttpResponse {
-    public(json(hub.federation.load().discovery.to_string()))
+/// Serves the discovery document (OpenID Connect Discovery §4).
+pub async fn serve_discovery(hub: web::Data<Hub>) -> HttpResponse {
+    make_cacheable(json_response(hub.federation.load().discovery.to_string()))
 }
 
-pub async fn jwks(hub: web::Data<Hub>) -> HttpResponse {
-    public(json(hub.keyring.load().jwks(hub.env.now(), hub.key_grace)))
+/// Serves the hub's signing keys.
+pub async fn serve_jwks(hub: web::Data<Hub>) -> HttpResponse {
+    make_cacheable(json_response(hub.keyring.load().jwks(hub.env.now(), hub.key_grace)))
 }
 
-/// For identity providers (decisions 2): what they seal to, and what proves that the hub is who it says.
-pub async fn client_jwks(hub: web::Data<Hub>) -> HttpResponse {
-    public(json(hub.upstream_keys.load().jwks(hub.env.now())))
+/// Serves the hub's keys as a client of identity providers: for encryption to the hub and for its
+/// client authentication.
+pub async fn serve_client_jwks(hub: web::Data<Hub>) -> HttpResponse {
+    make_cacheable(json_response(hub.upstream_keys.load().jwks(hub.env.now())))
 }

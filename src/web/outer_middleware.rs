@@ -1,7 +1,8 @@
-//! L4 · The public listener's outer shell, around every handler (architecture 10, decisions 2 and 4).
+//! The outermost middleware of the public listener, around every handler.
 //!
-//! Owns: in this order, panic → 500, deadline → 408, Host → 421, request metrics, security headers; and the bodies of these
-//! early answers. Must not know: routes, beyond the four whose errors are JSON.
+//! Responsible, in this order, for panics (500), the deadline (408), the Host header (421), request
+//! metrics and security headers, and for the bodies of these early error responses. Does not know
+//! any route except the four whose errors are JSON.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,165 +19,170 @@ use futures_util::FutureExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::host::{Host, Scheme};
+use super::host::{PublicHost, Scheme};
 use super::spans;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
-/// Paths whose callers are programs: their errors are JSON, everybody else's are pages.
+/// Paths that are called by programs: their errors are JSON, all others are pages.
 const JSON_PATHS: [&str; 4] =
     ["/api/v2/token", "/api/v2/userinfo", "/api/v2/token/revocation", "/api/v2/checktoken"];
 
-/// The endpoint label of a request that no route took, and of one that never came to an answer of its own.
+/// Endpoint labels of a request that no route matched, and of one that ended without a response of
+/// its handler.
 const UNMATCHED: &str = "unmatched";
 const UNFINISHED: &str = "unfinished";
 
-/// No script, and nothing from elsewhere, on a page that is made in trouble.
+/// Content security policy of early error pages: no script, nothing from other origins.
 const EARLY_PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// Error returned for an unusable `base_url`.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum ShellFault {
+pub enum OuterMiddlewareError {
     #[error(
-        "base_url `{0}` is no http or https address with a host; write it as https://login.example.org"
+        "base_url `{0}` is not an http or https URL with a host; write it as https://login.example.org"
     )]
     BaseUrl(String),
 }
 
-/// Renders an early answer from the head that is all there is.
-type Page = Box<dyn Fn(&Head, ErrorCode) -> String + Send + Sync>;
+/// Renders the HTML page of an early error response.
+type EarlyErrorRenderer = Box<dyn Fn(&EarlyErrorContext, ErrorCode) -> String + Send + Sync>;
 
-/// What an early answer may know of its request.
+/// Request data available to an early error response.
 #[derive(Clone, Debug)]
-pub struct Head {
+pub struct EarlyErrorContext {
     pub path: String,
     pub accept_language: Option<String>,
 }
 
-impl Head {
-    fn of(request: &ServiceRequest) -> Self {
+impl EarlyErrorContext {
+    fn from_request(request: &ServiceRequest) -> Self {
         let accepted =
             request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         Self { path: request.path().to_owned(), accept_language: accepted.map(str::to_owned) }
     }
 }
 
-/// What stands around every handler. Use it as the application's last `wrap`, which is the outermost:
-/// `App::new()….wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))`.
-pub struct Shell {
-    host: Host,
+/// The outermost middleware.
+///
+/// Use it as the application's last `wrap`:
+/// `App::new()….wrap(from_fn(move |request, next| Arc::clone(&outer).handle(request, next)))`.
+pub struct OuterMiddleware {
+    host: PublicHost,
     deadline: Duration,
     metrics: Arc<Metrics>,
     tracer: Tracer,
-    page: Page,
+    page: EarlyErrorRenderer,
 }
 
-impl Shell {
-    /// `deadline` is for the whole request, its body included. `page` renders the HTML of an early answer.
+impl OuterMiddleware {
+    /// Creates the middleware. `deadline` covers the whole request including its body; `page`
+    /// renders early error pages.
     ///
     /// # Errors
-    /// `BaseUrl`.
+    /// `BaseUrl` if `base_url` is not an http or https URL with a host.
     pub fn new(
         base_url: &str,
         deadline: Duration,
         metrics: Arc<Metrics>,
-        page: impl Fn(&Head, ErrorCode) -> String + Send + Sync + 'static,
-    ) -> Result<Self, ShellFault> {
-        let host = Host::of(base_url).ok_or_else(|| ShellFault::BaseUrl(base_url.to_owned()))?;
-        Ok(Self { host, deadline, metrics, tracer: Tracer::off(), page: Box::new(page) })
+        page: impl Fn(&EarlyErrorContext, ErrorCode) -> String + Send + Sync + 'static,
+    ) -> Result<Self, OuterMiddlewareError> {
+        let host = PublicHost::from_base_url(base_url).ok_or_else(|| OuterMiddlewareError::BaseUrl(base_url.to_owned()))?;
+        Ok(Self { host, deadline, metrics, tracer: Tracer::disabled(), page: Box::new(page) })
     }
 
-    /// The same, with spans for the requests of logins.
+    /// Adds spans for the requests of logins.
     #[must_use]
-    pub fn traced(self, tracer: Tracer) -> Self {
+    pub fn with_tracer(self, tracer: Tracer) -> Self {
         Self { tracer, ..self }
     }
 
-    /// The middleware.
+    /// Runs the handler of a request and completes its response.
     ///
     /// # Errors
-    /// An early answer (408, 500), or the error of a handler; either way it carries the finished response.
-    pub async fn around<B: MessageBody + 'static>(
+    /// An early error response (408, 500) or the handler's error. Both carry the finished response.
+    pub async fn handle<B: MessageBody + 'static>(
         self: Arc<Self>,
         request: ServiceRequest,
         next: Next<B>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         let started = Instant::now();
-        let head = Head::of(&request);
-        let mut span = spans::begin(&self.tracer, &request);
+        let head = EarlyErrorContext::from_request(&request);
+        let mut span = spans::start_request_span(&self.tracer, &request);
         let answer = span
             .run(async {
-                if self.host.is_meant_by(&request) {
-                    self.call(&head, request, next).await
+                if self.host.matches_request(&request) {
+                    self.call_handler(&head, request, next).await
                 } else {
-                    Ok(request.into_response(self.early(&head, ErrorCode::UnknownHost)))
+                    Ok(request.into_response(self.error_response(&head, ErrorCode::UnknownHost)))
                 }
             })
             .await;
-        let answer = self.dress(answer);
-        count(&self.metrics, Listener::Public, &answer, started);
-        span.answered(&answer);
+        let answer = self.add_security_headers(answer);
+        count_response(&self.metrics, Listener::Public, &answer, started);
+        span.record_response(&answer);
         answer
     }
 
-    /// The handler, within its time, and without its panic.
-    async fn call<B: MessageBody + 'static>(
+    /// Runs the handler within the deadline and catches its panic.
+    async fn call_handler<B: MessageBody + 'static>(
         &self,
-        head: &Head,
+        head: &EarlyErrorContext,
         request: ServiceRequest,
         next: Next<B>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         let handler = AssertUnwindSafe(async move { next.call(request).await }).catch_unwind();
-        // actix never times out a body: one that drips for ever would hold its connection for ever.
+        // actix has no timeout for a body: one that never ends would hold its connection forever.
         match timeout(self.deadline, handler).await {
             Ok(Ok(answer)) => answer.map(ServiceResponse::map_into_boxed_body),
             Ok(Err(_panic)) => {
-                tracing::error!(code = ErrorCode::Internal.entry().code, "a handler panicked");
-                Err(finished(self.early(head, ErrorCode::Internal), ErrorCode::Internal))
+                tracing::error!(code = ErrorCode::Internal.entry().code, "handler panicked");
+                Err(response_as_error(self.error_response(head, ErrorCode::Internal), ErrorCode::Internal))
             }
-            // actix closes the connection behind an answer that left some of the body unread.
-            Err(_elapsed) => Err(finished(
-                self.early(head, ErrorCode::RequestTimeout),
+            // actix closes the connection after a response that left part of the body unread.
+            Err(_elapsed) => Err(response_as_error(
+                self.error_response(head, ErrorCode::RequestTimeout),
                 ErrorCode::RequestTimeout,
             )),
         }
     }
 
-    fn early(&self, head: &Head, code: ErrorCode) -> HttpResponse {
+    fn error_response(&self, head: &EarlyErrorContext, code: ErrorCode) -> HttpResponse {
         let entry = code.entry();
         let mut response = HttpResponseBuilder::new(
             StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
         );
-        match Form::of(&head.path) {
-            Form::Json => response.content_type("application/json; charset=utf-8").body(
+        match ErrorFormat::for_path(&head.path) {
+            ErrorFormat::Json => response.content_type("application/json; charset=utf-8").body(
                 json!({ "error": entry.oauth, "error_description": entry.description }).to_string(),
             ),
-            Form::Page => response
+            ErrorFormat::Page => response
                 .content_type("text/html;charset=UTF-8")
                 .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
                 .body((self.page)(head, code)),
         }
     }
 
-    /// Puts the security headers on whatever goes out, also on the errors of inner layers.
-    fn dress(
+    /// Sets the security headers on every response, also on the errors of inner layers.
+    fn add_security_headers(
         &self,
         answer: Result<ServiceResponse<BoxBody>, Error>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         match answer {
             Ok(mut response) => {
-                self.add_headers(response.headers_mut());
+                self.set_security_headers(response.headers_mut());
                 Ok(response)
             }
             Err(error) => {
                 let mut response = error.error_response();
-                self.add_headers(response.headers_mut());
+                self.set_security_headers(response.headers_mut());
                 Err(InternalError::from_response(error, response).into())
             }
         }
     }
 
-    fn add_headers(&self, headers: &mut HeaderMap) {
+    fn set_security_headers(&self, headers: &mut HeaderMap) {
         let mut set = |name: HeaderName, value: &'static str| {
             headers.insert(name, HeaderValue::from_static(value))
         };
@@ -192,8 +198,8 @@ impl Shell {
     }
 }
 
-/// Counts an answer under its route's pattern, whatever layer it came from.
-pub fn count(
+/// Counts a response by the pattern of its route, whichever layer built it.
+pub fn count_response(
     metrics: &Metrics,
     listener: Listener,
     answer: &Result<ServiceResponse<BoxBody>, Error>,
@@ -203,7 +209,7 @@ pub fn count(
         Ok(response) => (response.request().match_pattern(), response.status()),
         Err(error) => (Some(UNFINISHED.to_owned()), error.as_response_error().status_code()),
     };
-    metrics.http_request(
+    metrics.record_http_request(
         listener,
         endpoint.as_deref().unwrap_or(UNMATCHED),
         status.as_u16(),
@@ -211,26 +217,26 @@ pub fn count(
     );
 }
 
-/// A response that travels as an error, because the request it answers is gone.
-fn finished(response: HttpResponse, code: ErrorCode) -> Error {
+/// Returns a response as an error, because the request was consumed.
+fn response_as_error(response: HttpResponse, code: ErrorCode) -> Error {
     InternalError::from_response(code.entry().code, response).into()
 }
 
-/// True for the endpoints whose every answer is JSON, errors included.
-pub fn is_for_programs(path: &str) -> bool {
+/// Returns true for the endpoints whose responses are all JSON, including errors.
+pub fn is_json_endpoint(path: &str) -> bool {
     JSON_PATHS.contains(&path)
 }
 
-/// How an early answer is written.
+/// Format of an early error response.
 #[derive(Clone, Copy)]
-enum Form {
+enum ErrorFormat {
     Json,
     Page,
 }
 
-impl Form {
-    fn of(path: &str) -> Self {
-        if is_for_programs(path) { Self::Json } else { Self::Page }
+impl ErrorFormat {
+    fn for_path(path: &str) -> Self {
+        if is_json_endpoint(path) { Self::Json } else { Self::Page }
     }
 }
 
@@ -246,23 +252,23 @@ mod tests {
     use actix_web::{App, HttpRequest, test};
     use futures_util::stream;
 
-    struct Answer {
+    struct Received {
         status: u16,
         headers: HeaderMap,
         body: String,
         metrics: String,
     }
 
-    impl Answer {
+    impl Received {
         fn header(&self, name: &str) -> &str {
             self.headers.get(name).map_or("", |value| value.to_str().unwrap())
         }
     }
 
     async fn form(request: HttpRequest, body: web::Payload) -> HttpResponse {
-        match form::body(&request, body).await {
+        match form::parse_body(&request, body).await {
             Ok(_) => HttpResponse::Ok().finish(),
-            Err(fault) => HttpResponse::BadRequest().body(fault.to_string()),
+            Err(error) => HttpResponse::BadRequest().body(error.to_string()),
         }
     }
 
@@ -278,19 +284,19 @@ mod tests {
         Err(actix_web::error::ErrorForbidden("no"))
     }
 
-    /// A body that sends a little and then nothing more, for ever.
-    fn dripping() -> Payload {
+    /// A body that sends a few bytes and then never ends.
+    fn unfinished_body() -> Payload {
         let drops = stream::iter([Ok(Bytes::from_static(b"grant_type="))]);
         Payload::Stream {
             payload: Box::pin(futures_util::StreamExt::chain(drops, stream::pending())),
         }
     }
 
-    async fn ask(base_url: &str, request: TestRequest, body: Option<Payload>) -> Answer {
+    async fn send(base_url: &str, request: TestRequest, body: Option<Payload>) -> Received {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let page = |_: &Head, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
-        let shell = Arc::new(
-            Shell::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap(),
+        let page = |_: &EarlyErrorContext, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
+        let outer = Arc::new(
+            OuterMiddleware::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap(),
         );
         let app = App::new()
             .service(web::resource("/api/v2/token").post(form))
@@ -298,7 +304,7 @@ mod tests {
             .service(web::resource("/api/v2/userinfo").get(broken))
             .service(web::resource("/keys").get(keys))
             .service(web::resource("/refused").get(refusing))
-            .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+            .wrap(from_fn(move |request, next| Arc::clone(&outer).handle(request, next)));
         let app = test::init_service(app).await;
         let request = request.to_request();
         let request = match body {
@@ -311,7 +317,7 @@ mod tests {
         };
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = actix_web::body::to_bytes(response.into_body()).await.unwrap();
-        Answer {
+        Received {
             status,
             headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
@@ -349,11 +355,11 @@ mod tests {
             ("http://[::1]:8080/", "[::1]:8080", 200),
         ] {
             let answer =
-                ask(base, TestRequest::get().uri("/keys").insert_header(("host", host)), None)
+                send(base, TestRequest::get().uri("/keys").insert_header(("host", host)), None)
                     .await;
             assert_eq!(answer.status, status, "{host} at {base}");
         }
-        let none = ask(BASE, TestRequest::get().uri("/keys"), None).await;
+        let none = send(BASE, TestRequest::get().uri("/keys"), None).await;
         assert_eq!((none.status, none.body.as_str()), (421, "<p>Y000421</p>"));
     }
 
@@ -363,26 +369,26 @@ mod tests {
         let evil = evil
             .insert_header(("x-forwarded-host", "login.example.org"))
             .insert_header(("forwarded", "host=login.example.org"));
-        assert_eq!(ask(BASE, evil, None).await.status, 421);
+        assert_eq!(send(BASE, evil, None).await.status, 421);
     }
 
     #[actix_web::test]
-    async fn the_target_goes_before_the_host_header() {
+    async fn the_request_target_takes_precedence_over_the_host_header() {
         let absolute = TestRequest::get()
             .uri("http://evil.example/keys")
             .insert_header(("host", "login.example.org"));
-        assert_eq!(ask(BASE, absolute, None).await.status, 421);
+        assert_eq!(send(BASE, absolute, None).await.status, 421);
         let absolute = TestRequest::get()
             .uri("https://login.example.org/keys")
             .insert_header(("host", "evil.example"));
-        assert_eq!(ask(BASE, absolute, None).await.status, 200);
+        assert_eq!(send(BASE, absolute, None).await.status, 200);
     }
 
     #[actix_web::test]
-    async fn dripping_body_is_cut() {
+    async fn a_body_that_never_ends_is_cut() {
         tokio::time::pause();
         let began = Instant::now();
-        let answer = ask(BASE, post("/api/v2/token"), Some(dripping())).await;
+        let answer = send(BASE, post("/api/v2/token"), Some(unfinished_body())).await;
         assert_eq!(answer.status, 408);
         assert_eq!(began.elapsed().as_secs(), 10);
         let json = r#"{"error":"invalid_request","error_description":"The request took too long to arrive."}"#;
@@ -393,19 +399,19 @@ mod tests {
         assert!(
             answer.metrics.contains(r#"passerelle_http_requests_total{endpoint="unfinished",listener="public",status="4xx"} 1"#)
         );
-        let page = ask(BASE, post("/api/v2/callback/impots"), Some(dripping())).await;
+        let page = send(BASE, post("/api/v2/callback/impots"), Some(unfinished_body())).await;
         assert_eq!((page.status, page.body.as_str()), (408, "<p>Y000408</p>"));
     }
 
     #[actix_web::test]
     async fn panic_becomes_500() {
-        let page = ask(BASE, get("/api/v2/callback/impots"), None).await;
+        let page = send(BASE, get("/api/v2/callback/impots"), None).await;
         assert_eq!((page.status, page.body.as_str()), (500, "<p>Y000500</p>"));
         assert_eq!(page.header("content-type"), "text/html;charset=UTF-8");
         assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
         assert_eq!(page.header("x-frame-options"), "DENY");
         assert!(page.metrics.contains(r#"status="5xx"} 1"#));
-        let json = ask(BASE, get("/api/v2/userinfo"), None).await;
+        let json = send(BASE, get("/api/v2/userinfo"), None).await;
         assert_eq!(
             (json.status, json.body.contains("server_error"), json.body.contains("broken")),
             (500, true, false)
@@ -421,7 +427,7 @@ mod tests {
             ("/api/v2/token", 405),
             ("/api/v2/userinfo", 500),
         ] {
-            let answer = ask(BASE, get(path), None).await;
+            let answer = send(BASE, get(path), None).await;
             assert_eq!(answer.status, status, "{path}");
             for (name, value) in [
                 ("x-content-type-options", "nosniff"),
@@ -437,7 +443,7 @@ mod tests {
 
     #[actix_web::test]
     async fn plain_http_promises_no_https() {
-        let answer = ask(
+        let answer = send(
             "http://localhost",
             TestRequest::get().uri("/keys").insert_header(("host", "localhost")),
             None,
@@ -448,41 +454,41 @@ mod tests {
 
     #[actix_web::test]
     async fn requests_are_counted_by_route_and_never_by_path() {
-        let matched = ask(BASE, post("/api/v2/callback/somebody"), None).await;
+        let matched = send(BASE, post("/api/v2/callback/alice"), None).await;
         assert!(
             matched.metrics.contains(r#"endpoint="/api/v2/callback/{connector}""#),
             "{}",
             matched.metrics
         );
-        let unmatched = ask(BASE, get("/somebody"), None).await;
+        let unmatched = send(BASE, get("/alice"), None).await;
         assert!(
             unmatched
                 .metrics
                 .contains(r#"{endpoint="unmatched",listener="public",status="4xx"} 1"#)
         );
         for answer in [matched, unmatched] {
-            assert!(!answer.metrics.contains("somebody"));
+            assert!(!answer.metrics.contains("alice"));
         }
     }
 
-    /// Over a real socket: what still drips in after the 408 must not be read as a request of its own.
+    /// Over a real socket: bytes that arrive after the 408 must not be read as a new request.
     #[actix_web::test]
     async fn the_rest_of_a_cut_body_is_no_request() {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let app = move || {
-            let shell = Shell::new(
+            let outer = OuterMiddleware::new(
                 "http://localhost",
                 Duration::from_millis(50),
                 Arc::clone(&metrics),
                 |_, _| String::new(),
             )
             .unwrap();
-            let shell = Arc::new(shell);
+            let outer = Arc::new(outer);
             let token = web::resource("/api/v2/token").post(form);
             App::new()
                 .service(token)
-                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
+                .wrap(from_fn(move |request, next| Arc::clone(&outer).handle(request, next)))
         };
         let server = actix_web::HttpServer::new(app)
             .workers(1)
@@ -513,15 +519,15 @@ mod tests {
     }
 
     #[::core::prelude::v1::test]
-    fn a_base_url_without_a_host_is_named() {
+    fn a_base_url_without_a_host_is_reported() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
-            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {
+            let error = OuterMiddleware::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {
                 String::new()
             })
             .err()
             .unwrap();
-            assert_eq!(fault, ShellFault::BaseUrl(wrong.into()));
+            assert_eq!(error, OuterMiddlewareError::BaseUrl(wrong.into()));
         }
     }
 }

@@ -1,147 +1,153 @@
-//! From where a login stands to what a page shows.
+//! Builds the view models of the choice and consent pages from the state of a login.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::csrf::{self, Purpose};
+use super::csrf::{self, FormPurpose};
 use super::hub::Hub;
-use super::last_choice::Wish;
+use super::last_choice::ChoiceQuery;
 use super::pages::{
-    self, Banner, Candidate, ChoicePage, ConsentPage, Heading, Locale, Question, Refusal, Trouble,
-    arrange,
+    self, FailureBanner, ProviderCandidate, ChoicePage, ConsentPage, CategoryHeading, Locale, ConsentMode, UnavailableLabel, ProviderWarning,
+    build_provider_list,
 };
-use crate::actor::{Condition, Obstacle, Standing};
+use crate::actor::{Availability, UnavailableReason, LoginSummary};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::{self, Consenting, Source};
+use crate::login::{self, Consenting, ClaimsSource};
 
-pub fn choice(
+/// Returns the choice page of a login.
+pub fn choice_page(
     hub: &Hub,
     locale: Locale,
     hash: &InteractionHash,
     cookie: &Secret<String>,
-    standing: &Standing,
-    banner: Option<login::Banner>,
-    wish: &Wish,
+    summary: &LoginSummary,
+    banner: Option<login::ChoiceBanner>,
+    query: &ChoiceQuery,
 ) -> ChoicePage {
     let federation = hub.federation.load();
-    let entries = hub.connectors.choices(&standing.client_id, standing.demand, locale.language());
-    let candidates = entries.iter().map(|entry| Candidate {
+    let entries = hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
+    let candidates = entries.iter().map(|entry| ProviderCandidate {
         id: entry.id.as_str(),
-        name: locale.pick(&entry.shown.name),
-        shown: &entry.shown,
-        refusal: entry.obstacle.as_ref().map(|obstacle| match obstacle {
-            Obstacle::Off => Refusal::Off,
-            Obstacle::Blocked(word) => refusal(locale, word),
-            Obstacle::NotForThisService => Refusal::NotForThisService,
-            Obstacle::LevelTooLow => Refusal::TooLow,
-            Obstacle::ReauthenticationUnproven => Refusal::NoReauthentication,
-            Obstacle::Failing => Refusal::InTrouble,
+        name: locale.localize(&entry.display.name),
+        shown: &entry.display,
+        unavailable_label: entry.unavailable.as_ref().map(|reason| match reason {
+            UnavailableReason::Off => UnavailableLabel::Off,
+            UnavailableReason::Blocked(message) => blocked_label(locale, message),
+            UnavailableReason::NotForThisService => UnavailableLabel::NotForThisService,
+            UnavailableReason::LevelTooLow => UnavailableLabel::LevelTooLow,
+            UnavailableReason::ReauthenticationUnproven => UnavailableLabel::NoReauthentication,
+            UnavailableReason::Failing => UnavailableLabel::Failing,
         }),
-        trouble: (entry.standing != Condition::Well).then_some(Trouble::Recent),
+        warning: (entry.availability != Availability::Available).then_some(ProviderWarning::RecentFailure),
     });
-    let is_shown = |one: &Candidate<'_>| {
-        one.refusal.is_none() || federation.unavailable == crate::config::Unavailable::Greyed
+    let is_shown = |candidate: &ProviderCandidate<'_>| {
+        candidate.unavailable_label.is_none() || federation.unavailable == crate::config::UnavailableDisplay::Greyed
     };
-    let candidates: Vec<Candidate<'_>> = candidates.filter(is_shown).collect();
-    let headings: Vec<Heading<'_>> = federation
+    let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
+    let headings: Vec<CategoryHeading<'_>> = federation
         .categories
         .iter()
-        .map(|one| Heading { id: &one.id, name: locale.pick(&one.name) })
+        .map(|category| CategoryHeading { id: &category.id, name: locale.localize(&category.name) })
         .collect();
-    let logo = federation.service(&standing.client_id).and_then(|sp| sp.logo.as_ref());
+    let logo = federation.service(&summary.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
         interaction: hash.to_string(),
-        choose_csrf: csrf::token(cookie, Purpose::Choose, ""),
-        cancel_csrf: csrf::token(cookie, Purpose::Cancel, ""),
-        service: service(hub, locale, standing),
-        forget_csrf: csrf::token(cookie, Purpose::Forget, ""),
+        choose_csrf: csrf::form_token(cookie, FormPurpose::ChooseProvider, ""),
+        cancel_csrf: csrf::form_token(cookie, FormPurpose::CancelLogin, ""),
+        service: service_name(hub, locale, summary),
+        forget_csrf: csrf::form_token(cookie, FormPurpose::ForgetLastChoice, ""),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
-        level: standing.demand.level,
-        arrangement: arrange(
+        level: summary.requirement.level,
+        list: build_provider_list(
             &candidates,
             &headings,
-            wish.last_used.as_ref().map(ConnectorId::as_str),
-            &wish.asked,
+            query.last_used.as_ref().map(ConnectorId::as_str),
+            &query.list,
         ),
-        banner: banner.map(|banner| Banner {
-            message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),
+        banner: banner.map(|banner| FailureBanner {
+            message: banner.connector.as_ref().and_then(|id| operator_message(hub, locale, summary, id)),
             provider: banner
                 .connector
-                .and_then(|id| hub.connectors.name(&id))
-                .map(|name| locale.pick(&name).to_owned())
+                .and_then(|id| hub.connectors.display_name(&id))
+                .map(|name| locale.localize(&name).to_owned())
                 .unwrap_or_default(),
             code: banner.code,
-            support_id: standing.support_id.to_string(),
+            support_id: summary.support_id.to_string(),
         }),
     }
 }
 
-fn refusal(locale: Locale, word: &BTreeMap<String, String>) -> Refusal {
-    if word.is_empty() { Refusal::Blocked } else { Refusal::Message(locale.pick(word).to_owned()) }
+fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
+    if message.is_empty() {
+        UnavailableLabel::Blocked
+    } else {
+        UnavailableLabel::Message(locale.localize(message).to_owned())
+    }
 }
 
-/// What the operator has to say to the person while a kill switch is in force.
-pub fn word(
+/// Returns the operator's message for users while a block is in force.
+pub fn operator_message(
     hub: &Hub,
     locale: Locale,
-    standing: &Standing,
+    summary: &LoginSummary,
     connector: &ConnectorId,
 ) -> Option<String> {
-    let word = hub.connectors.word(&standing.client_id, connector);
-    Some(locale.pick(&word).to_owned()).filter(|word| !word.is_empty())
+    let message = hub.connectors.operator_message(&summary.client_id, connector);
+    Some(locale.localize(&message).to_owned()).filter(|message| !message.is_empty())
 }
 
-pub fn consent(
+/// Returns the consent page of a login.
+pub fn consent_page(
     hub: &Hub,
     locale: Locale,
     hash: &InteractionHash,
     cookie: &Secret<String>,
-    standing: &Standing,
+    summary: &LoginSummary,
     consenting: &Consenting,
 ) -> ConsentPage {
-    let proven = &consenting.proven;
-    let shown = consenting.shown();
-    let provider = hub.connectors.name(&proven.authentication.connector);
+    let proven = &consenting.user;
+    let page_digest = consenting.page_digest();
+    let provider = hub.connectors.display_name(&proven.authentication.connector);
     ConsentPage {
         interaction: hash.to_string(),
-        csrf: csrf::token(cookie, Purpose::Consent, &shown),
-        shown,
-        service: service(hub, locale, standing),
-        provider: provider.map(|name| locale.pick(&name).to_owned()).unwrap_or_default(),
+        csrf: csrf::form_token(cookie, FormPurpose::Consent, &page_digest),
+        page_digest,
+        service: service_name(hub, locale, summary),
+        provider: provider.map(|name| locale.localize(&name).to_owned()).unwrap_or_default(),
         source: match proven.source {
-            Source::Register => pages::Source::Register,
-            Source::Provider => pages::Source::Provider,
+            ClaimsSource::Register => pages::ClaimSource::Register,
+            ClaimsSource::Provider => pages::ClaimSource::Provider,
         },
-        question: if consenting.explicit { Question::Consent } else { Question::Information },
+        mode: if consenting.explicit { ConsentMode::Consent } else { ConsentMode::Information },
         claims: proven
             .claims
             .iter()
             .filter_map(|(name, value)| {
-                Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: legible(value) })
+                Some(pages::ConsentClaim { name: pages::ClaimName::from_wire_name(name)?, value: display_value(value) })
             })
             .collect(),
     }
 }
 
-/// A claim's value in one line.
-fn legible(value: &Value) -> Option<String> {
+/// Returns a claim's value as one line.
+fn display_value(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        // An address; where it is written out whole, its parts say nothing more.
+        // An address: `formatted` already contains the parts (OpenID Connect Core §5.1.1).
         Value::Object(parts) => match parts.get("formatted") {
-            Some(whole) => legible(whole),
-            None => Some(parts.values().filter_map(legible).collect::<Vec<_>>().join(", ")),
+            Some(whole) => display_value(whole),
+            None => Some(parts.values().filter_map(display_value).collect::<Vec<_>>().join(", ")),
         },
         Value::Null | Value::Array(_) => None,
     }
 }
 
-fn service(hub: &Hub, locale: Locale, standing: &Standing) -> String {
+fn service_name(hub: &Hub, locale: Locale, summary: &LoginSummary) -> String {
     hub.federation
         .load()
-        .service(&standing.client_id)
-        .map_or("", |sp| locale.pick(&sp.name))
+        .service(&summary.client_id)
+        .map_or("", |sp| locale.localize(&sp.name))
         .to_owned()
 }

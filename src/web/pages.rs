@@ -1,11 +1,13 @@
-//! L4 · What a person sees (design of the pages; decisions 4, 5, 13).
+//! The HTML pages.
 //!
-//! Each page is a view model of plain data with `render(&self, &Chrome) -> String`: one whole HTML document, complete
-//! without script, every value escaped by the template. Owns: looks, words, languages. Must not know: logins,
-//! sessions, stores, HTTP. What the caller must keep: addresses in a view model come from configuration or from this
-//! hub, never from a request, for escaping does not make a `javascript:` address harmless.
+//! Each page is a view model of plain data with `render(&self, &PageChrome) -> String`, which
+//! returns one HTML document that works without script; the template escapes every value.
+//! Responsible for layout, texts and languages. Does not know logins, sessions, stores or HTTP.
+//!
+//! Callers must take URLs in a view model from the configuration or from the hub, never from a
+//! request: escaping does not stop a `javascript:` URL.
 
-mod arrangement;
+mod provider_list;
 mod choice;
 mod consent;
 mod demo;
@@ -14,49 +16,50 @@ mod locale;
 mod notice;
 mod sandbox;
 mod sign_in;
-mod status;
+mod short_pages;
 mod theme;
 
-pub use arrangement::{Arrangement, Asked, Candidate, Heading, arrange};
-pub use choice::{Banner, ChoicePage, Provider, Refusal, Trouble, Unavailable};
-pub use consent::{Claim, ClaimName, ConsentPage, Question, Source};
-pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
-pub use error::{Detail, ErrorPage, Leave, Way};
-pub use locale::{Locale, negotiate};
-pub use notice::Notice;
-pub use sandbox::{Pick, SandboxPage};
-pub use sign_in::{SignInPage, SignInTrouble};
-pub use status::{FormPostPage, LogOutPage, LoggedOutPage, ProgressPage, Stage};
-pub use theme::{LOGO_PATH, Theme};
+pub use provider_list::{ProviderList, ListQuery, ProviderCandidate, CategoryHeading, build_provider_list};
+pub use choice::{FailureBanner, ChoicePage, ProviderOption, UnavailableLabel, ProviderWarning, UnavailableProvider};
+pub use consent::{ConsentClaim, ClaimName, ConsentPage, ConsentMode, ClaimSource};
+pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
+pub use error::{ErrorDetail, ErrorPage, ServiceReturn, PageAction};
+pub use locale::{Locale, negotiate_language};
+pub use notice::DisplayedNotice;
+pub use sandbox::{SandboxOption, SandboxPage};
+pub use sign_in::{SignInPage, SignInError};
+pub use short_pages::{FormPostPage, ConfirmLogOutPage, LoggedOutPage};
+pub use theme::{LOGO_PATH, PageTheme};
 
-/// What surrounds every page.
+/// Data that every page needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Chrome<'a> {
+pub struct PageChrome<'a> {
     pub locale: Locale,
     /// The nonce of the `Content-Security-Policy` sent with this page.
     pub nonce: &'a str,
-    pub theme: &'a Theme,
+    pub theme: &'a PageTheme,
     /// Path of the hub's endpoints: `/api/v2`.
     pub base_path: &'a str,
-    /// What the operator has to say now, for the pages on which a person stays.
-    pub notices: &'a [Notice],
+    /// Operator notices in force, for the pages on which a user stays.
+    pub notices: &'a [DisplayedNotice],
 }
 
 /// A hidden input of a form.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Field {
+pub struct HiddenField {
     pub name: String,
     pub value: String,
 }
 
-impl Field {
+impl HiddenField {
+    /// Creates a field.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into() }
     }
 }
 
-/// Renders into memory, where only a formatter of ours could fail; then the person still gets a line to report.
-fn draw(template: &impl askama::Template) -> String {
+/// Renders a template. Should a formatter fail, the page is a line that the user can report.
+fn render_template(template: &impl askama::Template) -> String {
     template
         .render()
         .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))

@@ -1,6 +1,7 @@
-//! L4 · What the operator's machinery asks on the private listener: alive, ready, metrics.
+//! The private listener's endpoints for monitoring: `/livez`, `/readyz`, `/metrics`, and
+//! `/config/digest`.
 //!
-//! Owns: `/livez`, `/readyz`, `/metrics`. Must not know: what is checked; each check is a closure with a name.
+//! Does not know what is checked: each check is a named closure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,31 +16,32 @@ use actix_web::{Error, HttpResponse, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::config::outline::Outline;
+use crate::config::config_digest::ConfigDigest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{Listener, Metrics};
 use crate::web::host::PrivateHosts;
-use crate::web::shell::count;
+use crate::web::outer_middleware::count_response;
 use crate::web::{admin, form};
 
-/// `Err` says, for an operator, why not.
-type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// A readiness check; `Err` is the reason, for an operator.
+type ReadinessCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// What an operator should mend, although requests are served all the same.
-type Detail = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+/// Lists the problems that an operator should fix, while requests are still served.
+type DegradationCheck = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// How one check stands.
+/// State of a check.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
     Ok,
-    /// To be mended, and served all the same.
+    /// Needs a fix; requests are still served.
     Degraded,
-    /// No request should be sent here.
+    /// No request should be sent to this process.
     NotReady,
 }
 
 impl CheckState {
+    /// Returns the state as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -49,57 +51,57 @@ impl CheckState {
         }
     }
 
-    /// Of a page's style sheet.
+    /// Returns the CSS class of the state.
     #[must_use]
-    pub const fn class(self) -> &'static str {
+    pub const fn css_class(self) -> &'static str {
         match self {
             Self::Ok => "",
-            Self::Degraded => "odd",
-            Self::NotReady => "ill",
+            Self::Degraded => "warning",
+            Self::NotReady => "error",
         }
     }
 }
 
-/// One check, as `/readyz` lists it.
+/// Result of one check, as in `/readyz`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct CheckRow {
+pub struct CheckResult {
     pub name: String,
     pub state: CheckState,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
 }
 
-/// What is not as it should be, and what the operator does about it.
+/// A problem that a check found, and its fix.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Finding {
-    pub what: String,
+pub struct CheckFinding {
+    pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
-impl Finding {
-    /// Of a line that ends with its mend.
-    fn of(line: &str) -> Self {
-        let parts = line.split_once("; mend: ").or_else(|| line.rsplit_once("; "));
+impl CheckFinding {
+    /// Splits a line that ends with its fix.
+    fn from_line(line: &str) -> Self {
+        let parts = line.split_once("; fix: ").or_else(|| line.rsplit_once("; "));
         match parts {
-            Some((what, mend)) => Self { what: what.to_owned(), mend: Some(mend.to_owned()) },
-            None => Self { what: line.to_owned(), mend: None },
+            Some((message, fix)) => Self { message: message.to_owned(), fix: Some(fix.to_owned()) },
+            None => Self { message: line.to_owned(), fix: None },
         }
     }
 }
 
-/// Whether this process should be sent requests: every named check agrees, and it is not going down.
+/// Readiness of this process: ready if every check passes and it is not shutting down.
 #[derive(Default)]
 pub struct Readiness {
-    checks: Vec<(&'static str, Check)>,
-    details: Vec<(&'static str, Detail)>,
+    checks: Vec<(&'static str, ReadinessCheck)>,
+    degradation_checks: Vec<(&'static str, DegradationCheck)>,
     draining: AtomicBool,
 }
 
 impl Readiness {
-    /// Adds a check. It is asked at each `/readyz`: it must look at something already known, and never wait.
+    /// Adds a check. It runs at each `/readyz`: it must read known state and never wait.
     #[must_use]
-    pub fn with(
+    pub fn with_check(
         mut self,
         name: &'static str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
@@ -108,72 +110,72 @@ impl Readiness {
         self
     }
 
-    /// Adds a list of what is not as it should be, and keeps nobody from being served. Asked as a check is.
+    /// Adds a check whose problems do not make the process unready. It runs at each `/readyz`.
     #[must_use]
-    pub fn with_detail(
+    pub fn with_degradation_check(
         mut self,
         name: &'static str,
-        detail: impl Fn() -> Vec<String> + Send + Sync + 'static,
+        check: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        self.details.push((name, Box::new(detail)));
+        self.degradation_checks.push((name, Box::new(check)));
         self
     }
 
-    /// Every check by name, each with what there is to mend.
+    /// Returns the result of every check, by name.
     #[must_use]
-    pub fn checks(&self) -> Vec<CheckRow> {
-        let (complaints, degraded) = (self.complaints(), self.degraded());
-        let asked = self
+    pub fn check_results(&self) -> Vec<CheckResult> {
+        let (reasons, degradations) = (self.not_ready_reasons(), self.degradations());
+        let registered = self
             .checks
             .iter()
             .map(|(name, _)| *name)
-            .chain(self.details.iter().map(|(name, _)| *name));
-        let names: BTreeSet<&str> = asked.chain(complaints.keys().copied()).collect();
+            .chain(self.degradation_checks.iter().map(|(name, _)| *name));
+        let names: BTreeSet<&str> = registered.chain(reasons.keys().copied()).collect();
         let row = |name: &str| {
-            let (complaint, details) = (complaints.get(name), degraded.get(name));
-            let state = match (complaint, details) {
+            let (reason, details) = (reasons.get(name), degradations.get(name));
+            let state = match (reason, details) {
                 (Some(_), _) => CheckState::NotReady,
                 (None, Some(_)) => CheckState::Degraded,
                 (None, None) => CheckState::Ok,
             };
-            let lines = complaint.into_iter().chain(details.into_iter().flatten());
-            CheckRow {
+            let lines = reason.into_iter().chain(details.into_iter().flatten());
+            CheckResult {
                 name: name.to_owned(),
                 state,
-                findings: lines.map(|line| Finding::of(line)).collect(),
+                findings: lines.map(|line| CheckFinding::from_line(line)).collect(),
             }
         };
         names.into_iter().map(row).collect()
     }
 
-    /// What should be mended, by name; empty when all is well.
+    /// Returns the problems that do not make the process unready, by check.
     #[must_use]
-    pub fn degraded(&self) -> BTreeMap<&'static str, Vec<String>> {
-        let told = self.details.iter().map(|(name, detail)| (*name, detail()));
-        told.filter(|(_, told)| !told.is_empty()).collect()
+    pub fn degradations(&self) -> BTreeMap<&'static str, Vec<String>> {
+        let results = self.degradation_checks.iter().map(|(name, check)| (*name, check()));
+        results.filter(|(_, problems)| !problems.is_empty()).collect()
     }
 
-    /// From now on not ready: the first step of going down.
+    /// Makes the process not ready: the first step of a shutdown.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
     }
 
-    /// Going down.
+    /// Returns whether the process is shutting down.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// What is not ready, by name, with the reason; empty when all is well.
+    /// Returns the reasons why the process is not ready, by check.
     #[must_use]
-    pub fn complaints(&self) -> BTreeMap<&'static str, String> {
-        let complaint =
-            |(name, check): &(&'static str, Check)| check().err().map(|reason| (*name, reason));
-        let mut complaints: BTreeMap<_, _> = self.checks.iter().filter_map(complaint).collect();
+    pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, String> {
+        let reason =
+            |(name, check): &(&'static str, ReadinessCheck)| check().err().map(|error| (*name, error));
+        let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
         if self.is_draining() {
-            complaints.insert("draining", "this process is going down".to_owned());
+            reasons.insert("draining", "this process is shutting down".to_owned());
         }
-        complaints
+        reasons
     }
 }
 
@@ -183,19 +185,19 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// The middleware around the private application: 421 for a host name that is none of its own, 404 for an address that
-/// encodes what needs no encoding. Only then is a request anybody's.
+/// Middleware of the private listener: responds with 421 to an unknown host name, and with 404 to a
+/// path that is not normalized.
 ///
 /// # Errors
-/// The handler's.
-pub async fn admit(
+/// The handler's error.
+pub async fn check_target(
     hosts: Arc<PrivateHosts>,
     metrics: Arc<Metrics>,
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let code = match () {
-        () if !hosts.is_meant_by(&request) => ErrorCode::UnknownHost,
+        () if !hosts.allows_request(&request) => ErrorCode::UnknownHost,
         () if !form::is_normalized(request.path()) => ErrorCode::NotFound,
         () => return next.call(request).await,
     };
@@ -203,19 +205,20 @@ pub async fn admit(
         Instant::now(),
         match code {
             ErrorCode::UnknownHost => vec![
-                "ask by an IP address or localhost, or add the name to private.hosts".to_owned(),
+                "use an IP address or localhost, or add the name to private.hosts".to_owned(),
             ],
             _ => Vec::new(),
         },
     );
-    let answer = Ok(request.into_response(admin::refused(code, details, None)));
-    count(&metrics, Listener::Private, &answer, started);
+    let answer = Ok(request.into_response(admin::error_response(code, details, None)));
+    count_response(&metrics, Listener::Private, &answer, started);
     answer
 }
 
-/// Adds the three paths, and `more` that is counted as they are, to the private application. Its scope takes every path: whatever else that application serves
-/// is registered before.
-pub fn configure(
+/// Adds the three paths, and `more`, to the private application, and counts their requests.
+///
+/// The scope matches every path, so other services must be registered before it.
+pub fn configure_endpoints(
     config: &mut ServiceConfig,
     readiness: Arc<Readiness>,
     metrics: Arc<Metrics>,
@@ -227,67 +230,68 @@ pub fn configure(
         async move {
             let started = Instant::now();
             let answer = next.call(request).await;
-            count(&metrics, Listener::Private, &answer, started);
+            count_response(&metrics, Listener::Private, &answer, started);
             answer
         }
     });
     config.app_data(Data::from(readiness)).app_data(Data::from(metrics)).service(
         web::scope("")
             .wrap(counted)
-            .service(web::resource("/livez").get(alive).head(alive))
-            .service(web::resource("/readyz").get(ready).head(ready))
-            .service(web::resource("/metrics").get(scrape))
+            .service(web::resource("/livez").get(livez).head(livez))
+            .service(web::resource("/readyz").get(readyz).head(readyz))
+            .service(web::resource("/metrics").get(render_metrics))
             .service(more),
     );
 }
 
 #[derive(Serialize)]
-struct Ready {
+struct ReadyzBody {
     ready: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     not_ready: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     degraded: BTreeMap<&'static str, Vec<String>>,
-    checks: Vec<CheckRow>,
+    checks: Vec<CheckResult>,
 }
 
-/// Adds, before [`configure`], what the files in use say, in short: for `passerelle plan`, which holds it against the files
-/// that there are. It tells who may be served by whom, and no secret.
-pub fn configure_digest(
+/// Adds the digest of the configuration in use, which `passerelle plan` compares with the files.
+///
+/// Call it before [`configure`]. The digest holds no secret.
+pub fn configure_config_digest(
     config: &mut ServiceConfig,
-    digest: impl Fn() -> Outline + Clone + 'static,
+    digest: impl Fn() -> ConfigDigest + Clone + 'static,
 ) {
-    let told = move || {
-        let outline = digest();
-        async move { HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(outline) }
+    let handler = move || {
+        let digest = digest();
+        async move { HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(digest) }
     };
-    config.service(web::resource(DIGEST).get(told));
+    config.service(web::resource(CONFIG_DIGEST_PATH).get(handler));
 }
 
-/// Where [`configure_digest`] answers.
-pub const DIGEST: &str = "/config/digest";
+/// Path of the configuration digest.
+pub const CONFIG_DIGEST_PATH: &str = "/config/digest";
 
-/// True as long as anything answers at all: a hub that is not ready must not be restarted for it.
-async fn alive() -> HttpResponse {
+/// Always responds with 200: a hub that is not ready must not be restarted for it.
+async fn livez() -> HttpResponse {
     HttpResponse::Ok()
         .insert_header(("cache-control", "no-store"))
         .json(serde_json::json!({ "alive": true }))
 }
 
-async fn ready(readiness: Data<Readiness>) -> HttpResponse {
-    let not_ready = readiness.complaints();
+async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
+    let not_ready = readiness.not_ready_reasons();
     let status =
         if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = Ready {
+    let body = ReadyzBody {
         ready: not_ready.is_empty(),
         not_ready,
-        degraded: readiness.degraded(),
-        checks: readiness.checks(),
+        degraded: readiness.degradations(),
+        checks: readiness.check_results(),
     };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
 }
 
-async fn scrape(metrics: Data<Metrics>) -> HttpResponse {
+async fn render_metrics(metrics: Data<Metrics>) -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/plain; version=0.0.4; charset=utf-8")
         .body(metrics.render())
@@ -299,18 +303,18 @@ mod tests {
     use crate::env::Timestamp;
     use actix_web::{App, test};
 
-    async fn answer(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        answer_counted(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()))
+    async fn get(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
+        get_with_metrics(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()))
             .await
     }
 
-    async fn answer_counted(
+    async fn get_with_metrics(
         readiness: &Arc<Readiness>,
         path: &str,
         metrics: Arc<Metrics>,
     ) -> (u16, String) {
         let app = test::init_service(App::new().configure(|config| {
-            configure(config, Arc::clone(readiness), metrics, web::resource("/more"))
+            configure_endpoints(config, Arc::clone(readiness), metrics, web::resource("/more"))
         }))
         .await;
         let response =
@@ -323,7 +327,7 @@ mod tests {
     async fn readiness_names_what_is_missing() {
         let keys = Arc::new(AtomicBool::new(false));
         let loaded = Arc::clone(&keys);
-        let readiness = Readiness::default().with("store", || Ok(())).with("keys", move || {
+        let readiness = Readiness::default().with_check("store", || Ok(())).with_check("keys", move || {
             if loaded.load(Ordering::SeqCst) {
                 Ok(())
             } else {
@@ -333,42 +337,42 @@ mod tests {
         let readiness = Arc::new(readiness);
         let missing = concat!(
             r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"},"checks":["#,
-            r#"{"name":"keys","state":"not_ready","findings":[{"what":"no signing key is loaded"}]},{"name":"store","state":"ok"}]}"#
+            r#"{"name":"keys","state":"not_ready","findings":[{"message":"no signing key is loaded"}]},{"name":"store","state":"ok"}]}"#
         );
-        assert_eq!(answer(&readiness, "/readyz").await, (503, missing.into()));
+        assert_eq!(get(&readiness, "/readyz").await, (503, missing.into()));
         keys.store(true, Ordering::SeqCst);
         assert_eq!(
-            answer(&readiness, "/readyz").await,
+            get(&readiness, "/readyz").await,
             (200, r#"{"ready":true,"checks":[{"name":"keys","state":"ok"},{"name":"store","state":"ok"}]}"#.into())
         );
     }
 
     #[actix_web::test]
-    async fn what_is_to_be_mended_is_told_and_keeps_nobody_from_being_served() {
-        let told = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
+    async fn degradations_are_listed_and_do_not_make_the_process_unready() {
+        let problems = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
         let readiness = Arc::new(
-            Readiness::default().with_detail("config", told).with_detail("other", Vec::new),
+            Readiness::default().with_degradation_check("config", problems).with_degradation_check("other", Vec::new),
         );
         let body = concat!(
             r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]},"checks":["#,
-            r#"{"name":"config","state":"degraded","findings":[{"what":"connectors/x.toml:3 name is missing","mend":"add it"}]},"#,
+            r#"{"name":"config","state":"degraded","findings":[{"message":"connectors/x.toml:3 name is missing","fix":"add it"}]},"#,
             r#"{"name":"other","state":"ok"}]}"#
         );
-        assert_eq!(answer(&readiness, "/readyz").await, (200, body.into()));
+        assert_eq!(get(&readiness, "/readyz").await, (200, body.into()));
     }
 
     #[actix_web::test]
-    async fn what_is_in_use_is_told_to_whoever_makes_a_plan() {
+    async fn the_digest_of_the_configuration_in_use_is_served() {
         let readiness = Arc::new(Readiness::default());
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let app = App::new()
-            .configure(|config| configure_digest(config, Outline::default))
-            .configure(|config| configure(config, readiness, metrics, web::resource("/more")));
+            .configure(|config| configure_config_digest(config, ConfigDigest::default))
+            .configure(|config| configure_endpoints(config, readiness, metrics, web::resource("/more")));
         let app = test::init_service(app).await;
         let response =
-            test::call_service(&app, test::TestRequest::get().uri(DIGEST).to_request()).await;
+            test::call_service(&app, test::TestRequest::get().uri(CONFIG_DIGEST_PATH).to_request()).await;
         assert_eq!(response.status(), 200);
-        assert_eq!(test::read_body_json::<Outline, _>(response).await, Outline::default());
+        assert_eq!(test::read_body_json::<ConfigDigest, _>(response).await, ConfigDigest::default());
         assert_eq!(
             test::call_service(&app, test::TestRequest::get().uri("/livez").to_request())
                 .await
@@ -378,20 +382,20 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn going_down_is_not_ready_but_alive() {
+    async fn a_draining_process_is_not_ready_but_alive() {
         let readiness = Arc::new(Readiness::default());
         readiness.drain();
-        let (status, body) = answer(&readiness, "/readyz").await;
+        let (status, body) = get(&readiness, "/readyz").await;
         assert_eq!((status, body.contains("draining")), (503, true));
-        assert_eq!(answer(&readiness, "/livez").await.0, 200);
+        assert_eq!(get(&readiness, "/livez").await.0, 200);
     }
 
     #[actix_web::test]
     async fn metrics_are_served_as_text() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let readiness = Arc::new(Readiness::default());
-        answer_counted(&readiness, "/livez", Arc::clone(&metrics)).await;
-        let (status, body) = answer_counted(&readiness, "/metrics", metrics).await;
+        get_with_metrics(&readiness, "/livez", Arc::clone(&metrics)).await;
+        let (status, body) = get_with_metrics(&readiness, "/metrics", metrics).await;
         assert_eq!((status, body.contains("passerelle_build_info")), (200, true));
         assert!(
             body.contains(r#"passerelle_http_requests_total{endpoint="/livez",listener="private",status="2xx"} 1"#),

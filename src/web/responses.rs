@@ -1,5 +1,6 @@
-//! Everything that leaves the hub is built here: pages with their policy, redirects, JSON. No other file sets a
-//! content type or a security header of its own.
+//! Builds the HTTP responses: pages with their content security policy, redirects, JSON.
+//!
+//! Responsible for content types and for the security headers of pages.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -9,37 +10,37 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::hub::Hub;
-use super::pages::{Chrome, Field, FormPostPage, Locale, Notice, negotiate};
-use crate::protocol::authorize::SpAnswer;
+use super::pages::{PageChrome, HiddenField, FormPostPage, Locale, DisplayedNotice, negotiate_language};
+use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::error_answer::{ErrorAnswer, Used};
+use crate::protocol::error_response::{ErrorResponse, AuthLocation};
 use crate::protocol::introspection::JWT_MEDIA_TYPE;
 
-/// The specification's bytes, capitals and all.
+/// Content type of pages, spelled as the specification has it.
 const HTML: &str = "text/html;charset=UTF-8";
 const JSON: &str = "application/json; charset=utf-8";
 
-/// Path of the endpoints below the host.
+/// Path prefix of the endpoints.
 pub const BASE_PATH: &str = "/api/v2";
 
-/// The language for a person: the service provider's wish, then the browser's.
+/// Returns the page language: `ui_locales` of the service provider first, then `Accept-Language`.
 #[must_use]
-pub fn locale(request: &HttpRequest, ui_locales: &[String]) -> Locale {
+pub fn negotiate_locale(request: &HttpRequest, ui_locales: &[String]) -> Locale {
     let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    negotiate(ui_locales, accepted)
+    negotiate_language(ui_locales, accepted)
 }
 
-/// One HTML document under a policy of its own: only the styles and the script that carry this page's nonce count.
+/// Builds an HTML response whose policy admits only the styles and the script with its own nonce.
 #[must_use]
-pub fn page(
+pub fn page_response(
     hub: &Hub,
     status: u16,
     locale: Locale,
-    render: impl FnOnce(&Chrome<'_>) -> String,
+    render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
     let nonce = hub.env.entropy().token();
-    let notices = Notice::in_force(&hub.federation.load().notices, locale, hub.env.now());
-    let chrome = Chrome {
+    let notices = DisplayedNotice::in_force(&hub.federation.load().notices, locale, hub.env.now());
+    let chrome = PageChrome {
         locale,
         nonce: &nonce,
         theme: &hub.theme,
@@ -47,7 +48,8 @@ pub fn page(
         notices: &notices,
     };
     let html = render(&chrome);
-    // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the identity provider.
+    // No `form-action`: browsers apply it also to the redirect that follows a form, which here
+    // leads to the identity provider.
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
     );
@@ -58,25 +60,28 @@ pub fn page(
         .body(html)
 }
 
-/// A page on which a browser ends outside any login. No other window holds a handle on it. The pages of a login do without
-/// this header: a service provider that opens its login in a pop-up would lose the pop-up.
+/// Builds the response for a page outside any login, isolated from its opener
+/// (`Cross-Origin-Opener-Policy`).
+///
+/// Pages of a login do not carry this header: a service provider that opens its login in a pop-up
+/// would lose the pop-up.
 #[must_use]
-pub fn landing_page(
+pub fn landing_page_response(
     hub: &Hub,
     status: u16,
     locale: Locale,
-    render: impl FnOnce(&Chrome<'_>) -> String,
+    render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
-    let mut response = page(hub, status, locale, render);
+    let mut response = page_response(hub, status, locale, render);
     response
         .headers_mut()
         .insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 
-/// A page of the private listener, under a policy as strict. Nothing of it is kept anywhere.
+/// Builds the response for a page of the admin console. It is never cached.
 #[must_use]
-pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
+pub fn admin_page_response(status: u16, nonce: &str, html: String) -> HttpResponse {
     let policy = format!(
         "default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     );
@@ -91,7 +96,7 @@ pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
         .body(html)
 }
 
-/// 303 with a fixed body that holds no link.
+/// Builds a 303 redirect with a fixed body that holds no link.
 #[must_use]
 pub fn see_other(location: &str) -> HttpResponse {
     HttpResponse::SeeOther()
@@ -100,54 +105,55 @@ pub fn see_other(location: &str) -> HttpResponse {
         .body("See Other\n")
 }
 
-/// The service provider's answer, in the mode that it asked for.
+/// Builds the authorization response in the requested response mode.
 #[must_use]
-pub fn to_service_provider(
+pub fn authorization_response(
     hub: &Hub,
     locale: Locale,
     service: &str,
-    answer: SpAnswer,
+    answer: AuthorizationResponse,
 ) -> HttpResponse {
     match answer {
-        SpAnswer::Redirect { location } => see_other(&location),
-        SpAnswer::FormPost { action, fields } => {
-            let fields = fields.into_iter().map(|(name, value)| Field::new(name, value)).collect();
+        AuthorizationResponse::Redirect { location } => see_other(&location),
+        AuthorizationResponse::FormPost { action, fields } => {
+            let fields = fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
             let form = FormPostPage { action, fields, service: service.to_owned() };
-            page(hub, 200, locale, |chrome| form.render(chrome))
+            page_response(hub, 200, locale, |chrome| form.render(chrome))
         }
     }
 }
 
+/// Builds a JSON response with status 200.
 #[must_use]
-pub fn json(body: impl Into<actix_web::web::Bytes>) -> HttpResponse {
+pub fn json_response(body: impl Into<actix_web::web::Bytes>) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, JSON)).body(body.into())
 }
 
-/// A JWT alone, as userinfo answers it.
+/// Builds a userinfo response that is a JWT.
 #[must_use]
-pub fn jwt(token: String) -> HttpResponse {
+pub fn jwt_response(token: String) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/jwt")).body(token)
 }
 
-/// A signed introspection answer (RFC 9701, 5).
+/// Builds a signed introspection response (RFC 9701 §5).
 #[must_use]
-pub fn introspection_jwt(token: String) -> HttpResponse {
+pub fn introspection_jwt_response(token: String) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, JWT_MEDIA_TYPE)).body(token)
 }
 
-/// An error as a machine reads it.
+/// Builds the JSON response for an error.
 #[must_use]
-pub fn json_error(code: ErrorCode) -> HttpResponse {
-    of_error(ErrorAnswer::from(code))
+pub fn json_error_response(code: ErrorCode) -> HttpResponse {
+    error_response(ErrorResponse::from(code))
 }
 
-/// An error as a client reads it that may have failed to authenticate.
+/// Builds the JSON response for an error at an endpoint that authenticates clients.
 #[must_use]
-pub fn client_error(code: ErrorCode, used: Used) -> HttpResponse {
-    of_error(ErrorAnswer::to_client(code, used))
+pub fn client_error_response(code: ErrorCode, used: AuthLocation) -> HttpResponse {
+    error_response(ErrorResponse::for_client(code, used))
 }
 
-fn of_error(answer: ErrorAnswer) -> HttpResponse {
+fn error_response(answer: ErrorResponse) -> HttpResponse {
     let mut response = HttpResponse::build(status_code(answer.status));
     response.insert_header((CONTENT_TYPE, JSON));
     if let Some(challenge) = answer.www_authenticate {
@@ -159,14 +165,15 @@ fn of_error(answer: ErrorAnswer) -> HttpResponse {
     response.body(answer.body)
 }
 
-/// Keys and metadata may be kept for ten minutes; everything else is `no-store`, which the shell sets.
+/// Makes a response cacheable for ten minutes. The outer middleware makes all others `no-store`.
 #[must_use]
-pub fn public(mut response: HttpResponse) -> HttpResponse {
+pub fn make_cacheable(mut response: HttpResponse) -> HttpResponse {
     let value = actix_web::http::header::HeaderValue::from_static("public, max-age=600");
     response.headers_mut().insert(CACHE_CONTROL, value);
     response
 }
 
+/// Returns the HTTP status of a catalogue entry.
 pub(super) fn status_code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

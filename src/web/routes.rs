@@ -1,103 +1,104 @@
-//! Every address of the public listener, and the methods it takes (decisions 2). Anything else is answered here too.
+//! The routes of the public listener and their methods, and the responses for anything else.
 
 use actix_web::dev::RequestHead;
 use actix_web::guard::fn_guard;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 
-use super::answer::json_error;
-use super::hub::{Hub, Sandbox};
-use super::refused::RefusalEvent;
-use super::shell::is_for_programs;
+use super::responses::json_error_response;
+use super::hub::{Hub, SandboxRoutes};
+use super::rejection::RejectionEvent;
+use super::outer_middleware::is_json_endpoint;
 use super::{
-    assets, authorize, form, introspection, last_choice, login, logout, metadata, problem, sandbox,
+    assets, authorize, form, introspection, last_choice, login, logout, metadata, error_pages, sandbox,
     sign_in, token,
 };
-use crate::audit::Name;
+use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
-/// An address, the methods it takes, and what the audit log calls its refusals.
+/// A route: its path, its methods, and the audit event of its rejections.
 pub struct Endpoint {
+    /// Path pattern of the route.
     pub path: &'static str,
     allow: &'static str,
-    /// `None` where nothing but an unknown address or method is refused.
-    pub refusal: Option<Name>,
+    /// `None` where only unknown paths and methods are rejected.
+    pub rejection_event: Option<EventKind>,
     routes: Vec<Route>,
 }
 
-/// Returns every endpoint. Where several fit an address, the first one takes it.
+/// Returns every endpoint. The first one that matches a path serves it.
 #[must_use]
-pub fn endpoints(sandbox: Sandbox) -> Vec<Endpoint> {
-    let at = |path, allow, refusal, routes| Endpoint { path, allow, refusal, routes };
+pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
+    let at = |path, allow, rejection_event, routes| Endpoint { path, allow, rejection_event, routes };
     let (read, submit) = (web::get, web::post);
-    let with_sandbox = (sandbox == Sandbox::On).then(|| {
-        let routes = vec![read().to(sandbox::show), submit().to(sandbox::pick)];
-        at("/sandbox/{connector}", "GET, POST", Some(Name::StepRefused), routes)
+    let with_sandbox = (sandbox == SandboxRoutes::On).then(|| {
+        let routes = vec![read().to(sandbox::show_form), submit().to(sandbox::submit_form)];
+        at("/sandbox/{connector}", "GET, POST", Some(EventKind::StepRefused), routes)
     });
-    // HEAD is served here and nowhere else, so that a link scanner can't advance a login.
+    // Only documents are served for HEAD, so that a link scanner can't advance a login.
     let documents = [
         at(
             path::DISCOVERY,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::discovery), web::head().to(metadata::discovery)],
+            vec![read().to(metadata::serve_discovery), web::head().to(metadata::serve_discovery)],
         ),
         at(
             path::JWKS,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::jwks), web::head().to(metadata::jwks)],
+            vec![read().to(metadata::serve_jwks), web::head().to(metadata::serve_jwks)],
         ),
         at(
             path::CLIENT_JWKS,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::client_jwks), web::head().to(metadata::client_jwks)],
+            vec![read().to(metadata::serve_client_jwks), web::head().to(metadata::serve_client_jwks)],
         ),
-        at("/assets/logo", "GET", None, vec![read().to(assets::theme)]),
-        at("/assets/idp/{connector}", "GET", None, vec![read().to(assets::connector)]),
-        at("/assets/service/{version}", "GET", None, vec![read().to(assets::service)]),
+        at("/assets/logo", "GET", None, vec![read().to(assets::serve_theme_logo)]),
+        at("/assets/idp/{connector}", "GET", None, vec![read().to(assets::serve_connector_logo)]),
+        at("/assets/service/{version}", "GET", None, vec![read().to(assets::serve_service_logo)]),
     ];
-    let asked = Some(Name::AuthorizationRefused);
-    let step = Some(Name::StepRefused);
+    let authorization = Some(EventKind::AuthorizationRefused);
+    let step = Some(EventKind::StepRefused);
     let logins = [
         at(
             path::AUTHORIZE,
             "GET, POST",
-            asked,
+            authorization,
             vec![read().to(authorize::get), submit().to(authorize::post)],
         ),
-        at("/api/v1/authorize", "GET", None, vec![read().to(authorize::older)]),
-        at("/api/v2/interaction/{hash}", "GET", step, vec![read().to(login::look)]),
-        at("/api/v2/interaction/{hash}/provider", "POST", step, vec![submit().to(login::choose)]),
+        at("/api/v1/authorize", "GET", None, vec![read().to(authorize::redirect_v1)]),
+        at("/api/v2/interaction/{hash}", "GET", step, vec![read().to(login::show_login)]),
+        at("/api/v2/interaction/{hash}/provider", "POST", step, vec![submit().to(login::choose_provider)]),
         at(
             "/api/v2/interaction/{hash}/forget",
             "POST",
             step,
-            vec![submit().to(last_choice::forget)],
+            vec![submit().to(last_choice::forget_last_choice)],
         ),
-        at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![submit().to(login::cancel)]),
+        at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![submit().to(login::cancel_login)]),
         at(
             "/api/v2/interaction/{hash}/consent",
             "GET, POST",
             step,
-            vec![read().to(login::review), submit().to(login::consent)],
+            vec![read().to(login::show_consent), submit().to(login::answer_consent)],
         ),
         at(
             "/api/v2/callback/{connector}",
             "GET",
-            Some(Name::CallbackRefused),
-            vec![read().to(login::callback)],
+            Some(EventKind::CallbackRefused),
+            vec![read().to(login::handle_callback)],
         ),
         at(
             "/connectors/{connector}/login",
             "GET, POST",
             step,
-            vec![read().to(sign_in::show), submit().to(sign_in::submit)],
+            vec![read().to(sign_in::show_form), submit().to(sign_in::submit_form)],
         ),
     ];
-    let out = Some(Name::LogoutRefused);
+    let out = Some(EventKind::LogoutRefused);
     let logouts = [
         at(
             path::END_SESSION,
@@ -105,77 +106,78 @@ pub fn endpoints(sandbox: Sandbox) -> Vec<Endpoint> {
             out,
             vec![read().to(logout::get), submit().to(logout::post)],
         ),
-        // Before the next, which would take it for a connector.
-        at(path::END_SESSION_CONFIRM, "POST", out, vec![submit().to(logout::confirm)]),
-        at("/api/v2/session/end/{connector}", "GET", out, vec![read().to(logout::come_back)]),
+        // Before the next route, which would match it as a connector.
+        at(path::END_SESSION_CONFIRM, "POST", out, vec![submit().to(logout::post_confirmation)]),
+        at("/api/v2/session/end/{connector}", "GET", out, vec![read().to(logout::return_from_idp)]),
     ];
-    let userinfo = vec![read().to(token::userinfo), submit().to(token::userinfo)];
+    let userinfo = vec![read().to(token::get_userinfo), submit().to(token::get_userinfo)];
     let clients = [
-        at(path::TOKEN, "POST", Some(Name::TokenRefused), vec![submit().to(token::token)]),
-        at(path::USERINFO, "GET, POST", Some(Name::UserinfoRefused), userinfo),
+        at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![submit().to(token::post_token)]),
+        at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo),
         at(
             path::REVOCATION,
             "POST",
-            Some(Name::RevocationRefused),
-            vec![submit().to(introspection::revoke)],
+            Some(EventKind::RevocationRefused),
+            vec![submit().to(introspection::revoke_token)],
         ),
         at(
             path::INTROSPECTION,
             "POST",
-            Some(Name::IntrospectionRefused),
-            vec![submit().to(introspection::checktoken)],
+            Some(EventKind::IntrospectionRefused),
+            vec![submit().to(introspection::introspect_token)],
         ),
     ];
     documents.into_iter().chain(logins).chain(logouts).chain(clients).chain(with_sandbox).collect()
 }
 
 /// Registers all endpoints of `hub`.
-pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
+pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
     let endpoints = endpoints(hub.sandbox);
     config.app_data(hub).default_service(web::to(not_found));
     for endpoint in endpoints {
-        config.service(endpoint.resource());
+        config.service(endpoint.into_resource());
     }
 }
 
 impl Endpoint {
-    /// Returns the methods that it takes.
+    /// Returns the methods that the route accepts.
     pub fn methods(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.allow.split(", ")
     }
 
-    fn resource(self) -> Resource {
-        let Self { path, allow, refusal, routes } = self;
-        let refuse = move |hub: web::Data<Hub>, request: HttpRequest| async move {
+    fn into_resource(self) -> Resource {
+        let Self { path, allow, rejection_event, routes } = self;
+        let method_not_allowed_handler = move |hub: web::Data<Hub>, request: HttpRequest| async move {
             method_not_allowed(&hub, &request, allow)
         };
         let resource = web::resource(path)
-            .app_data(RefusalEvent(refusal))
-            .guard(fn_guard(|context| is_named(context.head())));
-        routes.into_iter().fold(resource, Resource::route).default_service(web::to(refuse))
+            .app_data(RejectionEvent(rejection_event))
+            .guard(fn_guard(|context| is_well_formed_path(context.head())));
+        routes.into_iter().fold(resource, Resource::route).default_service(web::to(method_not_allowed_handler))
     }
 }
 
-/// True for an address that can name something. actix decodes what it can of one and replaces the rest.
-fn is_named(head: &RequestHead) -> bool {
-    form::is_readable(head.uri.path()) && form::is_normalized(head.uri.path())
+/// Returns whether a path is decodable and normalized. actix would decode what it can and replace
+/// the rest.
+fn is_well_formed_path(head: &RequestHead) -> bool {
+    form::is_decodable(head.uri.path()) && form::is_normalized(head.uri.path())
 }
 
 async fn not_found(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    refused(&hub, &request, ErrorCode::NotFound)
+    error_response(&hub, &request, ErrorCode::NotFound)
 }
 
 fn method_not_allowed(hub: &Hub, request: &HttpRequest, allow: &'static str) -> HttpResponse {
-    let mut response = refused(hub, request, ErrorCode::MethodNotAllowed);
+    let mut response = error_response(hub, request, ErrorCode::MethodNotAllowed);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
 }
 
-/// Programs get JSON, people get a page.
-fn refused(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    if is_for_programs(request.path()) {
-        json_error(code)
+/// Responds with JSON where programs call, else with a page.
+fn error_response(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    if is_json_endpoint(request.path()) {
+        json_error_response(code)
     } else {
-        problem::outside(hub, request, code)
+        error_pages::outside_login(hub, request, code)
     }
 }

@@ -1,102 +1,105 @@
-//! The sandbox identity provider's page: `/sandbox/{connector}`, which exists only where the sandbox is switched on.
+//! The sandbox identity provider's form, `/sandbox/{connector}`. It is served only if the sandbox
+//! is enabled.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{BASE_PATH, locale, page, see_other};
+use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
 use super::hub::Hub;
-use super::pages::{Field, Locale, Pick, SandboxPage};
-use super::{form, problem};
-use crate::actor::{SandboxOffer, SandboxPerson, SandboxRefusal};
+use super::pages::{HiddenField, Locale, SandboxOption, SandboxPage};
+use super::{form, error_pages};
+use crate::actor::{SandboxOffer, SandboxUser, SandboxError};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Who to be.
-pub async fn show(
+/// Shows the form to choose a test user.
+pub async fn show_form(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
     let id = ConnectorId::new(path.into_inner());
     let Some(offer) = hub.connectors.sandbox_offer(&id) else {
-        return problem::outside(&hub, &request, ErrorCode::NotFound);
+        return error_pages::outside_login(&hub, &request, ErrorCode::NotFound);
     };
-    let query = form::query(request.query_string()).unwrap_or_default();
-    let Ok(Some(state)) = query.one("state") else {
-        return problem::bad_request(&hub, &request, ErrorCode::StateUnknown);
+    let query = form::parse_query(request.query_string()).unwrap_or_default();
+    let Ok(Some(state)) = query.single("state") else {
+        return error_pages::malformed_request(&hub, &request, ErrorCode::StateUnknown);
     };
-    let asked = query
-        .one("level")
+    let requested = query
+        .single("level")
         .ok()
         .flatten()
         .and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
-    let locale = locale(&request, &[]);
-    let name = hub.connectors.name(&id).unwrap_or_default();
-    let sandbox = view(locale, &id, locale.pick(&name), state, asked, &offer);
-    page(&hub, 200, locale, |chrome| sandbox.render(chrome))
+    let locale = negotiate_locale(&request, &[]);
+    let name = hub.connectors.display_name(&id).unwrap_or_default();
+    let sandbox = sandbox_page(locale, &id, locale.localize(&name), state, requested, &offer);
+    page_response(&hub, 200, locale, |chrome| sandbox.render(chrome))
 }
 
-/// What was picked goes back to the hub as any identity provider's answer does: by the browser.
-pub async fn pick(
+/// Handles the submitted form. The result returns to the hub's callback through the browser, like
+/// any identity provider's response.
+pub async fn submit_form(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
     body: web::Payload,
 ) -> HttpResponse {
     let id = ConnectorId::new(path.into_inner());
-    let Ok(picked) = form::body(&request, body).await else {
-        return problem::bad_request(&hub, &request, ErrorCode::BadRequest);
+    let Ok(params) = form::parse_body(&request, body).await else {
+        return error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest);
     };
-    match hub.connectors.sandbox_choose(&id, picked.pairs()).await {
+    match hub.connectors.choose_sandbox_user(&id, params.pairs()).await {
         Ok(query) => see_other(&format!("{BASE_PATH}/callback/{id}?{query}")),
-        Err(SandboxRefusal::Unknown) => problem::outside(&hub, &request, ErrorCode::NotFound),
-        Err(SandboxRefusal::Unkept) => {
-            problem::outside(&hub, &request, ErrorCode::StoreUnavailable)
+        Err(SandboxError::Unknown) => error_pages::outside_login(&hub, &request, ErrorCode::NotFound),
+        Err(SandboxError::NotSaved) => {
+            error_pages::outside_login(&hub, &request, ErrorCode::StoreUnavailable)
         }
-        Err(SandboxRefusal::Full) => problem::outside(&hub, &request, ErrorCode::Busy),
-        Err(SandboxRefusal::Malformed) => {
-            problem::bad_request(&hub, &request, ErrorCode::BadRequest)
+        Err(SandboxError::Full) => error_pages::outside_login(&hub, &request, ErrorCode::Busy),
+        Err(SandboxError::Malformed) => {
+            error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest)
         }
     }
 }
 
-/// `asked` is the level that the person came for: picked already, and those below it say what becomes of them.
-fn view(
+/// Builds the form. `requested` is the level of the login: it is selected, and lower levels carry a
+/// hint that they are too low.
+fn sandbox_page(
     locale: Locale,
     id: &ConnectorId,
     provider: &str,
     state: &str,
-    asked: Option<Level>,
+    requested: Option<Level>,
     offer: &SandboxOffer,
 ) -> SandboxPage {
-    let asked = asked.or(offer.levels.first().copied());
-    let pick = |id: &str, label: String, is_picked| Pick {
+    let requested = requested.or(offer.levels.first().copied());
+    let option = |id: &str, label: String, is_selected| SandboxOption {
         id: id.to_owned(),
         label,
         hint: None,
-        is_picked,
+        is_selected,
     };
-    let failure = |id: &&str| pick(id, locale.sandbox_failure(id), false);
-    let level = |level: &Level| Pick {
-        hint: (Some(*level) < asked).then(|| locale.level_too_low()),
-        ..pick(level.as_str(), locale.level(*level), Some(*level) == asked)
+    let failure = |id: &&str| option(id, locale.sandbox_failure_label(id), false);
+    let level = |level: &Level| SandboxOption {
+        hint: (Some(*level) < requested).then(|| locale.sandbox_level_too_low()),
+        ..option(level.as_str(), locale.sandbox_level_label(*level), Some(*level) == requested)
     };
-    let person = |person: &SandboxPerson, is_picked| Pick {
-        hint: Some(locale.pick(&person.hint).to_owned()).filter(|hint| !hint.is_empty()),
-        ..pick(&person.id, person.label.clone(), is_picked)
+    let person = |person: &SandboxUser, is_selected| SandboxOption {
+        hint: Some(locale.localize(&person.hint).to_owned()).filter(|hint| !hint.is_empty()),
+        ..option(&person.id, person.label.clone(), is_selected)
     };
     SandboxPage {
         provider: provider.to_owned(),
         action: format!("/sandbox/{id}"),
-        hidden: vec![Field::new("state", state)],
-        persons: offer.persons.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
+        hidden: vec![HiddenField::new("state", state)],
+        persons: offer.users.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
         levels: offer.levels.iter().map(level).collect(),
         methods: offer
             .methods
             .iter()
-            .map(|method| pick(method, (*method).to_owned(), *method == "pwd"))
+            .map(|method| option(method, (*method).to_owned(), *method == "pwd"))
             .collect(),
-        failures: std::iter::once(pick("", locale.sandbox_failure("none"), true))
+        failures: std::iter::once(option("", locale.sandbox_failure_label("none"), true))
             .chain(offer.failures.iter().map(failure))
             .collect(),
     }

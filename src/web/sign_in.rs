@@ -1,203 +1,205 @@
-//! The page where a password is typed, `/connectors/{connector}/login`, for a connector whose directory has none of its own.
+//! The password form of a connector whose directory has no page of its own,
+//! `/connectors/{connector}/login`.
 //!
-//! It belongs to one login: only the browser that began it sees the page, and its form is bound to the login's cookie and
-//! to the attempt. What was proven goes back to the hub as any identity provider's answer does: by the browser.
+//! The form belongs to one login: only the browser that started the login sees it, and its token is
+//! bound to the login's cookie and to the attempt. The result returns to the hub's callback through
+//! the browser, like any identity provider's response.
 
 use std::time::Duration;
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{BASE_PATH, locale, page, see_other};
-use super::csrf::{self, Purpose};
-use super::form::FormFault;
+use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
+use super::csrf::{self, FormPurpose};
+use super::form::FormError;
 use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
-use super::pages::{Field, SignInPage, SignInTrouble};
-use super::refused::{self, Whose};
-use super::{form, problem};
-use crate::actor::{SignInOutcome, Standing, TypedIn};
-use crate::audit::{Event, Name};
+use super::pages::{HiddenField, SignInPage, SignInError};
+use super::rejection::{self, RejectionContext};
+use super::{form, error_pages};
+use crate::actor::{SignInOutcome, LoginSummary, PasswordForm};
+use crate::audit::{Event, EventKind};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
-/// A login that may sign in at a connector, at a browser that has proven to be its own.
-struct Visit {
+/// A sign-in at a connector, for a login that this browser started.
+struct SignInAttempt {
     connector: ConnectorId,
     state: String,
     hash: InteractionHash,
     cookie: Secret<String>,
-    standing: Standing,
+    summary: LoginSummary,
 }
 
-/// The empty form.
-pub async fn show(
+/// Shows the empty form.
+pub async fn show_form(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
 ) -> HttpResponse {
-    let query = form::query(request.query_string()).unwrap_or_default();
-    let state = query.one("state").ok().flatten();
-    match visit(&hub, &request, path.into_inner(), state).await {
-        Ok(visit) => answer(&hub, &request, &visit, 200, String::new(), None),
-        Err(refusal) => refusal,
+    let query = form::parse_query(request.query_string()).unwrap_or_default();
+    let state = query.single("state").ok().flatten();
+    match verify_attempt(&hub, &request, path.into_inner(), state).await {
+        Ok(attempt) => sign_in_response(&hub, &request, &attempt, 200, String::new(), None),
+        Err(response) => response,
     }
 }
 
-/// What was typed.
-pub async fn submit(
+/// Handles the submitted form.
+pub async fn submit_form(
     hub: web::Data<Hub>,
     request: HttpRequest,
     path: web::Path<String>,
     body: web::Payload,
 ) -> HttpResponse {
-    let params = match form::body(&request, body).await {
+    let params = match form::parse_body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => {
-            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        Err(FormError::TooLarge) => {
+            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
         }
-        Err(fault) => return problem::bad_request(&hub, &request, fault.code()),
+        Err(error) => return error_pages::malformed_request(&hub, &request, error.code()),
     };
-    let one = |name| params.one(name).ok().flatten();
-    let visit = match visit(&hub, &request, path.into_inner(), one("state")).await {
-        Ok(visit) => visit,
-        Err(refusal) => return refusal,
+    let one = |name| params.single(name).ok().flatten();
+    let attempt = match verify_attempt(&hub, &request, path.into_inner(), one("state")).await {
+        Ok(attempt) => attempt,
+        Err(response) => return response,
     };
-    let protected = csrf::same_origin(&request)
-        .and_then(|()| csrf::check(&visit.cookie, Purpose::SignIn, &visit.state, one("csrf")));
-    if let Err(code) = protected {
-        let client_id = Some(&visit.standing.client_id);
-        let whose = Whose {
+    let form_check = csrf::check_same_origin(&request)
+        .and_then(|()| csrf::verify_form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state, one("csrf")));
+    if let Err(code) = form_check {
+        let client_id = Some(&attempt.summary.client_id);
+        let context = RejectionContext {
             client_id,
-            login: Some(&visit.hash),
-            ..Whose::page(visit.standing.support_id.as_str())
+            login: Some(&attempt.hash),
+            ..RejectionContext::with_support_id(attempt.summary.support_id.as_str())
         };
-        refused::tell(&hub, &request, whose, code, "a form without its protection was refused");
-        let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
-        return problem::of_login(
+        rejection::record_rejection(&hub, &request, context, code, "form with an invalid CSRF token rejected");
+        let problem = crate::login::LoginErrorPage { code, claim: None, next_action: crate::login::NextAction::ChooseIdp };
+        return error_pages::login_error(
             &hub,
             &request,
-            &visit.hash,
-            &visit.cookie,
+            &attempt.hash,
+            &attempt.cookie,
             problem,
-            &visit.standing,
+            &attempt.summary,
         );
     }
     let (username, password) = match (one("username"), one("password")) {
         (Some(username), Some(password)) => (username.to_owned(), Secret::new(password.to_owned())),
         (username, _) => {
             let username = username.unwrap_or_default().to_owned();
-            return answer(&hub, &request, &visit, 400, username, Some(SignInTrouble::Empty));
+            return sign_in_response(&hub, &request, &attempt, 400, username, Some(SignInError::MissingField));
         }
     };
     let network = hub.proxies.client_network(&request);
-    let (login, state) = (visit.hash.clone(), visit.state.clone());
-    let typed =
-        TypedIn { login, state, username: Secret::new(username.clone()), password, network };
-    let outcome = hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await;
+    let (login, state) = (attempt.hash.clone(), attempt.state.clone());
+    let credentials =
+        PasswordForm { login, state, username: Secret::new(username.clone()), password, network };
+    let outcome = hub.connectors.sign_in(&attempt.connector, credentials, &attempt.summary).await;
     if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
-        hub.grants.audit.tell(|| {
-            let refused = Event::of(Name::PasswordRefused)
-                .sp(&visit.standing.client_id)
-                .idp(&visit.connector);
-            refused.login(&visit.hash).support_id(&visit.standing.support_id)
+        hub.grants.audit.record(|| {
+            let event = Event::new(EventKind::PasswordRefused)
+                .sp(&attempt.summary.client_id)
+                .idp(&attempt.connector);
+            event.login(&attempt.hash).support_id(&attempt.summary.support_id)
         });
     }
     match outcome {
-        SignInOutcome::Proven(query) => {
-            see_other(&format!("{BASE_PATH}/callback/{}?{}", visit.connector, query.reveal()))
+        SignInOutcome::Accepted(query) => {
+            see_other(&format!("{BASE_PATH}/callback/{}?{}", attempt.connector, query.reveal()))
         }
         SignInOutcome::Refused => {
-            answer(&hub, &request, &visit, 403, username, Some(SignInTrouble::Wrong))
+            sign_in_response(&hub, &request, &attempt, 403, username, Some(SignInError::WrongCredentials))
         }
         SignInOutcome::Wait(wait) => {
-            let mut response = answer(
+            let mut response = sign_in_response(
                 &hub,
                 &request,
-                &visit,
+                &attempt,
                 429,
                 username,
-                Some(SignInTrouble::Wait { minutes: minutes(wait) }),
+                Some(SignInError::Wait { minutes: whole_minutes(wait) }),
             );
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             response
         }
         SignInOutcome::Failed(code) => {
-            let support_id = visit.standing.support_id.to_string();
-            answer(
+            let support_id = attempt.summary.support_id.to_string();
+            sign_in_response(
                 &hub,
                 &request,
-                &visit,
+                &attempt,
                 code.entry().status,
                 username,
-                Some(SignInTrouble::Failed { code, support_id }),
+                Some(SignInError::Failed { code, support_id }),
             )
         }
     }
 }
 
-/// Proves that the page is this browser's, and that there is anything to sign in to.
-async fn visit(
+/// Verifies that the connector asks for a password and that this browser started the login.
+async fn verify_attempt(
     hub: &Hub,
     request: &HttpRequest,
     connector: String,
     state: Option<&str>,
-) -> Result<Visit, HttpResponse> {
+) -> Result<SignInAttempt, HttpResponse> {
     let connector = ConnectorId::new(connector);
-    if !hub.connectors.asks_password(&connector) {
-        return Err(problem::outside(hub, request, ErrorCode::NotFound));
+    if !hub.connectors.has_password_page(&connector) {
+        return Err(error_pages::outside_login(hub, request, ErrorCode::NotFound));
     }
     let Some(state) = state else {
-        return Err(problem::bad_request(hub, request, ErrorCode::StateUnknown));
+        return Err(error_pages::malformed_request(hub, request, ErrorCode::StateUnknown));
     };
     let held = hub.cookies.held_logins(request, None);
-    let (hash, cookie, standing) = match held_logins::find_by_state(hub, &held, Some(state)).await {
-        Ok(LoginByState::Expecting(hash, cookie, standing)) => (hash, cookie, standing),
-        // The page of an older attempt: the login itself says where it stands.
+    let (hash, cookie, summary) = match held_logins::find_by_state(hub, &held, Some(state)).await {
+        Ok(LoginByState::Expecting(hash, cookie, summary)) => (hash, cookie, summary),
+        // The form of an older attempt: redirect to the current page of the login.
         Ok(LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash)) => {
-            return Err(see_other(&problem::interaction(&hash)));
+            return Err(see_other(&error_pages::interaction_path(&hash)));
         }
         Ok(LoginByState::None) => {
-            return Err(problem::outside(hub, request, ErrorCode::LoginOtherBrowser));
+            return Err(error_pages::outside_login(hub, request, ErrorCode::LoginOtherBrowser));
         }
-        Err(code) => return Err(problem::outside(hub, request, code)),
+        Err(code) => return Err(error_pages::outside_login(hub, request, code)),
     };
-    // One that is over, or a connector that was closed meanwhile, is told about where every login stands.
-    if !hub.connectors.admits(&connector, &standing) {
-        return Err(see_other(&problem::interaction(&hash)));
+    // The login has ended, or the connector was blocked meanwhile: the login's page shows that.
+    if !hub.connectors.login_may_use(&connector, &summary) {
+        return Err(see_other(&error_pages::interaction_path(&hash)));
     }
-    Ok(Visit { connector, state: state.to_owned(), hash, cookie, standing })
+    Ok(SignInAttempt { connector, state: state.to_owned(), hash, cookie, summary })
 }
 
-fn answer(
+fn sign_in_response(
     hub: &Hub,
     request: &HttpRequest,
-    visit: &Visit,
+    attempt: &SignInAttempt,
     status: u16,
     username: String,
-    trouble: Option<SignInTrouble>,
+    trouble: Option<SignInError>,
 ) -> HttpResponse {
-    let locale = locale(request, &visit.standing.ui_locales);
-    let name = hub.connectors.name(&visit.connector).unwrap_or_default();
+    let locale = negotiate_locale(request, &attempt.summary.ui_locales);
+    let name = hub.connectors.display_name(&attempt.connector).unwrap_or_default();
     let federation = hub.federation.load();
     let service =
-        federation.service(&visit.standing.client_id).map_or("", |sp| locale.pick(&sp.name));
-    let shown = SignInPage {
-        provider: locale.pick(&name).to_owned(),
+        federation.service(&attempt.summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+    let form = SignInPage {
+        provider: locale.localize(&name).to_owned(),
         service: service.to_owned(),
-        action: format!("/connectors/{}/login", visit.connector),
+        action: format!("/connectors/{}/login", attempt.connector),
         hidden: vec![
-            Field::new("state", visit.state.as_str()),
-            Field::new("csrf", csrf::token(&visit.cookie, Purpose::SignIn, &visit.state)),
+            HiddenField::new("state", attempt.state.as_str()),
+            HiddenField::new("csrf", csrf::form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state)),
         ],
         username,
-        trouble,
-        back: problem::interaction(&visit.hash),
+        error: trouble,
+        back_url: error_pages::interaction_path(&attempt.hash),
     };
-    page(hub, status, locale, |chrome| shown.render(chrome))
+    page_response(hub, status, locale, |chrome| form.render(chrome))
 }
 
-/// Whole minutes, so that nobody comes back too early.
-fn minutes(wait: Duration) -> u64 {
+/// Rounds up to whole minutes, so that the user does not retry too early.
+fn whole_minutes(wait: Duration) -> u64 {
     wait.as_secs().div_ceil(60).max(1)
 }

@@ -1,7 +1,7 @@
-//! A request's own span, and the scope that the rest of it works in.
+//! Starts the span of a request.
 //!
-//! Owns: which addresses are traced, and at which of them a caller's `traceparent` is read. Must not know: whether spans are
-//! kept, or where they go.
+//! Responsible for which paths are traced, and at which of them the caller's `traceparent` is read.
+//! Does not know whether or where spans are exported.
 
 use std::future::Future;
 
@@ -13,13 +13,13 @@ use actix_web::http::Method;
 use crate::protocol::discovery::path;
 use crate::telemetry::trace::{Span, Tracer};
 
-/// Where service providers and data providers call, or send a browser to, and may say which trace of theirs it belongs to.
-/// Elsewhere only browsers come, and what they say is not asked for.
-const TRACEPARENT_READ: [&str; 4] =
+/// Paths where a `traceparent` is read: service and data providers call them, or send a browser to
+/// them. Other paths are requested by browsers only, whose `traceparent` is ignored.
+const TRACEPARENT_PATHS: [&str; 4] =
     [path::AUTHORIZE, path::TOKEN, path::USERINFO, path::INTROSPECTION];
 
-/// The other addresses that a login goes by.
-const OF_LOGINS: [&str; 5] = [
+/// Prefixes of the other paths of a login.
+const LOGIN_PATH_PREFIXES: [&str; 5] = [
     "/api/v2/interaction/",
     "/api/v2/callback/",
     "/connectors/",
@@ -29,21 +29,24 @@ const OF_LOGINS: [&str; 5] = [
 
 const TRACEPARENT: &str = "traceparent";
 
+/// Span of a request.
 pub struct RequestSpan {
     method: &'static str,
-    /// Absent where nothing is traced.
+    /// `None` if the path is not traced.
     span: Option<Span>,
 }
 
-pub fn begin(tracer: &Tracer, request: &ServiceRequest) -> RequestSpan {
+/// Starts the span of a request, if its path is traced.
+pub fn start_request_span(tracer: &Tracer, request: &ServiceRequest) -> RequestSpan {
     let path = request.path();
-    let reads = TRACEPARENT_READ.contains(&path);
-    let traced = reads || OF_LOGINS.iter().any(|address| path.starts_with(address));
-    let span = traced.then(|| tracer.request(traceparent(request).filter(|_| reads)));
-    RequestSpan { method: word(request.method()), span }
+    let reads = TRACEPARENT_PATHS.contains(&path);
+    let traced = reads || LOGIN_PATH_PREFIXES.iter().any(|address| path.starts_with(address));
+    let span = traced.then(|| tracer.start_request(traceparent(request).filter(|_| reads)));
+    RequestSpan { method: method_name(request.method()), span }
 }
 
 impl RequestSpan {
+    /// Runs `work` inside the span.
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.span {
             Some(span) => span.run(work).await,
@@ -51,26 +54,27 @@ impl RequestSpan {
         }
     }
 
-    pub fn answered(&mut self, answer: &Result<ServiceResponse<BoxBody>, Error>) {
+    /// Records route, method and status of the response.
+    pub fn record_response(&mut self, answer: &Result<ServiceResponse<BoxBody>, Error>) {
         let Some(span) = &mut self.span else { return };
         let (route, status) = match answer {
             Ok(response) => (response.request().match_pattern(), response.status()),
             Err(error) => (None, error.as_response_error().status_code()),
         };
-        span.route(self.method, route);
-        span.status(status.as_u16());
+        span.set_route(self.method, route);
+        span.set_status(status.as_u16());
     }
 }
 
-/// W3C Trace Context, 3.2: one header; several are as good as none.
+/// Returns the `traceparent` header; `None` if it is repeated (W3C Trace Context §3.2).
 fn traceparent(request: &ServiceRequest) -> Option<&str> {
     let mut all = request.headers().get_all(TRACEPARENT);
     let one = all.next()?.to_str().ok();
     one.filter(|_| all.next().is_none())
 }
 
-/// As OpenTelemetry names methods: what is not known is `_OTHER`.
-fn word(method: &Method) -> &'static str {
+/// Returns the method as OpenTelemetry names it; `_OTHER` for unknown methods.
+fn method_name(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",
@@ -90,7 +94,7 @@ mod tests {
     const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01";
 
     #[test]
-    fn several_traceparents_are_as_good_as_none() {
+    fn a_repeated_traceparent_is_ignored() {
         let request = || TestRequest::default().append_header((TRACEPARENT, CALLER));
         assert_eq!(traceparent(&request().to_srv_request()), Some(CALLER));
         assert_eq!(
@@ -111,7 +115,7 @@ mod tests {
             ("/api/v2/token/else", false),
         ] {
             let request = TestRequest::default().uri(path).to_srv_request();
-            assert_eq!(begin(&Tracer::off(), &request).span.is_some(), traced, "{path}");
+            assert_eq!(start_request_span(&Tracer::disabled(), &request).span.is_some(), traced, "{path}");
         }
     }
 }

@@ -1,71 +1,75 @@
-//! `POST /api/v2/token` and `GET|POST /api/v2/userinfo` (spec 4.7, 4.8; decisions 6). All JSON, or a JWT.
+//! The token endpoint, `POST /api/v2/token`, and the userinfo endpoint, `GET|POST /api/v2/userinfo`
+//! (docs/design/tokens.md). Responses are JSON or a JWT.
 
 use actix_web::http::Method;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, PRAGMA, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{client_error, json, json_error, jwt};
-use super::form::{self, FormFault};
+use super::responses::{client_error_response, json_response, json_error_response, jwt_response};
+use super::form::{self, FormError};
 use super::hub::Hub;
-use super::refused::{Whose, audit};
-use crate::grant::UserinfoAnswer;
-use crate::grant::refusal::Refusal;
+use super::rejection::{RejectionContext, audit_rejection};
+use crate::grant::UserinfoResponse;
+use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::error_answer::Used;
+use crate::protocol::error_response::AuthLocation;
 use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
-use crate::quota::Over;
+use crate::quota::RateLimitError;
 use crate::telemetry::at_level;
 
-pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    let mut response = match redeem(&hub, &request, body).await {
-        Ok(answer) => json(answer),
-        Err(refusal) => to_client(&hub, &request, refusal),
+/// Handles `POST /api/v2/token`.
+pub async fn post_token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let mut response = match redeem_code(&hub, &request, body).await {
+        Ok(answer) => json_response(answer),
+        Err(error) => client_rejection(&hub, &request, error),
     };
-    // RFC 6749, 5.1: beside `no-store`, for caches that know nothing newer.
+    // RFC 6749 §5.1: in addition to `no-store`, for HTTP/1.0 caches.
     response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
     response
 }
 
-async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, Refusal> {
+async fn redeem_code(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, GrantError> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let params = match form::body(request, body).await {
+    let params = match form::parse_body(request, body).await {
         Ok(params) => params,
-        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
-        Err(fault) => return Err(fault.code().into()),
+        Err(FormError::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
+        Err(error) => return Err(error.code().into()),
     };
-    let asked = token::parse(content_type, &authorization(request), &params)?;
-    let answer = hub.grants.redeem(&asked).await?;
+    let token_request = token::parse_request(content_type, &authorization_headers(request), &params)?;
+    let answer = hub.grants.redeem_code(&token_request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
-pub async fn userinfo(
+/// Handles `GET` and `POST /api/v2/userinfo`.
+pub async fn get_userinfo(
     hub: web::Data<Hub>,
     request: HttpRequest,
     body: web::Payload,
 ) -> HttpResponse {
-    match tell(&hub, &request, body).await {
-        Ok(UserinfoAnswer::Jwt(token)) => jwt(token),
-        Ok(UserinfoAnswer::Json(claims)) => json(claims),
-        Err(refusal) => json_error(refused(&hub, &request, &refusal)),
+    match read_userinfo(&hub, &request, body).await {
+        Ok(UserinfoResponse::Jwt(token)) => jwt_response(token),
+        Ok(UserinfoResponse::Json(claims)) => json_response(claims),
+        Err(error) => json_error_response(record_rejection(&hub, &request, &error)),
     }
 }
 
-async fn tell(
+async fn read_userinfo(
     hub: &Hub,
     request: &HttpRequest,
     body: web::Payload,
-) -> Result<UserinfoAnswer, Refusal> {
-    // A query that can't be read is not an empty one: an access token may be in it.
-    let query = form::query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
-    let form = token_form(hub, request, body).await?;
-    let bearer = userinfo::parse(&authorization(request), &query, form.as_ref())?;
+) -> Result<UserinfoResponse, GrantError> {
+    // A malformed query is an error, not an empty query: it may hold an access token.
+    let query = form::parse_query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
+    let form = userinfo_form(hub, request, body).await?;
+    let bearer = userinfo::parse_bearer_token(&authorization_headers(request), &query, form.as_ref())?;
     hub.grants.userinfo(&bearer).await
 }
 
-/// The form of a POST, where the hub serves anybody who may send a token in one (RFC 6750, 2.2; never by GET).
-async fn token_form(
+/// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750
+/// §2.2; never by GET).
+async fn userinfo_form(
     hub: &Hub,
     request: &HttpRequest,
     body: web::Payload,
@@ -77,54 +81,57 @@ async fn token_form(
     {
         return Ok(None);
     }
-    form::body(request, body).await.map(Some).map_err(|fault| match fault {
-        FormFault::TooLarge => ErrorCode::PayloadTooLarge,
+    form::parse_body(request, body).await.map(Some).map_err(|error| match error {
+        FormError::TooLarge => ErrorCode::PayloadTooLarge,
         _ => ErrorCode::BearerMalformed,
     })
 }
 
-/// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
-pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> HttpResponse {
-    let (refusal, retry_after) = too_often(hub, request, refusal);
+/// Builds the error response for a client, with `Retry-After` if it failed to authenticate too
+/// often.
+pub(super) fn client_rejection(hub: &Hub, request: &HttpRequest, error: GrantError) -> HttpResponse {
+    let (error, retry_after) = limit_auth_failures(hub, request, error);
     let used =
-        if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
-    let mut response = client_error(refused(hub, request, &refusal), used);
+        if request.headers().contains_key(AUTHORIZATION) { AuthLocation::Header } else { AuthLocation::Body };
+    let mut response = client_error_response(record_rejection(hub, request, &error), used);
     if let Some(seconds) = retry_after {
-        // RFC 6585, 4
+        // RFC 6585 §4
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
 
-/// A failed authentication counts for the network that it comes from, too: whoever tries one client after the other stays
-/// below each one's limit. As everywhere, only what fails is turned away.
-fn too_often(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> (Refusal, Option<u64>) {
-    if refusal.code == ErrorCode::TooManyMistakes {
-        let wait = refusal.over.map(Over::retry_after);
-        return (refusal, wait);
+/// Counts a failed authentication against the client's network, and rejects over the limit.
+///
+/// This stops an attacker who tries many clients and stays below the limit of each. Only failed
+/// authentications are rejected.
+fn limit_auth_failures(hub: &Hub, request: &HttpRequest, error: GrantError) -> (GrantError, Option<u64>) {
+    if error.code == ErrorCode::TooManyFailures {
+        let wait = error.rate_limited.map(RateLimitError::retry_after_seconds);
+        return (error, wait);
     }
-    if refusal.code.entry().status != 401 {
-        return (refusal, None);
+    if error.code.entry().status != 401 {
+        return (error, None);
     }
-    match hub.quotas.authentication_fails(|| hub.proxies.client(request)) {
-        Ok(()) => (refusal, None),
+    match hub.quotas.check_failed_authentication(|| hub.proxies.client_address(request)) {
+        Ok(()) => (error, None),
         Err(over) => {
-            (Refusal { code: ErrorCode::TooManyMistakes, ..refusal }, Some(over.retry_after()))
+            (GrantError { code: ErrorCode::TooManyFailures, ..error }, Some(over.retry_after_seconds()))
         }
     }
 }
 
-/// Every `Authorization` header: two of them are a finding, not a choice.
-pub(super) fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
+/// Returns every `Authorization` header, so that a repeated one is detected.
+pub(super) fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
     request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
 }
 
-/// Counts it, and says it in one line with all that is known.
-fn refused(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> ErrorCode {
-    let Refusal { code, client_id, reason, over: _ } = refusal;
-    audit(hub, request, Whose { client_id: client_id.as_ref(), ..Whose::default() }, *code);
-    hub.metrics.token_refused(client_id.as_ref(), *code);
+/// Records a rejection in the audit log, the metrics and the log.
+fn record_rejection(hub: &Hub, request: &HttpRequest, error: &GrantError) -> ErrorCode {
+    let GrantError { code, client_id, reason, rate_limited: _ } = error;
+    audit_rejection(hub, request, RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() }, *code);
+    hub.metrics.record_token_error(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
-    at_level!(code, client_id, reason, "a request with or for a token was refused");
+    at_level!(code, client_id, reason, "token request rejected");
     *code
 }

@@ -70,7 +70,7 @@ export async function startCast({ nodes = 3, programs = [program], settings = ''
     sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri] }],
     connectors: { sandbox: SANDBOX, real: oidcConnector(`http://localhost:${providerPort}`, 'userinfo_signed_response_alg = "ES256"') },
     settings: `sandbox = true\n${settings}`,
-    files: { 'seal.key': random(48) },
+    files: { 'store.key': random(48) },
   });
   // What a node keeps for itself is in a folder of its own: the same files are given to all of them.
   const folders = Array.from({ length: nodes }, (_, index) => `${config.folder}-hub-${index + 1}`);
@@ -84,7 +84,7 @@ export async function startCast({ nodes = 3, programs = [program], settings = ''
 mode = "sentinel"
 primary = ${text(store.name)}
 nodes = [${store.sentinels.map((at) => text(`127.0.0.1:${at}`)).join(', ')}]
-seal_keys = [{ file = "seal.key" }]
+encryption_keys = [{ file = "store.key" }]
 `);
   const hubs = folders.map((folder, index) => {
     cpSync(config.folder, folder, { recursive: true, filter: (from) => !/redis-|sentinel-|way-|haproxy/.test(path.basename(from)) });

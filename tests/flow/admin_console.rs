@@ -1,10 +1,10 @@
-//! The operator's window: one login by the code on a person's screen, and who may not look.
+//! The admin console: one login by the support id on the user's screen, and who has no access.
 
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
-use passerelle::web::private::CheckState;
-use passerelle::web::window::{LoginTold, Status};
+use passerelle::web::private_listener::CheckState;
+use passerelle::web::admin_console::{LoginView, HubStatus};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
@@ -14,12 +14,12 @@ use super::service::Authorize;
 
 const AUDITED: &str = "[audit]\nsink = \"file\"\n";
 
-/// What the personas of the sandbox are called and born.
+/// Names and birth data of the sandbox's test users.
 const CANARIES: &[&str] =
     &["angela", "dubois", "Angela", "DUBOIS", "1962-08-24", "75107", "Claire"];
 
 impl TestHub {
-    async fn look(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
+    async fn get_admin(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
         let request = TestRequest::get().uri(path);
         self.administer(
             headers.iter().fold(request, |request, header| request.insert_header(*header)),
@@ -27,14 +27,14 @@ impl TestHub {
         .await
     }
 
-    async fn told<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
-        let answer = self.look(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
+    async fn get_json<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
+        let answer = self.get_admin(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// Of the last line of the audit log that has one.
+    /// Returns the last support id in the audit log.
     fn last_support_id(&self) -> String {
         self.flush_audit();
         let log = std::fs::read_to_string(self.folder().join("audit/audit.jsonl")).unwrap();
@@ -42,8 +42,8 @@ impl TestHub {
         lines.filter_map(|line| Some(line["support_id"].as_str()?.to_owned())).next().unwrap()
     }
 
-    async fn login_of(&self, support_id: &str) -> LoginTold {
-        self.told(&format!("/admin/logins/{support_id}")).await
+    async fn login_view(&self, support_id: &str) -> LoginView {
+        self.get_json(&format!("/admin/logins/{support_id}")).await
     }
 
     async fn sign_in(&self, token: &str, next: &str, site: &str) -> Answer {
@@ -61,20 +61,20 @@ impl TestHub {
         .await
     }
 
-    /// The cookie of a browser that signed in.
-    async fn operator(&self) -> String {
+    /// Returns the cookie of a signed-in browser.
+    async fn operator_cookie(&self) -> String {
         let answer = self.sign_in(ADMIN_TOKEN, "/admin/", "same-origin").await;
         assert_eq!((answer.status, answer.header("location")), (303, "/admin/"));
         assert_eq!(
             answer.header("cache-control"),
             "no-store",
-            "a cache that keeps it lets others in"
+            "a cache that stores it would admit others"
         );
         answer.header("set-cookie").split(';').next().unwrap().to_owned()
     }
 
-    async fn page(&self, path: &str, cookie: &str) -> Answer {
-        self.look(
+    async fn console_page(&self, path: &str, cookie: &str) -> Answer {
+        self.get_admin(
             path,
             &[("accept", "text/html"), ("cookie", cookie), ("sec-fetch-site", "same-origin")],
         )
@@ -82,8 +82,8 @@ impl TestHub {
     }
 }
 
-fn events(told: &LoginTold) -> Vec<&str> {
-    told.events.iter().map(|event| event.event.as_str()).collect()
+fn events(login: &LoginView) -> Vec<&str> {
+    login.events.iter().map(|event| event.event.as_str()).collect()
 }
 
 #[actix_web::test]
@@ -94,23 +94,23 @@ async fn a_failed_login_is_found_by_the_code_on_the_screen() {
     hub.advance(Duration::from_millis(1500));
     let page = page.sign_in_failing("error").await;
     let support_id = page.support_id();
-    // As an operator types what is read out on the telephone.
-    let typed = format!("{}-{}", &support_id[..6].to_lowercase(), &support_id[6..]);
-    let told = hub.login_of(&typed).await;
-    assert_eq!(told.support_id.as_str(), support_id);
-    assert_eq!(events(&told)[..3], ["authorization_received", "choice_shown", "idp_chosen"]);
-    let refusal = told.refusal.as_ref().expect("the page says why");
+    // As an operator types an id that is read out on the phone.
+    let entered = format!("{}-{}", &support_id[..6].to_lowercase(), &support_id[6..]);
+    let login = hub.login_view(&entered).await;
+    assert_eq!(login.support_id.as_str(), support_id);
+    assert_eq!(events(&login)[..3], ["authorization_received", "choice_shown", "idp_chosen"]);
+    let refusal = login.refusal.as_ref().expect("the page says why");
     assert_eq!(refusal.code, page.references()[0], "{refusal:?}");
     assert!(!refusal.description.is_empty() && refusal.advice.len() > 30);
-    assert_eq!(told.service_provider.as_ref().map(|sp| sp.id.as_str()), Some("bakery"));
-    assert_eq!(told.identity_provider.as_ref().map(|idp| idp.id.as_str()), Some("amandier"));
-    assert!(told.level_asked.is_some() && told.level_obtained.is_none() && told.beginning_known);
-    let refused = told.events.iter().find(|event| event.code.is_some()).unwrap();
+    assert_eq!(login.service_provider.as_ref().map(|sp| sp.id.as_str()), Some("bakery"));
+    assert_eq!(login.identity_provider.as_ref().map(|idp| idp.id.as_str()), Some("amandier"));
+    assert!(login.level_requested.is_some() && login.level_achieved.is_none() && login.start_recorded);
+    let refused = login.events.iter().find(|event| event.code.is_some()).unwrap();
     assert_eq!(refused.after_ms, 1500);
 }
 
 #[actix_web::test]
-async fn a_login_that_ended_well_is_told_to_its_token_and_nothing_of_the_person() {
+async fn a_granted_login_is_shown_up_to_its_token_and_without_personal_data() {
     let hub = TestHub::with(AUDITED).await;
     let browser = hub.browser();
     let page = browser
@@ -119,39 +119,39 @@ async fn a_login_that_ended_well_is_told_to_its_token_and_nothing_of_the_person(
         .choose("amandier")
         .await;
     let page = page.sign_in_as("angela").await;
-    let live: Status = hub.told("/admin/status").await;
+    let live: HubStatus = hub.get_json("/admin/status").await;
     assert_eq!((live.live.consenting, live.live.choosing), (1, 0));
     let received = page.consent().await.received();
     let tokens = hub.tokens("bakery", &received).await;
     hub.userinfo(&tokens.access_token).await;
-    let status: Status = hub.told("/admin/status").await;
+    let status: HubStatus = hub.get_json("/admin/status").await;
     assert_eq!(status.live.rows().map(|(_, count)| count), [0; 5]);
-    let cookie = hub.operator().await;
+    let cookie = hub.operator_cookie().await;
 
-    // The person has no error page: the audit log and the service provider's own questions name the login.
+    // There is no error page; the audit log has the support id.
     let text = hub
-        .look("/admin/status", &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))])
+        .get_admin("/admin/status", &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))])
         .await
         .body;
     let support_id = hub.last_support_id();
-    let told = hub.login_of(&support_id).await;
+    let login = hub.login_view(&support_id).await;
     let names =
-        ["consent_given", "information_continued", "code_issued", "token_issued", "userinfo_told"];
+        ["consent_given", "information_continued", "code_issued", "token_issued", "userinfo_released"];
     assert!(
-        names.iter().filter(|name| events(&told).contains(name)).count() >= 4,
+        names.iter().filter(|name| events(&login).contains(name)).count() >= 4,
         "{:?}",
-        events(&told)
+        events(&login)
     );
-    assert_eq!((told.state.as_str(), told.refusal.is_none()), ("granted", true));
-    assert!(told.level_obtained.is_some());
+    assert_eq!((login.state.as_str(), login.refusal.is_none()), ("granted", true));
+    assert!(login.level_achieved.is_some());
     let sub = tokens.id_token["sub"].as_str().unwrap();
     for path in
         ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")]
     {
-        let page = hub.page(&path, &cookie).await;
+        let page = hub.console_page(&path, &cookie).await;
         assert_eq!(page.status, 200, "{path}");
         let json =
-            hub.look(&path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await.body;
+            hub.get_admin(&path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await.body;
         for body in [&page.body, &json, &text] {
             let code = received.code();
             for secret in CANARIES.iter().copied().chain([
@@ -161,7 +161,7 @@ async fn a_login_that_ended_well_is_told_to_its_token_and_nothing_of_the_person(
                 &tokens.access_token,
                 code,
             ]) {
-                assert!(!body.contains(secret), "{path} tells {secret}");
+                assert!(!body.contains(secret), "{path} contains {secret}");
             }
             assert!(!body.contains("a subject key of more than"), "{path}");
         }
@@ -177,31 +177,31 @@ async fn a_request_that_never_became_a_login_is_found_too() {
     ] {
         let browser = hub.browser();
         let page = browser.open(&request.url()).await;
-        let told = hub.login_of(&page.support_id()).await;
+        let login = hub.login_view(&page.support_id()).await;
         assert_eq!(
-            (told.state.as_str(), events(&told)),
+            (login.state.as_str(), events(&login)),
             ("no login", vec!["authorization_refused"])
         );
-        assert_eq!(told.refusal.map(|refusal| refusal.code).as_deref(), Some(code));
+        assert_eq!(login.refusal.map(|refusal| refusal.code).as_deref(), Some(code));
     }
 }
 
 #[actix_web::test]
-async fn an_abandoned_login_is_told_as_expired_and_not_counted() {
+async fn an_abandoned_login_is_shown_as_expired_and_not_counted() {
     let hub = TestHub::with(AUDITED).await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert!(page.is_choice());
     let support_id = hub.last_support_id();
-    assert_eq!(hub.login_of(&support_id).await.state, "choosing");
+    assert_eq!(hub.login_view(&support_id).await.state, "choosing");
     hub.advance(Duration::from_secs(24 * 3600));
-    assert_eq!(hub.login_of(&support_id).await.state, "expired");
-    let status: Status = hub.told("/admin/status").await;
+    assert_eq!(hub.login_view(&support_id).await.state, "expired");
+    let status: HubStatus = hub.get_json("/admin/status").await;
     assert_eq!(status.live.choosing, 0);
 }
 
 #[actix_web::test]
-async fn a_stranger_on_the_public_listener_finds_no_window() {
+async fn the_public_listener_serves_no_admin_console() {
     let hub = TestHub::start().await;
     for path in [
         "/admin",
@@ -228,22 +228,22 @@ async fn a_support_id_is_worth_nothing_without_the_token() {
     let browser = hub.browser();
     let page = browser.open(&Authorize::by("bakery").with("client_id", "nobody").url()).await;
     let path = format!("/admin/logins/{}", page.support_id());
-    let bare = hub.look(&path, &[]).await;
+    let bare = hub.get_admin(&path, &[]).await;
     assert_eq!(bare.status, 401);
-    let wrong = hub.look(&path, &[("authorization", "Bearer wrong")]).await;
+    let wrong = hub.get_admin(&path, &[("authorization", "Bearer wrong")]).await;
     assert_eq!(wrong.status, 401);
-    let form = hub.look(&path, &[("accept", "text/html")]).await;
+    let form = hub.get_admin(&path, &[("accept", "text/html")]).await;
     assert_eq!(form.status, 401);
     assert!(
         form.body.contains("private.admin_token") && !form.body.contains("authorization_refused")
     );
-    // Known or not, a stranger sees the same.
-    let unknown = hub.look("/admin/logins/ZZZZZZZZZZZZ", &[]).await;
+    // Without the token, known and unknown ids look the same.
+    let unknown = hub.get_admin("/admin/logins/ZZZZZZZZZZZZ", &[]).await;
     assert_eq!((unknown.status, unknown.body), (bare.status, bare.body));
 }
 
 #[actix_web::test]
-async fn guessing_the_token_is_slowed_down_and_locks_nobody_out() {
+async fn guessing_the_token_is_rate_limited_and_does_not_lock_the_operator_out() {
     let hub = TestHub::start().await;
     let mut statuses = Vec::new();
     for _ in 0..12 {
@@ -252,22 +252,22 @@ async fn guessing_the_token_is_slowed_down_and_locks_nobody_out() {
         statuses.push(answer.status);
     }
     assert_eq!((statuses[0], statuses[11]), (401, 429));
-    let bearer = hub.look("/admin/status", &[("authorization", "Bearer wrong")]).await;
+    let bearer = hub.get_admin("/admin/status", &[("authorization", "Bearer wrong")]).await;
     assert_eq!(bearer.status, 429, "one limit for both ways");
-    assert!(!hub.operator().await.is_empty(), "the right one always passes");
+    assert!(!hub.operator_cookie().await.is_empty(), "the right token is always accepted");
 }
 
 #[actix_web::test]
 async fn a_cross_site_request_can_not_use_an_operators_cookie() {
     let hub = TestHub::start().await;
-    let cookie = hub.operator().await;
-    assert_eq!(hub.page("/admin/", &cookie).await.status, 200);
+    let cookie = hub.operator_cookie().await;
+    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
     for site in ["cross-site", "same-site"] {
         let headers =
             [("accept", "text/html"), ("cookie", cookie.as_str()), ("sec-fetch-site", site)];
-        assert_eq!(hub.look("/admin/", &headers).await.status, 401, "{site}");
+        assert_eq!(hub.get_admin("/admin/", &headers).await.status, 401, "{site}");
     }
-    // It opens nothing but reading, wherever the request comes from.
+    // The cookie allows reading only, wherever the request comes from.
     let block = r#"{"connector":"amandier","reason":"by a forged request"}"#;
     let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
     let forged =
@@ -275,9 +275,9 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
             request.insert_header(*header)
         });
     assert_eq!(hub.administer(forged.set_payload(block)).await.status, 401);
-    let blocks: Value = hub.told("/admin/blocks").await;
+    let blocks: Value = hub.get_json("/admin/blocks").await;
     assert_eq!(blocks["blocks"], Value::Array(Vec::new()));
-    // A form on another site neither signs anybody in nor out.
+    // A form on another site signs no browser in or out.
     let forced = hub.sign_in(ADMIN_TOKEN, "/admin/", "cross-site").await;
     assert!(forced.status >= 400 && forced.header("set-cookie").is_empty());
     let out = |site| {
@@ -287,21 +287,21 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
         })
     };
     hub.administer(out("cross-site")).await;
-    assert_eq!(hub.page("/admin/", &cookie).await.status, 200);
+    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
     hub.administer(out("same-origin")).await;
-    assert_eq!(hub.page("/admin/", &cookie).await.status, 401, "signed out");
+    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401, "signed out");
 }
 
 #[actix_web::test]
-async fn a_stolen_cookie_ends_with_its_hour() {
+async fn a_stolen_cookie_expires_after_an_hour() {
     let hub = TestHub::start().await;
-    let cookie = hub.operator().await;
+    let cookie = hub.operator_cookie().await;
     hub.advance(Duration::from_secs(3601));
-    assert_eq!(hub.page("/admin/", &cookie).await.status, 401);
+    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401);
 }
 
 #[actix_web::test]
-async fn the_sign_in_form_leads_to_no_other_site() {
+async fn the_sign_in_form_redirects_to_no_other_site() {
     let hub = TestHub::start().await;
     for (next, location) in [
         ("/admin/config", "/admin/config"),
@@ -316,7 +316,7 @@ async fn the_sign_in_form_leads_to_no_other_site() {
 }
 
 #[actix_web::test]
-async fn script_in_names_and_addresses_stays_inert_in_the_window() {
+async fn script_in_names_and_urls_stays_inert_in_the_console() {
     let evil = "</td><script>alert(1)</script>";
     let hub = TestHub::edited(|folder| {
         for file in ["connectors/amandier.toml", "service-providers/bakery.toml"] {
@@ -333,11 +333,11 @@ async fn script_in_names_and_addresses_stays_inert_in_the_window() {
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let support_id = page.sign_in_failing("error").await.support_id();
-    let cookie = hub.operator().await;
+    let cookie = hub.operator_cookie().await;
     let paths =
         ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")];
     for path in paths {
-        let page = hub.page(&path, &cookie).await;
+        let page = hub.console_page(&path, &cookie).await;
         assert!(page.body.contains("alert(1)") && !page.body.contains("<script"), "{path}");
         let policy = page.header("content-security-policy");
         assert!(
@@ -345,18 +345,18 @@ async fn script_in_names_and_addresses_stays_inert_in_the_window() {
                 && policy.contains("frame-ancestors 'none'")
         );
     }
-    for typed in
+    for entered in
         ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"]
     {
-        for path in [format!("/admin/logins/{typed}"), format!("/admin/logins?support_id={typed}")]
+        for path in [format!("/admin/logins/{entered}"), format!("/admin/logins?support_id={entered}")]
         {
-            let page = hub.page(&path, &cookie).await;
+            let page = hub.console_page(&path, &cookie).await;
             assert!(
                 !page.body.contains("alert(1)") && !page.header("location").contains("alert"),
                 "{}",
                 page.body
             );
-            let form = hub.look(&path, &[("accept", "text/html")]).await;
+            let form = hub.get_admin(&path, &[("accept", "text/html")]).await;
             assert!(
                 !form.body.contains("alert(1)<") && !form.body.contains("<script"),
                 "{}",
@@ -371,7 +371,7 @@ async fn nothing_lists_logins() {
     let hub = TestHub::with(AUDITED).await;
     hub.browser().authorize(&Authorize::by("bakery")).await;
     let support_id = hub.last_support_id();
-    let cookie = hub.operator().await;
+    let cookie = hub.operator_cookie().await;
     for path in [
         "/admin/",
         "/admin/status",
@@ -381,13 +381,13 @@ async fn nothing_lists_logins() {
         "/admin/logins",
         "/admin/logins/",
     ] {
-        let answer = hub.page(path, &cookie).await;
+        let answer = hub.console_page(path, &cookie).await;
         assert!(!answer.body.contains(&support_id), "{path}");
     }
 }
 
 #[actix_web::test]
-async fn without_a_token_there_is_no_window_and_nothing_is_remembered() {
+async fn without_a_token_there_is_no_console_and_no_login_is_kept() {
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
@@ -396,15 +396,15 @@ async fn without_a_token_there_is_no_window_and_nothing_is_remembered() {
     })
     .await;
     for path in ["/admin/", "/admin/status", "/admin/logins/0123456789AB"] {
-        assert_eq!(hub.look(path, &[("accept", "text/html")]).await.status, 404, "{path}");
+        assert_eq!(hub.get_admin(path, &[("accept", "text/html")]).await.status, 404, "{path}");
     }
     assert_eq!(hub.sign_in("", "/admin/", "same-origin").await.status, 404);
 }
 
 #[actix_web::test]
-async fn the_status_says_what_is_degraded_and_how_to_mend_it() {
+async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
     let hub = TestHub::start().await;
-    let status: Status = hub.told("/admin/status").await;
+    let status: HubStatus = hub.get_json("/admin/status").await;
     let states: Vec<_> =
         status.checks.iter().map(|check| (check.name.as_str(), check.state)).collect();
     let names = [
@@ -413,33 +413,33 @@ async fn the_status_says_what_is_degraded_and_how_to_mend_it() {
         "clock",
         "config",
         "connectors",
+        "egress",
         "keys",
         "limits",
         "register",
         "store",
-        "way_out",
     ];
     assert_eq!(states, names.map(|name| (name, CheckState::Ok)));
     std::fs::write(hub.folder().join("connectors/amandier.toml"), "name = 1").unwrap();
     hub.reread().await;
-    let status: Status = hub.told("/admin/status").await;
+    let status: HubStatus = hub.get_json("/admin/status").await;
     let config = status.checks.iter().find(|check| check.name == "config").unwrap();
     assert_eq!((config.state, status.ready), (CheckState::Degraded, true));
     assert!(
-        config.findings[0].what.contains("amandier.toml") && config.findings[0].mend.is_some(),
+        config.findings[0].message.contains("amandier.toml") && config.findings[0].fix.is_some(),
         "{config:?}"
     );
     assert!(
         status.connectors.iter().any(|row| row.id.as_str() == "amandier"),
-        "its last good version stays"
+        "its last valid version stays in use"
     );
 }
 
 #[actix_web::test]
-async fn a_notice_is_shown_between_its_dates_in_the_persons_language() {
+async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
     let hub = TestHub::start().await;
     let moment =
-        |after: u64| passerelle::config::in_rfc3339(hub.now() + Duration::from_secs(after));
+        |after: u64| passerelle::config::format_rfc3339(hub.now() + Duration::from_secs(after));
     let notice = format!(
         "[[notice]]\ntext = {{ fr = \"Travaux <b>ce soir</b>\", en = \"Works <b>tonight</b>\" }}\nfrom = \"{}\"\nuntil = \"{}\"\n\
          link = \"https://status.example.org/?a=b&c=d\"\nseverity = \"warning\"\n",
@@ -476,7 +476,7 @@ async fn a_notice_is_shown_between_its_dates_in_the_persons_language() {
     assert!(consent.is_consent() && consent.answer.body.contains("tonight"));
     std::fs::write(hub.folder().join("notices.toml"), "[[notice]]\ntext = {}\n").unwrap();
     hub.reread().await;
-    assert!(choice().await.contains("tonight"), "a bad file leaves the last good one");
+    assert!(choice().await.contains("tonight"), "with an invalid file the last valid one stays in use");
     hub.advance(Duration::from_secs(61));
-    assert!(!choice().await.contains("tonight"), "over");
+    assert!(!choice().await.contains("tonight"), "after its end");
 }

@@ -182,11 +182,11 @@ async fn a_yes_to_another_page_does_not_count() {
         .sign_in_as("angela")
         .await;
     let (seen, due) = (little.consenting("yes"), much.consenting("yes"));
-    assert_ne!(seen.field("shown"), due.field("shown"));
+    assert_ne!(seen.field("page_digest"), due.field("page_digest"));
     for form in [
-        due.clone().with("shown", seen.field("shown")),
-        due.clone().with("shown", seen.field("shown")).with("csrf", seen.field("csrf")),
-        due.clone().without("shown"),
+        due.clone().with("page_digest", seen.field("page_digest")),
+        due.clone().with("page_digest", seen.field("page_digest")).with("csrf", seen.field("csrf")),
+        due.clone().without("page_digest"),
     ] {
         browser.submit(&form).await.told(403, "Y470002");
     }

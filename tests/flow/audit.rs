@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use actix_web::test::TestRequest;
-use passerelle::audit::Name;
-use passerelle::audit::report::Verdict;
-use passerelle::audit::verify::{Chains, Kept, Verifier};
+use passerelle::audit::EventKind;
+use passerelle::audit::report::VerificationResult;
+use passerelle::audit::verify::{Chains, TrustedCheckpoints, Verifier};
 use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
-use passerelle::web::{Sandbox, routes};
+use passerelle::web::{SandboxRoutes, routes};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -102,16 +102,16 @@ async fn a_whole_life_is_told_line_by_line() {
         "choice_shown",
         "idp_chosen",
         "callback_accepted",
-        "register_asked",
+        "register_queried",
         "register_answered",
         "information_shown",
         "information_continued",
         "code_issued",
         "token_issued",
-        "userinfo_told",
+        "userinfo_released",
         "introspection_active",
         "token_revoked",
-        "logout_done",
+        "logout_completed",
     ];
     assert_eq!(hub.audit_names(), expected);
     let lines = hub.audit();
@@ -139,7 +139,7 @@ async fn a_whole_life_is_told_line_by_line() {
         "each has its own"
     );
     for line in &lines {
-        let name = Name::ALL.iter().find(|name| line["event"] == name.as_str()).unwrap();
+        let name = EventKind::ALL.iter().find(|name| line["event"] == name.as_str()).unwrap();
         for field in line.as_object().unwrap().keys() {
             let of_all = ["v", "seq", "prev", "time", "event", "node"].contains(&field.as_str());
             assert!(
@@ -161,7 +161,7 @@ async fn each_login_ends_once_and_says_why() {
             &[
                 "idp_chosen",
                 "callback_accepted",
-                "register_asked",
+                "register_queried",
                 "register_answered",
                 "login_failed",
             ],
@@ -171,7 +171,7 @@ async fn each_login_ends_once_and_says_why() {
             &[
                 "idp_chosen",
                 "callback_accepted",
-                "register_asked",
+                "register_queried",
                 "register_answered",
                 "consent_shown",
                 "consent_refused",
@@ -290,14 +290,14 @@ async fn what_is_refused_at_an_endpoint_is_told_once() {
             "userinfo_refused",
             "introspection_refused",
             "introspection_inactive",
-            "revocation_empty",
+            "revocation_ignored",
             "logout_refused",
             "admin_refused",
         ]
     );
     let lines = hub.audit();
     assert!(lines.iter().all(|line| line["code"].is_string()
-        != (line["event"] == "introspection_inactive" || line["event"] == "revocation_empty")));
+        != (line["event"] == "introspection_inactive" || line["event"] == "revocation_ignored")));
     assert_eq!((&lines[3]["sp"], &lines[6]["dp"]), (&json!("bakery"), &json!("archive")));
     assert!(
         !hub.audit_text().contains("nobody") && !hub.audit_text().contains("evil"),
@@ -331,7 +331,7 @@ async fn blocks_and_files_are_told() {
     hub.reread().await;
     assert_eq!(
         hub.audit_names(),
-        ["block_set", "block_lifted", "config_applied", "config_changed", "config_kept_back"]
+        ["block_set", "block_lifted", "config_applied", "config_changed", "config_rejected"]
     );
     let lines = hub.audit();
     assert_eq!(
@@ -383,12 +383,12 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     }
     assert!(!text.contains("127.0.0.1") && text.lines().count() >= 30, "{text}");
 
-    let ring = keyfiles::load(&hub.folder().join("keys"), hub.now()).unwrap();
+    let ring = keyfiles::load_keyring(&hub.folder().join("keys"), hub.now()).unwrap();
     let keys = VerificationKeys::from_jwks(&ring.verification_jwks(hub.now())).unwrap();
-    let mut verifier = Verifier::new(&keys, Kept::default(), Chains::One);
-    verifier.read("audit.jsonl", &mut text.as_bytes()).unwrap();
+    let mut verifier = Verifier::new(&keys, TrustedCheckpoints::default(), Chains::One);
+    verifier.read_file("audit.jsonl", &mut text.as_bytes()).unwrap();
     let report = verifier.finish();
-    assert_eq!((report.verdict(), report.findings.len()), (Verdict::Whole, 0), "{report:?}");
+    assert_eq!((report.result(), report.findings.len()), (VerificationResult::Intact, 0), "{report:?}");
 }
 
 /// A route is registered together with what the audit log calls its refusals; here each of them is refused once.
@@ -400,8 +400,8 @@ async fn the_refusal_of_every_route_is_recorded() {
     let shown =
         [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
     let mut refused = 0;
-    for endpoint in routes::endpoints(Sandbox::On) {
-        let Some(name) = endpoint.refusal else { continue };
+    for endpoint in routes::endpoints(SandboxRoutes::On) {
+        let Some(name) = endpoint.rejection_event else { continue };
         let path =
             endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
         for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path)))

@@ -34,7 +34,7 @@ impl TestHub {
     async fn block(&self, block: Value) -> String {
         let answer = self.post(&block).await;
         assert_eq!(
-            (answer.status, answer.json()["kept"].as_bool()),
+            (answer.status, answer.json()["persisted"].as_bool()),
             (201, Some(true)),
             "{}",
             answer.body
@@ -173,7 +173,7 @@ async fn a_block_for_one_service_provider_leaves_the_others_alone() {
 
 #[actix_web::test]
 async fn a_files_block_begins_and_ends_by_the_clock() {
-    let rfc3339 = |at: Timestamp| passerelle::config::in_rfc3339(at);
+    let rfc3339 = |at: Timestamp| passerelle::config::format_rfc3339(at);
     let now = passerelle::env::Env::system().now() + Duration::from_secs(24 * 3600);
     let (from, until) =
         (rfc3339(now + Duration::from_secs(3600)), rfc3339(now + Duration::from_secs(7200)));
@@ -351,7 +351,7 @@ async fn what_is_no_block_changes_nothing_and_is_told_apart() {
             with("until", json!("2001-01-01T00:00:00Z")),
             422,
             "Y500095",
-            "until: is over already",
+            "until: is in the past",
         ),
     ] {
         let answer =
@@ -397,8 +397,8 @@ async fn where_nothing_can_be_written_the_block_is_in_force_and_says_that_it_wil
     // Nobody can make a folder where a file is.
     federation::put(hub.state().parent().unwrap(), "state", b"in the way");
     let answer = hub.post(&amandier()).await;
-    assert_eq!((answer.status, answer.json()["kept"].as_bool()), (201, Some(false)));
+    assert_eq!((answer.status, answer.json()["persisted"].as_bool()), (201, Some(false)));
     let warning = answer.json()["warning"].as_str().unwrap().to_owned();
-    assert!(warning.contains("a restart will undo it") && warning.contains("mend: "), "{warning}");
+    assert!(warning.contains("a restart will undo it") && warning.contains("fix: "), "{warning}");
     assert_eq!(hub.browser().authorize(&Authorize::by("bakery")).await.offered(), ["belvedere"]);
 }

@@ -171,7 +171,7 @@ impl<'h> Browser<'h> {
     pub fn interaction(&self) -> String {
         let logins = self.logins();
         let [(_, value)] = logins.as_slice() else { panic!("{} logins", logins.len()) };
-        format!("/api/v2/interaction/{}", InteractionHash::of_cookie(value))
+        format!("/api/v2/interaction/{}", InteractionHash::from_cookie(value))
     }
 
     /// How long the only login's cookie has still to live.

@@ -16,7 +16,7 @@ use passerelle::app::{self, explain};
 use passerelle::config::{self, Environment};
 use passerelle::env::Env;
 use passerelle::telemetry;
-use passerelle::web::shell::Shell;
+use passerelle::web::outer_middleware::OuterMiddleware;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
@@ -171,7 +171,7 @@ const FILTER: &str = "info,passerelle=trace";
 fn settings(collector: u16) -> String {
     format!(
         "[audit]\nsink = \"file\"\n[traces]\nendpoint = \"http://127.0.0.1:{collector}/v1/traces\"\ninsecure_http = true\n\
-         internal_hosts = [\"127.0.0.1\"]\nsample_ratio = 1.0\npropagate = \"everybody\"\nheaders = {{ x-key = {{ file = \"collector.key\" }} }}\n"
+         internal_hosts = [\"127.0.0.1\"]\nsample_ratio = 1.0\npropagate = \"all\"\nheaders = {{ x-key = {{ file = \"collector.key\" }} }}\n"
     )
 }
 
@@ -356,14 +356,14 @@ async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
 async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     let (loaded, env) = (&hub.loaded, Env::system());
     net.catch("a Debug of the settings", format!("{:?}{:?}", loaded.settings, loaded.register));
-    net.catch("a digest", serde_json::to_string(&loaded.files.outline()).unwrap());
+    net.catch("a digest", serde_json::to_string(&loaded.files.digest()).unwrap());
     net.catch(
         "acr explain",
-        explain::explain(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string(),
+        explain::explain_levels(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string(),
     );
     net.catch(
         "check",
-        app::check(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
+        app::find_startup_errors(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
     );
     let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     net.catch(
@@ -386,7 +386,7 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
         [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
             .into_iter()
             .collect();
-    let again = config::load(hub.folder(), &environment);
+    let again = config::load_config(hub.folder(), &environment);
     assert!(again.is_err());
     net.catch("check of bad files", config::report(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);
@@ -397,7 +397,7 @@ async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     async fn broken() -> HttpResponse {
         panic!("while at work on {PANIC}")
     }
-    let shell = Shell::new(
+    let shell = OuterMiddleware::new(
         "https://hub.example",
         std::time::Duration::from_secs(10),
         Arc::clone(&hub.metrics),
@@ -406,13 +406,13 @@ async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     let shell = Arc::new(shell.unwrap());
     let app = App::new()
         .service(web::resource("/api/v2/userinfo").get(broken))
-        .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+        .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
     let app = init_service(app).await;
     let request = TestRequest::get()
         .uri("/api/v2/userinfo")
         .insert_header(("host", "hub.example"))
         .to_request();
-    telemetry::tell_panics_by_place();
+    telemetry::log_panic_locations();
     let error = try_call_service(&app, request).await.map(|_| ()).unwrap_err();
     let body = actix_web::body::to_bytes(error.error_response().into_body()).await.unwrap();
     net.catch("an answer after a panic", String::from_utf8(body.to_vec()).unwrap());
@@ -509,7 +509,7 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
     let net = Net::default();
     let log = Log(net.clone());
     let lines =
-        telemetry::lines_to(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
+        telemetry::log_dispatch(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
     tracing::dispatcher::set_global_default(lines).unwrap();
     let mut canaries = Canaries::default();
     for (name, value) in IDENTITIES.into_iter().chain([
@@ -564,7 +564,7 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
     for span in [
         "GET /api/v2/authorize",
         "login step",
-        "idp complete",
+        "idp complete_login",
         "register lookup",
         "sign",
         "POST /api/v2/token",

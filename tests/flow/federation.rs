@@ -82,7 +82,7 @@ birthcountry = "99100"
 static KEYS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
     let keys = folder.path().join("keys");
-    keyfiles::create(&keys, &Env::system()).unwrap();
+    keyfiles::create_keys(&keys, &Env::system()).unwrap();
     let files = ["", "assertion/", "encryption/"].into_iter().flat_map(|sort| {
         let entries = fs::read_dir(keys.join(sort)).unwrap().map(|entry| entry.unwrap());
         entries.filter(|entry| entry.path().is_file()).map(move |file| {

@@ -257,7 +257,7 @@ async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
         "url = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]"
     );
     hub.loaded.settings.register = Some(RegisterConfig::Http(toml::from_str(&table).unwrap()));
-    let found = app::probe(&hub.loaded, &Env::system()).await.unwrap();
+    let found = app::probe_providers(&hub.loaded, &Env::system()).await.unwrap();
     assert!(
         !found.is_empty()
             && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()),
@@ -279,7 +279,7 @@ async fn a_register_file_that_nobody_could_read_is_neither_read_nor_asked() {
     let hub = TestHub::high_with(&[("vault", inline("ECDH-ES", &EC))], broken).await;
     let received = signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas2").await;
     assert_eq!(acr(&hub, &received).await, "eidas2");
-    assert!(!hub.metrics.render().contains("passerelle_register_answers_total{"));
+    assert!(!hub.metrics.render().contains("passerelle_register_lookups_total{"));
 }
 
 #[actix_web::test]

@@ -15,15 +15,15 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle::app::{Keys, Parts, Program, Reload};
-use passerelle::config::{self, Environment, Loaded};
-use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
-use passerelle::grant::logout::Destination;
+use passerelle::app::{HubKeys, ProgramDeps, HubServer, Reload};
+use passerelle::config::{self, Environment, LoadedConfig};
+use passerelle::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
+use passerelle::grant::logout::LogoutDestination;
 use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::Queue;
-use passerelle::web::private::Readiness;
+use passerelle::telemetry::export::SpanQueue;
+use passerelle::web::private_listener::Readiness;
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
@@ -52,16 +52,16 @@ type Serve = Box<dyn Fn(TestRequest) -> Pin<Box<dyn Future<Output = HttpResponse
 pub struct TestHub {
     serve: Serve,
     administer: Serve,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     /// What it was built from.
-    pub loaded: Loaded,
+    pub loaded: LoadedConfig,
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
     /// Those that share a store with it, and answer in its stead.
     others: Vec<Data<Hub>>,
     reload: Reload,
     #[allow(dead_code, reason = "only the canary's process exports")]
-    traces: Option<Queue>,
+    traces: Option<SpanQueue>,
     folder: TempDir,
     /// The private listeners of several hubs, and what their probes say.
     nodes: Vec<Node>,
@@ -137,15 +137,15 @@ impl TestHub {
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
-            let (hub, shell) = (program.hub(), program.shell());
+                HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
+            let (hub, shell) = (program.hub(), program.outer_middleware());
             counted.push(Arc::clone(&hub.metrics));
-            let administer = serving!(App::new().service(admin::scope(program.admin())));
+            let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
             nodes.push(Node { administer, readiness: program.readiness() });
             others.push(hub.clone());
             let app = App::new()
-                .configure(move |config| routes::configure(config, hub))
-                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+                .configure(move |config| routes::configure_routes(config, hub))
+                .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
             apps.push(Rc::new(init_service(app).await));
         }
         (behind.nodes, behind.others) = (nodes, others);
@@ -174,21 +174,21 @@ impl TestHub {
         ]
         .into_iter()
         .collect();
-        let loaded = config::load(folder.path(), &environment).unwrap();
+        let loaded = config::load_config(folder.path(), &environment).unwrap();
 
         // The keys were made by the machine's clock, and sign from their making; a day later all of them do.
-        let clock = Arc::new(HandClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
+        let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
-        let program = Program::build(&loaded, Parts { env, keys: Keys::Folder }).unwrap();
+        let program = HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
 
-        let (hub, shell) = (program.hub(), program.shell());
+        let (hub, shell) = (program.hub(), program.outer_middleware());
         let metrics = Arc::clone(&hub.metrics);
         let served = hub.clone();
         let app = App::new()
-            .configure(move |config| routes::configure(config, served))
-            .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+            .configure(move |config| routes::configure_routes(config, served))
+            .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
         let serve = serving!(app);
-        let administer = serving!(App::new().service(admin::scope(program.admin())));
+        let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
         let (reload, traces, nodes, others) =
             (program.reload(), program.traces(), Vec::new(), Vec::new());
         Self {
@@ -228,12 +228,12 @@ impl TestHub {
 
     /// Why one of several must not be asked, by check.
     pub fn not_ready(&self, node: usize) -> BTreeMap<&'static str, String> {
-        self.nodes[node].readiness.complaints()
+        self.nodes[node].readiness.not_ready_reasons()
     }
 
     /// What is degraded at one of several, by check.
     pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<String>> {
-        self.nodes[node].readiness.degraded()
+        self.nodes[node].readiness.degradations()
     }
 
     /// A browser without cookies, of a person who reads English.
@@ -254,17 +254,17 @@ impl TestHub {
         let hub = &self.hub;
         let pairs =
             request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked = logout::check(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
-            hub.grants.logout_hint(hint)
+        let asked = logout::validate_request(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
+            hub.grants.verify_logout_hint(hint)
         });
-        let LogoutRequest::Named { hint, back } = asked.unwrap() else { panic!("it names nobody") };
-        let kept = Destination { service_provider: Some(hint.audience), back };
-        hub.grants.keep_destination(&connector.into(), state, &kept).await.unwrap();
+        let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else { panic!("it names nobody") };
+        let kept = LogoutDestination { service_provider: Some(hint.audience), return_to: back };
+        hub.grants.save_logout_destination(&connector.into(), state, &kept).await.unwrap();
     }
 
     /// Takes every place that logout requests sent by POST may wait in.
     pub async fn fill_with_parked_logouts(&self) {
-        while self.hub.grants.park(&[]).await.is_ok() {}
+        while self.hub.grants.save_logout_request(&[]).await.is_ok() {}
     }
 
     /// What the hub does by itself every few seconds.
@@ -289,7 +289,7 @@ impl TestHub {
     pub async fn exchange_counts(&self) {
         for hub in &self.others {
             if let Some(exchange) = &hub.exchange {
-                exchange.now().await;
+                exchange.sync_once().await;
             }
         }
     }
@@ -301,7 +301,7 @@ impl TestHub {
 
     /// Has the configuration files read again now, as an event or a round would.
     pub async fn reread(&self) {
-        self.reload.now().await;
+        self.reload.reload_now().await;
     }
 
     pub const fn reload(&self) -> &Reload {

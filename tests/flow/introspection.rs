@@ -8,7 +8,7 @@ use josekit::jwe::ECDH_ES;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, open_jws};
+use passerelle::token::verify::{VerificationKeys, verify_jws};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -443,7 +443,7 @@ async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_prov
             let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
             let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
             let opened =
-                open_jws(std::str::from_utf8(&jws).unwrap(), SigningAlg::RS256, &keys).unwrap();
+                verify_jws(std::str::from_utf8(&jws).unwrap(), SigningAlg::RS256, &keys).unwrap();
             assert_eq!(opened.header["typ"], "token-introspection+jwt");
             assert_eq!(opened.claims["token_introspection"]["active"], active);
             assert!(!answer.body.contains("DUBOIS"));

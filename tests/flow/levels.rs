@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use passerelle::app::explain::{Returned, Sent, Verdict, explain};
+use passerelle::app::explain::{ReturnedAcr, SentLevel, LevelDecision, explain_levels};
 
 use serde_json::Value;
 
@@ -106,8 +106,8 @@ async fn one_walked(
 ) -> Tally {
     let case = format!("{service} {connector} {acr_values}");
     let request = Authorize::by(service).with("acr_values", acr_values);
-    let way = match explain(&hub.loaded, service, connector, acr_values, None).unwrap().verdict {
-        Verdict::Refused(code) => {
+    let way = match explain_levels(&hub.loaded, service, connector, acr_values, None).unwrap().decision {
+        LevelDecision::Rejected(code) => {
             let received = hub.browser().authorize(&request).await.received();
             assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
             assert!(
@@ -116,21 +116,21 @@ async fn one_walked(
             );
             return (0, 1);
         }
-        Verdict::Closed(_) => {
+        LevelDecision::Unavailable(_) => {
             let offered = hub.browser().authorize(&request).await.offered();
             assert!(!offered.iter().any(|id| id == connector), "{case}");
             return (0, 1);
         }
-        Verdict::Open(way) => way,
+        LevelDecision::Allowed(way) => way,
     };
     let mut opened = 0;
     for (returned, outcome) in way.answers {
-        let Returned::Listed(level) = returned else {
+        let ReturnedAcr::Listed(level) = returned else {
             panic!("{case}: the sandbox offers {returned:?}")
         };
         let browser = hub.browser();
         let page = browser.authorize(&request).await.choose(connector).await;
-        let Sent::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
+        let SentLevel::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
         assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
         let page = browser.submit(&page.signing_in_as("angela").with("level", &level)).await;
         opened += 1;
@@ -161,7 +161,7 @@ async fn one_walked(
 async fn whatever_is_not_there_is_told_with_what_is() {
     let hub = TestHub::edited(with_connectors).await;
     let told = |service, connector| {
-        explain(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
+        explain_levels(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
     };
     assert!(
         told("nobody", "low")

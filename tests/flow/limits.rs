@@ -89,10 +89,10 @@ async fn a_service_provider_that_begins_too_many_logins_harms_no_other() {
     assert_eq!([begun("bakery").await, begun("bakery").await], [303, 429]);
     let metrics = hub.metrics.render();
     assert!(
-        metrics.contains("passerelle_limited_total{limit=\"service_provider\"} 5"),
+        metrics.contains("passerelle_rate_limited_total{limit=\"service_provider\"} 5"),
         "{metrics}"
     );
-    assert!(metrics.contains("passerelle_limited_total{limit=\"network\"} 0"), "{metrics}");
+    assert!(metrics.contains("passerelle_rate_limited_total{limit=\"network\"} 0"), "{metrics}");
 }
 
 #[actix_web::test]
@@ -166,7 +166,7 @@ async fn without_trusted_proxies_forwarded_headers_count_for_nothing() {
 #[actix_web::test]
 async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
     let hub = TestHub::edited(|folder| {
-        add(folder, "connectors/amandier.toml", "limits.departures_per_minute = 1")
+        add(folder, "connectors/amandier.toml", "limits.redirects_per_minute = 1")
     })
     .await;
     let (first, second) = (hub.browser(), hub.browser());
@@ -183,7 +183,7 @@ async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
     hub.advance(60 * SECONDS);
     let third = hub.browser();
     third.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.belongs_to("bakery");
-    assert!(hub.metrics.render().contains("passerelle_limited_total{limit=\"connector\"} 1"));
+    assert!(hub.metrics.render().contains("passerelle_rate_limited_total{limit=\"connector\"} 1"));
 }
 
 #[actix_web::test]
@@ -238,7 +238,7 @@ async fn going_to_another_hub_gives_no_second_share() {
     let server = Server::start(&[]);
     let store = format!(
         "quotas.logins_per_service_provider = 6\n[store.redis]\nnodes = [\"unix:{}\"]\npassword = {{ env = \"REDIS_PASSWORD\" }}\n\
-         seal_keys = [{{ env = \"SEAL_KEY\" }}]\ncall_milliseconds = 5000\n",
+         encryption_keys = [{{ env = \"SEAL_KEY\" }}]\ncall_milliseconds = 5000\n",
         server.socket().display()
     );
     let (hub, counted) = TestHub::several(2, &store).await;
@@ -256,7 +256,7 @@ async fn going_to_another_hub_gives_no_second_share() {
     let answer = hub.browser().get(&Authorize::by("bakery").url()).await;
     assert_limited(&answer, "Y500007", answer.header("retry-after"));
     assert!(
-        counted.iter().any(|metrics| metrics.render().contains("verb=\"count\"")),
+        counted.iter().any(|metrics| metrics.render().contains("operation=\"count\"")),
         "by way of the store"
     );
     assert!(server.keys().iter().any(|key| key.contains(":q:")), "{:?}", server.keys());
@@ -305,7 +305,7 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
         );
     }
     let metrics = hub.metrics.render();
-    assert!(metrics.contains("passerelle_limited_total{limit=\"network_site\"} 1"), "{metrics}");
+    assert!(metrics.contains("passerelle_rate_limited_total{limit=\"network_site\"} 1"), "{metrics}");
 }
 
 #[actix_web::test]
@@ -329,9 +329,9 @@ async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_se
         metrics.contains("passerelle_logins_abandoned_total{state=\"choosing\"} 1"),
         "{metrics}"
     );
-    for state in ["choosing", "away", "consenting"] {
+    for state in ["choosing", "awaiting_callback", "consenting"] {
         assert!(
-            metrics.contains(&format!("passerelle_logins_live{{state=\"{state}\"}} 0")),
+            metrics.contains(&format!("passerelle_logins_in_progress{{state=\"{state}\"}} 0")),
             "{metrics}"
         );
     }
@@ -370,7 +370,7 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
         let metrics = hub.metrics.render();
         assert!(
             metrics.contains(&format!(
-                "passerelle_limited_total{{limit=\"unauthenticated_logins\"}} {refused}"
+                "passerelle_rate_limited_total{{limit=\"unauthenticated_logins\"}} {refused}"
             )),
             "{metrics}"
         );

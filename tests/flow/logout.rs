@@ -87,7 +87,7 @@ async fn its_user_is_signed_out_and_comes_back_with_the_state() {
     assert!(
         browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice()
     );
-    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"here\"} 1"));
+    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"local\"} 1"));
 }
 
 #[actix_web::test]
@@ -129,7 +129,7 @@ async fn a_session_that_ends_by_time_leaves_its_tokens_their_seconds() {
     let page = browser.open(&url(&asking("bakery", &tokens.raw_id_token))).await;
     assert_eq!(page.url, back_at("bakery"));
     assert_eq!(browser.session(), None);
-    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"nobody\"} 1"));
+    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"no_session\"} 1"));
 }
 
 #[actix_web::test]
@@ -196,7 +196,7 @@ async fn without_hint_address_and_session_it_asks_first_too() {
         }
         let page = browser.open(END).await;
         assert!(page.is_question());
-        assert!(page.answer.body.contains("nobody is signed in"), "{}", page.answer.body);
+        assert!(page.answer.body.contains("no one is signed in"), "{}", page.answer.body);
         let question = page.form("/confirm");
         assert_logged_out_page(&browser.submit(&question).await);
         // Somebody signs in in another tab before the question is answered.
@@ -296,7 +296,7 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
 }
 
 #[actix_web::test]
-async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
+async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
@@ -306,18 +306,18 @@ async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
         .post(&form(&asking("bakery", &tokens.raw_id_token)), Some("cross-site"))
         .await;
     assert_eq!(answer.status, 303);
-    let parked = answer.header("location").to_owned();
+    let continued = answer.header("location").to_owned();
     assert!(
-        parked.starts_with(&format!("{END}?parked=")) && !parked.contains(&tokens.raw_id_token),
-        "{parked}"
+        continued.starts_with(&format!("{END}?pending=")) && !continued.contains(&tokens.raw_id_token),
+        "{continued}"
     );
     assert_eq!(answer.header("set-cookie"), "", "another site's POST changes no cookie");
-    assert_eq!(browser.open(&parked).await.url, back_at("bakery"));
+    assert_eq!(browser.open(&continued).await.url, back_at("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // Used up: whoever comes with it is only asked.
-    assert!(browser.open(&parked).await.is_question());
+    assert!(browser.open(&continued).await.is_question());
     sign_in(&browser, "bakery", "angela").await;
-    assert!(browser.open(&parked).await.is_question());
+    assert!(browser.open(&continued).await.is_question());
     let late = browser
         .post(&form(&asking("bakery", &tokens.raw_id_token)), None)
         .await

@@ -7,7 +7,7 @@ use actix_web::test::TestRequest;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, open_jws};
+use passerelle::token::verify::{VerificationKeys, verify_jws};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::{Serializer, byte_serialize};
 
@@ -84,7 +84,7 @@ async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Told {
     let alg = if header["alg"] == "RS256" { SigningAlg::RS256 } else { SigningAlg::ES256 };
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
     let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
-    let claims = open_jws(&raw_id_token, alg, &keys).unwrap().claims;
+    let claims = verify_jws(&raw_id_token, alg, &keys).unwrap().claims;
     Told {
         access_token: body["access_token"].as_str().unwrap().to_owned(),
         raw_id_token,
@@ -216,7 +216,7 @@ async fn claims_are_told_where_they_were_asked_for_and_shown_before() {
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
     let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
-    let userinfo = open_jws(&answer.body, SigningAlg::RS256, &keys).unwrap().claims;
+    let userinfo = verify_jws(&answer.body, SigningAlg::RS256, &keys).unwrap().claims;
     assert_eq!(userinfo["name"], "Angela Claire Louise DUBOIS");
     assert!(!userinfo.contains_key("email") && !userinfo.contains_key("shoe_size"));
 }

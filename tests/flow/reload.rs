@@ -75,11 +75,11 @@ async fn a_written_file_is_seen_without_a_round() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
     hub.reread().await;
     hub.put("connectors/dropped.toml", &hub.text(CONNECTOR));
-    while !hub.reload().outline().connectors.contains_key(&ConnectorId::from("dropped")) {
+    while !hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     hub.remove("connectors/dropped.toml");
-    while hub.reload().outline().connectors.contains_key(&ConnectorId::from("dropped")) {
+    while hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -94,9 +94,9 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
     hub.put("service-providers/kiosk.toml", &kiosk);
     hub.reread().await;
     // A scope that no table knows: the file waits for it.
-    let complaints = hub.reload().complaints();
+    let complaints = hub.reload().findings();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.contains("kiosk.toml") && line.contains("scopes table does not know it"))
+        matches!(complaints.as_slice(), [line] if line.contains("kiosk.toml") && line.contains("is not in the scopes table"))
     );
     assert!(!hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
 
@@ -107,7 +107,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
     );
     hub.put("scopes.toml", &scopes);
     hub.reread().await;
-    assert_eq!(hub.reload().complaints(), [""; 0]);
+    assert_eq!(hub.reload().findings(), [""; 0]);
     assert!(hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
     let browser = hub.browser();
     let page = browser
@@ -129,7 +129,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended()
     hub.put("connectors/dropped.toml", &connector);
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
-    let complaints = hub.reload().complaints();
+    let complaints = hub.reload().findings();
     assert!(
         complaints.iter().any(|line| line.contains("amandier.toml:3 levels.lovest is not a key")),
         "{complaints:?}"
@@ -137,17 +137,17 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended()
     assert!(complaints.iter().any(|line| line.contains("bakery.toml:")), "{complaints:?}");
     let metrics = hub.metrics.render();
     for line in [
-        "passerelle_config_files_bad{kind=\"connector\"} 1",
-        "passerelle_config_files_bad{kind=\"service_provider\"} 1",
-        "passerelle_config_files_bad{kind=\"scopes\"} 0",
+        "passerelle_config_files_invalid{kind=\"connector\"} 1",
+        "passerelle_config_files_invalid{kind=\"service_provider\"} 1",
+        "passerelle_config_files_invalid{kind=\"scopes\"} 0",
     ] {
         assert!(metrics.contains(line), "{line} is missing in\n{metrics}");
     }
     hub.put(CONNECTOR, &connector);
     hub.put("service-providers/bakery.toml", &service);
     hub.reread().await;
-    assert_eq!(hub.reload().complaints(), [""; 0]);
-    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"));
+    assert_eq!(hub.reload().findings(), [""; 0]);
+    assert!(hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"));
 }
 
 #[actix_web::test]
@@ -258,8 +258,8 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
     let own = "{ file = \"secrets/connectors/evil/client.secret\" }";
     hub.put("connectors/evil.toml", &provider(own));
     hub.reread().await;
-    assert_eq!(hub.reload().complaints(), [""; 0]);
-    let before = hub.reload().outline();
+    assert_eq!(hub.reload().findings(), [""; 0]);
+    let before = hub.reload().digest();
     for secret in [
         "{ file = \"secrets/service-providers/bakery/client.secret\" }",
         "{ file = \"secrets/connectors/evil/../../service-providers/bakery/client.secret\" }",
@@ -268,12 +268,12 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
     ] {
         hub.put("connectors/evil.toml", &provider(secret));
         hub.reread().await;
-        let complaints = hub.reload().complaints();
+        let complaints = hub.reload().findings();
         assert!(
-            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:8") && line.contains("refer to")),
+            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:8") && line.contains("may not reference")),
             "{complaints:?}"
         );
-        assert_eq!(hub.reload().outline(), before, "{secret}");
+        assert_eq!(hub.reload().digest(), before, "{secret}");
     }
     assert!(hub.offered("bakery").await.contains(&"evil".to_owned()));
 }
@@ -294,16 +294,16 @@ internal_hosts = ["127.0.0.1"]
     hub.put("connectors/silent.toml", SILENT);
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
-    let complaints = hub.reload().complaints();
+    let complaints = hub.reload().findings();
     assert!(
         matches!(complaints.as_slice(), [line] if line.contains("silent.toml") && line.contains("identity is missing")),
         "{complaints:?}"
     );
     assert!(
-        hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"),
+        hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"),
         "it is in use"
     );
     hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
     hub.reread().await;
-    assert_eq!(hub.reload().complaints(), [""; 0]);
+    assert_eq!(hub.reload().findings(), [""; 0]);
 }

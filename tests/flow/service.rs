@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::test::TestRequest;
 use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, open_jws};
+use passerelle::token::verify::{VerificationKeys, verify_jws};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
@@ -171,6 +171,6 @@ impl TestHub {
     pub async fn opened(&self, token: &str) -> Map<String, Value> {
         let keys = self.send(TestRequest::get().uri("/api/v2/jwks")).await;
         let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
-        open_jws(token, SigningAlg::ES256, &keys).unwrap().claims
+        verify_jws(token, SigningAlg::ES256, &keys).unwrap().claims
     }
 }

@@ -386,6 +386,6 @@ async fn mfa_without_proof_is_dropped_and_counted_once_a_login() {
         .await
         .received()
         .code();
-    let counted = r#"passerelle_amr_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
+    let counted = r#"passerelle_amr_values_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
     assert!(hub.metrics.render().lines().any(|line| line == counted), "{}", hub.metrics.render());
 }

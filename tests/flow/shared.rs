@@ -20,7 +20,7 @@ fn on(server: &Server) -> String {
 [store.redis]
 nodes = ["unix:{}"]
 password = {{ env = "REDIS_PASSWORD" }}
-seal_keys = [{{ env = "SEAL_KEY" }}]
+encryption_keys = [{{ env = "SEAL_KEY" }}]
 call_milliseconds = 5000
 "#,
         server.socket().display()
@@ -143,7 +143,7 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
             let of_verbs = text.lines().filter(|line| {
                 line.contains("round_trip_duration_seconds_count") && !line.contains("ping")
             });
-            let of_verbs = of_verbs.filter(|line| !line.contains("watch"));
+            let of_verbs = of_verbs.filter(|line| !line.contains("poll"));
             of_verbs.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
         };
         counted.iter().map(|metrics| count(&metrics.render())).sum()
@@ -222,7 +222,7 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let set: Value = serde_json::from_str(&block(&hub, 0, "amandier").await.body).unwrap();
-    assert_eq!(set["kept"], true, "{set}");
+    assert_eq!(set["persisted"], true, "{set}");
     assert_eq!(
         listed(&hub, 0).await["blocks"][0],
         set["block"],

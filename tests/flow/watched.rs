@@ -89,7 +89,7 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
         (&line["code"], &line["client_id"]),
         (&Value::from("Y041002"), &Value::from("bakery"))
     );
-    assert_eq!(line["reason"], "the secret is none of its secrets");
+    assert_eq!(line["reason"], "the secret is not one of the client's secrets");
 
     assert_eq!(ask("a-name-that-nobody-has", "a-wrong-secret").await, 401);
     let lines = log.taken();
@@ -109,12 +109,12 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
 
     let metrics = hub.metrics.render();
     for told in [
-        r#"client="bakery",reason="Y041002""#,
-        r#"client="(not known)",reason="Y041050""#,
-        r#"client="library",reason="Y042003""#,
+        r#"client="bakery",error="Y041002""#,
+        r#"client="(unknown)",error="Y041050""#,
+        r#"client="library",error="Y042003""#,
     ] {
         assert!(
-            metrics.contains(&format!("passerelle_token_refusals_total{{{told}}} 1\n")),
+            metrics.contains(&format!("passerelle_token_request_errors_total{{{told}}} 1\n")),
             "{told} is missing in\n{metrics}"
         );
     }
@@ -188,7 +188,7 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
     let log = Log::begin();
     let fetched = || {
         let metrics = hub.metrics.render();
-        let line = "passerelle_client_keys_fetched_timestamp_seconds{client=\"vault\"} ";
+        let line = "passerelle_client_keys_last_fetch_timestamp_seconds{client=\"vault\"} ";
         metrics.lines().find_map(|found| found.strip_prefix(line)?.parse::<f64>().ok()).unwrap()
     };
     let once = |what: &str| {
@@ -198,11 +198,11 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
             (&line["level"], &line["client_id"]),
             (&Value::from("WARN"), &Value::from("vault"))
         );
-        assert!(line["fault"].as_str().unwrap().contains("503"), "{line}");
+        assert!(line["error"].as_str().unwrap().contains("503"), "{line}");
         assert!(line["message"].as_str().unwrap().contains(what), "{line}");
     };
     hub.refresh_client_keys().await;
-    once("there is none yet");
+    once("no copy yet");
     assert_eq!(fetched().to_bits(), 0.0_f64.to_bits());
 
     publisher.publishes_some();
@@ -214,7 +214,7 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
     publisher.publishes_nothing();
     hub.advance(std::time::Duration::from_secs(3600));
     hub.refresh_client_keys().await;
-    once("the last good copy serves");
+    once("using the last good copy");
     assert_eq!(fetched().to_bits(), before.to_bits());
     let metrics = hub.metrics.render();
     for (outcome, times) in [("bad_status", 2), ("ok", 1)] {

@@ -51,7 +51,7 @@ function forge(genuine, count, seconds) {
     const at = Date.parse(JSON.parse(genuine.at(-1)).time) + Math.round((number + 1) * seconds * 1000 / count);
     all.push(JSON.stringify({
       v: 1, seq: last.seq + 1, prev: createHash('sha256').update(`${all.at(-1)}\n`).digest('hex'),
-      time: new Date(at).toISOString(), event: 'logout_asked', node: last.node, sp: 'alpha',
+      time: new Date(at).toISOString(), event: 'logout_requested', node: last.node, sp: 'alpha',
     }));
   }
   return `${all.join('\n')}\n`;
@@ -76,18 +76,18 @@ test('a log that was rewritten after its first checkpoint while the hub was down
     });
     const { status, report, text } = verify(log);
     assert.equal(status, 1, text);
-    assert.deepEqual(report.findings.map(({ what, from, to, sealed, check }) => ({ what, from, to, sealed, check })), [
-      { what: 'not_as_sealed', from: 3, to: known + 12, sealed: known, check: 'changed' },
+    assert.deepEqual(report.findings.map(({ kind, from, to, checkpoint_seq, check }) => ({ kind, from, to, checkpoint_seq, check })), [
+      { kind: 'differs_from_last_checkpoint', from: 3, to: known + 12, checkpoint_seq: known, check: 'changed' },
     ]);
     assert.match(text, new RegExp(`lines 3 to ${known + 12} are not, or no longer, as the hub wrote them`));
     assert.match(log.hub.log(), /Y500360/);
     const readyz = await fetch(`${log.hub.privateBase}/readyz`);
     assert.equal(readyz.status, 200, 'a finding keeps no one from signing in');
-    assert.match(JSON.stringify((await readyz.json()).degraded.audit), /changed or cut while the hub was down/);
+    assert.match(JSON.stringify((await readyz.json()).degraded.audit), /modified or truncated while the hub was down/);
 
     await log.work();
     await log.hub.restart('SIGTERM');
-    assert.deepEqual(startLines(log.lines()).map(({ last_seal }) => last_seal), ['unknown', 'changed', 'matched']);
+    assert.deepEqual(startLines(log.lines()).map(({ last_checkpoint }) => last_checkpoint), ['unknown', 'changed', 'matched']);
     assert.equal(verify(log).status, 1, 'the finding is sealed in the chain');
     assert.equal((await (await fetch(`${log.hub.privateBase}/readyz`)).json()).degraded?.audit, undefined, 'this start found nothing');
   } finally {
@@ -106,9 +106,9 @@ test('a log that was cut while the hub was down, or taken away, is found at the 
     });
     const cut = verify(log);
     assert.equal(cut.status, 1, cut.text);
-    assert.deepEqual([cut.report.findings[0].what, cut.report.findings[0].from, cut.report.findings[0].to], ['not_as_sealed', 3, known]);
+    assert.deepEqual([cut.report.findings[0].kind, cut.report.findings[0].from, cut.report.findings[0].to], ['differs_from_last_checkpoint', 3, known]);
     await log.hub.restart('SIGTERM', () => rmSync(log.file));
-    assert.equal(startLines(log.lines())[0].last_seal, 'missing');
+    assert.equal(startLines(log.lines())[0].last_checkpoint, 'missing');
     assert.equal(verify(log).status, 1);
   } finally {
     await log.hub.stop();
@@ -127,7 +127,7 @@ test('lines that stand for longer than 90 seconds behind the last checkpoint are
       rmSync(seal);
     });
     assert.equal(found.status, 1, found.text);
-    assert.deepEqual(found.report.findings.map(({ what, from, to, seconds }) => [what, from, to, seconds]), [['unsealed', 3, 22, 600]]);
+    assert.deepEqual(found.report.findings.map(({ kind, from, to, seconds }) => [kind, from, to, seconds]), [['not_signed', 3, 22, 600]]);
     assert.match(found.text, /lines 3 to 22 stand up to 600 seconds after the last checkpoint/);
     assert.equal(verify(log).status, 1, 'the start that seals them takes nothing back');
     assert.ok(existsSync(seal), 'and keeps its own seal');
@@ -143,7 +143,7 @@ test('a hub that was killed, or stopped in order, finds its log as it left it', 
       await log.work();
       await log.hub.restart(signal);
     }
-    assert.deepEqual(startLines(log.lines()).map(({ last_seal }) => last_seal), ['unknown', 'matched', 'matched', 'matched']);
+    assert.deepEqual(startLines(log.lines()).map(({ last_checkpoint }) => last_checkpoint), ['unknown', 'matched', 'matched', 'matched']);
     const { status, report, text } = verify(log);
     assert.equal(status, 0, text);
     assert.deepEqual(report.findings, []);

@@ -33,7 +33,7 @@ async function logIn() {
   return oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
 }
 const metrics = async () => (await fetch(`${fed.hub.privateBase}/metrics`)).text();
-const circuit = async () => (await metrics()).match(/passerelle_connector_breaker\{connector="real",state="(\w+)"\} 1/)?.[1];
+const circuit = async () => (await metrics()).match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
 const isOffered = async () => (await new Browser().open((await request(client, fed.sp)).url)).html.includes('value="real"');
 const readyz = async () => (await fetch(`${fed.hub.privateBase}/readyz`)).text();
 async function seconds(condition, what, limit) {

@@ -183,7 +183,7 @@ async function operatorReads(page, code) {
   const login = await (await fetch(`${hub.privateBase}/admin/logins/${supportId}`, { headers })).json();
   const event = login.events.find((one) => one.code === code);
   const console_ = await (await fetch(`${hub.privateBase}/admin/logins/${supportId}`, { headers: { ...headers, accept: 'text/html' } })).text();
-  const line = hub.log().split('\n').find((one) => one.includes(supportId) && one.includes('step failed'));
+  const line = hub.log().split('\n').find((one) => one.includes(supportId) && one.includes('call to the identity provider failed'));
   assert.ok(event?.detail && line, JSON.stringify(login));
   for (const secret of ['person-4711', 'Canary', 'canary@']) {
     for (const shown of [line, console_, JSON.stringify(login)]) assert.ok(!shown.includes(secret), `${secret} in ${shown}`);
@@ -197,20 +197,20 @@ async function operatorReads(page, code) {
 test('an ES256 key that Keycloak makes at its first login is no fault of check, and no fault of that login', async () => {
   assert.deepEqual(idp.publishes(), ['rsa']);
   const early = await check('ignoring.toml');
-  assert.deepEqual([early.of.keys.verdict, early.code], ['warning', 2], JSON.stringify(early.of, null, 1));
-  assert.match(early.of.keys.what, /ES256 yet.*Keycloak/);
+  assert.deepEqual([early.of.keys.status, early.code], ['warning', 2], JSON.stringify(early.of, null, 1));
+  assert.match(early.of.keys.message, /ES256 yet.*Keycloak/);
   assert.ok((await signIn('ignoring')).stopped);
   const late = await check('ignoring.toml');
-  assert.deepEqual([late.of.keys.verdict, late.code], ['ok', 0], JSON.stringify(late.of, null, 1));
+  assert.deepEqual([late.of.keys.status, late.code], ['ok', 0], JSON.stringify(late.of, null, 1));
 });
 
 test('an identity provider of a private authority is reached by ca, and by nothing else', async () => {
   const { of } = await check('ignoring.toml');
-  assert.deepEqual([of.certificate.verdict, of.reachable.verdict], ['ok', 'ok']);
+  assert.deepEqual([of.certificate.status, of.reachable.status], ['ok', 'ok']);
   for (const file of ['machine.toml', 'other.toml']) {
     const found = await check(file);
-    assert.deepEqual([found.code, found.of.certificate.verdict], [1, 'fault'], file);
-    assert.match(found.of.certificate.mend, /ca/);
+    assert.deepEqual([found.code, found.of.certificate.status], [1, 'error'], file);
+    assert.match(found.of.certificate.fix, /ca/);
   }
   // The hub itself does not believe it without `ca` either, though another connector's `ca` names the authority.
   assert.match((await signIn('machine')).html, /Y020003/);
@@ -220,8 +220,8 @@ test('an identity provider of a private authority is reached by ca, and by nothi
 
 test('an unlisted acr beside assumed_level: check warns, the operator reads the value, ignore_acr signs in', async () => {
   const warned = (await check('strict.toml')).of.acr;
-  assert.equal(warned.verdict, 'warning');
-  assert.match(`${warned.what} ${warned.mend}`, /0, 1.*ignore_acr = true/);
+  assert.equal(warned.status, 'warning');
+  assert.match(`${warned.message} ${warned.fix}`, /0, 1.*ignore_acr = true/);
   idp.behaviour = { claims: (claims) => ({ ...claims, acr: '1' }) };
   const { detail, line } = await operatorReads(await signIn('strict'), 'Y100001');
   for (const shown of [detail, line]) assert.match(shown, /acr \\?"1\\?".*ignore_acr = true/);
@@ -242,8 +242,8 @@ test('[acr] with send = false leaves acr_values out, and the returned acr counts
 
 test('a scope that the identity provider does not list is a fault, with those that it lists', async () => {
   const { code, of } = await check('unknown-scope.toml');
-  assert.deepEqual([code, of.scopes.verdict], [1, 'fault']);
-  assert.match(of.scopes.what, /identite_pivot.*openid, profile, email, web-origins/);
+  assert.deepEqual([code, of.scopes.status], [1, 'error']);
+  assert.match(of.scopes.message, /identite_pivot.*openid, profile, email, web-origins/);
 });
 
 test('an identity provider that ignores prompt=login is diagnosed by name, to the operator', async () => {
@@ -257,8 +257,8 @@ test('an identity provider that ignores prompt=login is diagnosed by name, to th
 
 test('a refused assertion names client_assertion_audience', async () => {
   const { of } = await check('assertion.toml');
-  assert.equal(of['client-authentication'].verdict, 'fault');
-  assert.match(of['client-authentication'].mend, /client_assertion_audience = "token_endpoint"/);
+  assert.equal(of['client-authentication'].status, 'error');
+  assert.match(of['client-authentication'].fix, /client_assertion_audience = "token_endpoint"/);
 });
 
 test('the claim that an ID token lacks is named, and no value is', async () => {

@@ -23,8 +23,8 @@ before(async () => {
     port, privatePort,
     sps: [{ ...sp, redirectUris: [sp.redirectUri] }],
     connectors: { real: oidcConnector(`http://127.0.0.1:${idp}`) },
-    settings: `store.redis = { nodes = ["127.0.0.1:${storePort}"], seal_keys = [{ file = "seal.key" }] }`,
-    files: { 'seal.key': random(48) },
+    settings: `store.redis = { nodes = ["127.0.0.1:${storePort}"], encryption_keys = [{ file = "store.key" }] }`,
+    files: { 'store.key': random(48) },
   });
 });
 after(async () => {
@@ -57,7 +57,7 @@ async function watched(act) {
 }
 const roundTrips = async () => {
   const metrics = await (await fetch(`${hub.privateBase}/metrics`)).text();
-  return Number(metrics.match(/^passerelle_redis_round_trip_duration_seconds_count\{verb="load"\} (\d+)$/m)?.[1] ?? 0);
+  return Number(metrics.match(/^passerelle_redis_round_trip_duration_seconds_count\{operation="load"\} (\d+)$/m)?.[1] ?? 0);
 };
 const bytesOf = (answer) => answer.rawHeaders.join('').length + answer.text.length;
 

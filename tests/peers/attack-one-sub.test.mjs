@@ -76,7 +76,7 @@ test('check refuses a connector that does not say that its identities are verifi
   }
   await hub.restart('SIGTERM');
   assert.ok(await subject(sps.fresh, 'karan'));
-  assert.match(hub.log(), /refused by `passerelle check`/);
+  assert.match(hub.log(), /rejected by `passerelle check`/);
   assert.match(await (await fetch(`${hub.privateBase}/readyz`)).text(), /identity/);
 });
 

@@ -159,7 +159,7 @@ test('secret files with mode 0644 fail check, and a hub that starts warns of the
   assert.equal((await run(['check', '--config', hub.folder])).status, 0, 'a service’s group may read it');
   chmodSync(key, 0o644);
   await hub.restart('SIGTERM');
-  assert.match(hub.log(), /WARN.*refused by `passerelle check`.*subject_key/);
+  assert.match(hub.log(), /WARN.*rejected by `passerelle check`.*subject_key/);
   chmodSync(key, 0o600);
   chmodSync(token, 0o600);
 });
@@ -167,7 +167,7 @@ test('secret files with mode 0644 fail check, and a hub that starts warns of the
 test('the demo writes its admin token for its own user alone', async () => {
   const demo = await startDemo('demo-secrets');
   try {
-    const tokens = [...demo.log().matchAll(/opened by the token in (\S+)/g)].map(([, file]) => file);
+    const tokens = [...demo.log().matchAll(/with the token in (\S+)/g)].map(([, file]) => file);
     assert.equal(tokens.length, 2);
     for (const file of tokens) assert.equal(statSync(file).mode & 0o777, 0o600, file);
   } finally {
@@ -184,7 +184,7 @@ test('a sandbox at a public https address is refused, unless sandbox_public says
     for (const command of ['check', 'serve']) {
       const refused = await run([command, '--config', hub.folder], { timeout: 30_000 });
       assert.equal(refused.status, 1, refused.output);
-      assert.match(refused.output, /sandbox: .*\n\s+mend: .*sandbox_public = true/);
+      assert.match(refused.output, /sandbox: .*\n\s+fix: .*sandbox_public = true/);
     }
     writeFileSync(settings, open.replace('sandbox = true', 'sandbox = true\nsandbox_public = true'));
     assert.equal((await run(['check', '--config', hub.folder])).status, 0);
@@ -198,7 +198,7 @@ test('keys rotate has the running hub read the keys before it returns', async ()
   const before = await kids();
   const rotated = await run(['keys', 'rotate', '--config', hub.folder]);
   assert.equal(rotated.status, 0, rotated.output);
-  assert.match(rotated.output, /the hub at http:\S+ has read them/);
+  assert.match(rotated.output, /the hub at http:\S+ has loaded them/);
   const made = [...rotated.output.matchAll(/made (\S+) \(tokens\)/g)].map(([, kid]) => kid);
   assert.equal(made.length, 2);
   const after = await kids();
@@ -245,7 +245,7 @@ test('commands that ask a running hub end with an error where their output meets
   const shell = (line) => new Promise((resolve) => {
     execFile('bash', ['-c', line, program, hub.folder], { encoding: 'utf8' }, (error, stdout, stderr) => resolve({ status: error ? error.code : 0, stderr }));
   });
-  for (const command of ['top --once', 'top --json', 'idp list', 'idp list --json']) {
+  for (const command of ['status', 'status --json', 'idp list', 'idp list --json']) {
     const full = await shell(`"$0" ${command} --config "$1" > /dev/full`);
     assert.equal(full.status, 74, `${command}: ${full.stderr}`);
     assert.match(full.stderr, /^passerelle: standard output can't be written: .*\n$/);

@@ -31,7 +31,7 @@ const verify = (...args) => {
   return { status, report: JSON.parse(stdout || '{}') };
 };
 
-test('a process that is killed leaves a log that is whole, and a forged line is found', async () => {
+test('a process that is killed leaves an intact log, and a forged line is found', async () => {
   const file = path.join(folder, 'audit.jsonl');
   const { hub, ask } = await start('audit', file);
   try {
@@ -47,17 +47,17 @@ test('a process that is killed leaves a log that is whole, and a forged line is 
     await hub.exited;
 
     const after = verify(file, '--jwks', jwks);
-    assert.deepEqual([after.status, after.report.verdict, after.report.sealed.seq], [0, 'whole', 1], 'not sealed since the start');
+    assert.deepEqual([after.status, after.report.result, after.report.last_signed.seq], [0, 'intact', 1], 'not signed since the start');
     assert.deepEqual(verify(file, '--keys', path.join(hub.folder, 'keys')), after, 'the folder has the same keys');
     const text = readFileSync(file, 'utf8');
     const forged = path.join(folder, 'forged.jsonl');
     writeFileSync(forged, text.replace('"version":"', '"version":"9'));
     const found = verify(forged, '--jwks', jwks);
-    assert.deepEqual([found.status, found.report.findings[0].what], [1, 'changed']);
+    assert.deepEqual([found.status, found.report.findings[0].kind], [1, 'changed']);
     writeFileSync(forged, text.split('\n').slice(0, 1).join('\n') + '\n');
     const log = path.join(folder, 'hub.log');
     writeFileSync(log, hub.log());
-    assert.equal(verify(forged, '--jwks', jwks).status, 2, 'no seal is there');
+    assert.equal(verify(forged, '--jwks', jwks).status, 2, 'there is no checkpoint');
     assert.equal(verify(path.join(folder, 'nowhere.jsonl'), '--jwks', jwks).status, 2);
     writeFileSync(forged, text.split('\n').slice(0, 2).join('\n') + '\n');
     assert.equal(verify(forged, '--jwks', jwks, '--checkpoints', log).status, 0, 'the log has its checkpoint');

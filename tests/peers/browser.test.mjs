@@ -367,12 +367,12 @@ test('R170 R171 R172: a logout posted from another host name goes through a real
     const inputs = fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`).join('');
     leaving = `<form method="post" action="${client.serverMetadata().end_session_endpoint}">${inputs}</form><script>document.forms[0].submit()</script>`;
     const seen = [];
-    page.on('request', (r) => { if (r.isNavigationRequest()) seen.push(`${r.method()} ${new URL(r.url()).pathname}${/parked=/.test(r.url()) ? ' parked' : ''}`); });
+    page.on('request', (r) => { if (r.isNavigationRequest()) seen.push(`${r.method()} ${new URL(r.url()).pathname}${/pending=/.test(r.url()) ? ' pending' : ''}`); });
     await page.goto(at127('/leave')).catch(() => {}); // the page leaves while it loads
     await page.locator('button[value=yes]').click();
     await page.waitForURL(at127('/out**'));
     assert.deepEqual([...new URL(page.url()).searchParams], [['state', state]]);
-    assert.ok(seen.includes('POST /api/v2/session/end') && seen.includes('GET /api/v2/session/end parked'), seen.join('\n'));
+    assert.ok(seen.includes('POST /api/v2/session/end') && seen.includes('GET /api/v2/session/end pending'), seen.join('\n'));
     assert.deepEqual(await sessions(context), []);
     assert.equal((await userinfo(federation.hub, tokens.access_token)).status, 401);
     assert.deepEqual(federation.idp.faults, []);

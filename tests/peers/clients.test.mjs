@@ -121,6 +121,6 @@ test('nothing secret reaches the log, and each refusal is counted by its reason'
   for (const secret of [SECRET, NEXT_SECRET, encodeURIComponent(SECRET)]) assert.ok(!log.includes(secret));
   const metrics = await (await fetch(`${federation.hub.privateBase}/metrics`)).text();
   for (const code of ['Y041002', 'Y041051', 'Y041053', 'Y040850', 'Y040855']) {
-    assert.match(metrics, new RegExp(`passerelle_token_refusals_total\\{client="[^"]+",reason="${code}"\\} [1-9]`), code);
+    assert.match(metrics, new RegExp(`passerelle_token_request_errors_total\\{client="[^"]+",error="${code}"\\} [1-9]`), code);
   }
 });

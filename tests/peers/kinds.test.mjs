@@ -140,12 +140,12 @@ test('what the check says of a real directory, and of a provider without OpenID 
     const args = ['check', 'connector', `${hub.folder}/connectors/${connector}.toml`, '--config', hub.folder, '--online', '--json'];
     execFile(process.env.HUB_BIN, args, (error, out) => done(JSON.parse(out)));
   });
-  const verdicts = ({ findings }) => Object.fromEntries(findings.map(({ name, verdict }) => [name, verdict]));
+  const statuses = ({ diagnostics }) => Object.fromEntries(diagnostics.map(({ name, status }) => [name, status]));
   const well = { file: 'ok', reachable: 'ok', certificate: 'warning', account: 'ok', 'base-dn': 'ok', filter: 'ok', subject: 'ok' };
-  for (const connector of ['town', 'begun']) assert.deepEqual(verdicts(await check(connector)), well, 'its certificate is for a day');
-  for (const connector of ['forged', 'dead']) assert.deepEqual(verdicts(await check(connector)), { file: 'ok', reachable: 'fault' });
+  for (const connector of ['town', 'begun']) assert.deepEqual(statuses(await check(connector)), well, 'its certificate is for a day');
+  for (const connector of ['forged', 'dead']) assert.deepEqual(statuses(await check(connector)), { file: 'ok', reachable: 'error' });
   const provider = { file: 'ok', reachable: 'ok', certificate: 'warning', userinfo: 'ok', 'client-authentication': 'ok' };
-  assert.deepEqual(verdicts(await check('hosting')), provider, 'there is no TLS');
+  assert.deepEqual(statuses(await check('hosting')), provider, 'there is no TLS');
 });
 
 test('nobody signs in by a wrong password, none, a pattern or a name that two have', async () => {

@@ -75,9 +75,9 @@ traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_h
     port: sharedPort, privatePort: sharedPrivate,
     sps: [{ ...sps.alpha, redirectUris: [sps.alpha.redirectUri] }],
     connectors: { real: oidcConnector(idps[0].issuer) },
-    settings: `store.redis = { nodes = ["127.0.0.1:${storePort}"], seal_keys = [{ file = "seal.key" }] }`,
+    settings: `store.redis = { nodes = ["127.0.0.1:${storePort}"], encryption_keys = [{ file = "store.key" }] }`,
     register: `[register.http]\nurl = "https://localhost:9/v1"\nclient_certificate = "own.crt"\nclient_key = { file = "own.key" }\nca = "own.crt"\ninternal_hosts = ["localhost"]`,
-    files: { 'seal.key': random(48), 'own.crt': readFileSync(pem.crt), 'own.key': readFileSync(pem.key) },
+    files: { 'store.key': random(48), 'own.crt': readFileSync(pem.crt), 'own.key': readFileSync(pem.key) },
   });
   for (const name of ['recording', 'alerts']) {
     writeFileSync(path.join(folder, `${name}.yaml`), readFileSync(path.join(rulesFolder, `${name}.yaml`)));
@@ -188,9 +188,9 @@ test('every query of every panel, variable and rule is answered by a real Promet
   await trouble();
   for (let n = 0; n < 4; n += 1) await round();
   await until(async () => (await ask('query', { query: 'sum(passerelle_logins_abandoned_total) > 1' })).result.length > 0, 'an abandoned login', 50);
-  await until(async () => (await ask('query', { query: 'passerelle_config_files_bad > 0' })).result.length > 0, 'a bad file');
+  await until(async () => (await ask('query', { query: 'passerelle_config_files_invalid > 0' })).result.length > 0, 'a bad file');
   for (let n = 0; n < 2; n += 1) await round();
-  await until(async () => (await ask('query', { query: 'passerelle_connector_breaker{state="open"} == 1 or passerelle_connector_breaker{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
+  await until(async () => (await ask('query', { query: 'passerelle_connector_circuit_state{state="open"} == 1 or passerelle_connector_circuit_state{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
   // More logins than there is room for.
   let full = false;
   for (let n = 0; n < 120 && !full; n += 1) full = (await fetch((await request(client, sps.alpha)).url, { redirect: 'manual' })).status === 503;

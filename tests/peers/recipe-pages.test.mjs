@@ -47,7 +47,7 @@ test('every connector of a recipe passes the check, alone and in the hub that th
   for (const { id } of connectors) {
     const { status, out } = await run(program, ['check', 'connector', path.join(config.folder, `connectors/${id}.toml`), '--config', config.folder, '--json']);
     assert.equal(status, 0, `${id}: ${out}`);
-    assert.equal(JSON.parse(out).verdict, 'ok', id);
+    assert.equal(JSON.parse(out).status, 'ok', id);
   }
   const whole = await run(program, ['check', '--config', config.folder]);
   assert.equal(whole.status, 0, whole.out + whole.err);

@@ -69,7 +69,7 @@ test('a person imported into the register file can log in, without a restart', a
   // A bad file leaves the last good one in use.
   const good = readFileSync(register);
   writeFileSync(register, 'a,b\n');
-  await until(async () => fed.hub.log().includes('the register file is bad; the last good one stays'), 'a word in the log');
+  await until(async () => fed.hub.log().includes('the register file is invalid; the last good one stays'), 'a word in the log');
   assert.ok((await identified('nobody')).includes('/consent'));
   writeFileSync(register, good);
 });

@@ -12,8 +12,8 @@ let federation, client;
 const where = (...more) => path.join(federation.hub.folder, 'state', ...more);
 before(async () => {
   federation = await startFederation('hub-snapshot', {}, {
-    settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nseal_keys = [{ file = "seal.key" }]\n',
-    files: { 'seal.key': random(32) },
+    settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nseal_keys = [{ file = "store.key" }]\n',
+    files: { 'store.key': random(32) },
   });
   client = await discover(federation.hub, federation.sp);
 });
@@ -63,7 +63,7 @@ test('SIGTERM and the next start: logins go on, sessions and codes are there, wh
     for (const word of ['DUBOIS', 'Angela', sp.redirectUri, unspent.back.searchParams.get('code')]) assert.ok(!bytes.includes(word), word);
   });
   assert.deepEqual(readdirSync(where()), [], 'it was taken up, and is gone');
-  assert.match(hub.log(), /the store goes on from its snapshot.* records=\d+/);
+  assert.match(hub.log(), /store restored from its snapshot.* records=\d+/);
 
   assert.equal((await userinfo(hub, tokens.access_token)).status, 200);
   assert.equal((await userinfo(hub, ended.access_token)).status, 401);
@@ -101,7 +101,7 @@ test('a second signal hurries the end, and the snapshot is written all the same'
   const refused = () => fetch(`${hub.base}/api/v2/jwks`).then(() => false, () => true);
   for (let tries = 0; !(await refused()); tries += 1) assert.ok(tries < 200, 'new connections are still accepted');
   await hub.restart('SIGTERM', () => {
-    assert.match(hub.log(), /hurried/);
+    assert.match(hub.log(), /second signal/);
     assert.deepEqual(readdirSync(where()), ['store.snapshot']);
   });
   assert.ok((await silently(browser)).get('code'));
@@ -115,7 +115,7 @@ test('a code that was redeemed after the restart does not come back by a crash: 
   const fields = { code: unspent.back.searchParams.get('code'), code_verifier: unspent.verifier };
   assert.equal((await redeem(hub, sp, fields)).status, 200);
   await hub.restart('SIGKILL', () => assert.ok(!existsSync(where('store.snapshot'))));
-  assert.match(hub.log(), /there is no snapshot of the store/);
+  assert.match(hub.log(), /no snapshot of the store found/);
   assert.equal((await redeem(hub, sp, fields)).body.error, 'invalid_grant');
   assert.equal((await silently(browser)).get('error'), 'login_required');
 });

@@ -75,7 +75,7 @@ async function until(condition, what) {
 test('one login is one tree, its parties are told as the settings say, and nothing secret is in it', async () => {
   const collector = await startCollector();
   const federation = await startFederation('hub-traces', {}, {
-    files, settings: settings(`http://127.0.0.1:${collector.port}/v1/traces`, 'propagate = "everybody"'),
+    files, settings: settings(`http://127.0.0.1:${collector.port}/v1/traces`, 'propagate = "all"'),
   });
   try {
     const { state } = collector;
@@ -96,11 +96,11 @@ test('one login is one tree, its parties are told as the settings say, and nothi
     for (const name of [
       'GET /api/v2/authorize', 'GET /api/v2/interaction/{hash}', 'POST /api/v2/interaction/{hash}/provider',
       'GET /api/v2/callback/{connector}', 'POST /api/v2/interaction/{hash}/consent', 'POST /api/v2/token', 'GET /api/v2/userinfo',
-      'POST /api/v2/checktoken', 'login step', 'idp begin', 'idp complete', 'idp token', 'idp userinfo', 'register lookup', 'sign',
+      'POST /api/v2/checktoken', 'login step', 'idp begin_login', 'idp complete_login', 'idp token', 'idp userinfo', 'register lookup', 'sign',
     ]) assert.ok(names.includes(name), `no span ${name} in ${names.join(', ')}`);
     const supportIds = new Set(tree.filter((span) => attribute(span, 'passerelle.support_id')).map((span) => attribute(span, 'passerelle.support_id')));
     assert.equal(supportIds.size, 1, 'found by what the citizen reads');
-    assert.equal(attribute(tree.find((span) => span.name === 'idp complete'), 'passerelle.connector'), 'real');
+    assert.equal(attribute(tree.find((span) => span.name === 'idp complete_login'), 'passerelle.connector'), 'real');
 
     // The identity provider is told of the call's own span.
     for (const [asked, parent] of [['/token', 'idp token'], ['/me', 'idp userinfo']]) {
@@ -117,7 +117,7 @@ test('one login is one tree, its parties are told as the settings say, and nothi
     // The log's lines of this login carry both ids.
     const [supportId] = supportIds;
     const lines = federation.hub.log().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-    const granted = lines.find((line) => line.message === 'a login has its answer');
+    const granted = lines.find((line) => line.message === 'login completed');
     assert.deepEqual([granted.support_id, granted.trace_id, granted.level, granted.target], [supportId, root.traceId, 'INFO', 'passerelle::actor::steps']);
 
     const metrics = await (await fetch(`${federation.hub.privateBase}/metrics`)).text();
@@ -167,8 +167,8 @@ test('a collector that is away harms no login, and is told of once', async () =>
   try {
     for (let count = 0; count < 6; count += 1) assert.equal((await login(federation)).checked, 200);
     const metrics = await (await fetch(`${federation.hub.privateBase}/metrics`)).text();
-    assert.match(metrics, /passerelle_trace_spans_total\{outcome="no_room"\} [1-9]/);
-    const told = () => federation.hub.log().match(/the trace collector does not take spans/g)?.length;
+    assert.match(metrics, /passerelle_trace_spans_total\{outcome="queue_full"\} [1-9]/);
+    const told = () => federation.hub.log().match(/the trace collector does not accept spans/g)?.length;
     await until(told, 'nothing is said');
     assert.equal(told(), 1);
   } finally {

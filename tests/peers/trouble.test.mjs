@@ -28,7 +28,7 @@ async function logIn(browser = new Browser()) {
 const keys = async () => (await (await fetch(`${fed.idp.issuer}/jwks`)).json()).keys;
 const circuit = async () => {
   const metrics = await (await fetch(`${fed.hub.privateBase}/metrics`)).text();
-  return metrics.match(/passerelle_connector_breaker\{connector="real",state="(\w+)"\} 1/)?.[1];
+  return metrics.match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
 };
 const choicePage = async () => new Browser().open((await request(client, fed.sp)).url);
 async function until(condition, what) {

@@ -91,12 +91,12 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
         &config,
         &StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
     );
-    let codes: Vec<Key> = (0..30).map(|n: u32| key(Kind::Code, &format!("code {n}"))).collect();
+    let codes: Vec<RecordKey> = (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();
     for code in &codes {
         store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
         assert!(matches!(
             store.take(code, b"spent".to_vec(), at(600), at(1)).await,
-            Ok(Taken::Won(_))
+            Ok(TakeOutcome::Taken(_))
         ));
     }
     until("the replicas have all", || {
@@ -123,12 +123,12 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
         let again = loop {
             match store.take(code, b"again".to_vec(), at(600), at(3)).await {
                 Ok(again) => break again,
-                Err(StoreFault::Unavailable(_)) => tokio::task::yield_now().await,
+                Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
                 Err(other) => panic!("{other}"),
             }
         };
         assert!(
-            matches!(&again, Taken::Spent(left) if **left == *b"spent"),
+            matches!(&again, TakeOutcome::AlreadyTaken(left) if **left == *b"spent"),
             "a second redemption: {again:?}"
         );
     }
@@ -160,7 +160,7 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
         .map(|_| store(&config(RedisMode::Cluster, &ports), &credentials(PASSWORD)).0)
         .collect();
     for round in 0..50 {
-        let code = key(Kind::Code, &round.to_string());
+        let code = key(RecordKind::Code, &round.to_string());
         hubs[0].insert(code.clone(), draft("claims", &["session", "grant"]), at(0)).await.unwrap();
         let takes = hubs
             .iter()
@@ -169,12 +169,12 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
             .map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
         let taken = futures_util::future::join_all(takes).await;
         assert_eq!(
-            taken.iter().filter(|taken| matches!(taken, Taken::Won(_))).count(),
+            taken.iter().filter(|taken| matches!(taken, TakeOutcome::Taken(_))).count(),
             1,
             "round {round}"
         );
         assert_eq!(
-            taken.iter().filter(|taken| matches!(taken, Taken::Spent(_))).count(),
+            taken.iter().filter(|taken| matches!(taken, TakeOutcome::AlreadyTaken(_))).count(),
             11,
             "round {round}"
         );

@@ -28,10 +28,10 @@ use passerelle::config::StoreCredentials;
 use passerelle::config::model::{RedisConfig, RedisMode};
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
-use passerelle::store::counters::{Batch, Counted, Counters};
+use passerelle::store::counters::{CounterBatch, CounterKey, Counters};
 use passerelle::store::redis::RedisStore;
 use passerelle::store::{
-    Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version,
+    Capacities, NewRecord, Family, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, TakeOutcome, RecordVersion,
 };
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
@@ -41,10 +41,10 @@ const ROOMY: Capacities = Capacities {
     login_bytes: 10_000_000,
     sessions: 10_000,
     grants: 10_000,
-    logouts: 10_000,
-    parked: 10_000,
+    logout_redirects: 10_000,
+    pending_logouts: 10_000,
     assertions: 10_000,
-    own_codes: 10_000,
+    login_page_codes: 10_000,
     blocks: 10,
     probes: 10,
 };
@@ -53,13 +53,13 @@ fn at(seconds: u64) -> Timestamp {
     Timestamp::from_seconds(1_800_000_000 + seconds)
 }
 
-fn key(kind: Kind, name: &str) -> Key {
-    Key { kind, name: name.into() }
+fn key(kind: RecordKind, name: &str) -> RecordKey {
+    RecordKey { kind, name: name.into() }
 }
 
-fn draft(value: &str, families: &[&str]) -> Draft {
+fn draft(value: &str, families: &[&str]) -> NewRecord {
     let families = families.iter().map(|family| Family((*family).into())).collect();
-    Draft { value: value.into(), expires_at: at(600), unread_until: None, families }
+    NewRecord { value: value.into(), expires_at: at(600), expires_unread_at: None, families }
 }
 
 fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
@@ -70,14 +70,14 @@ fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
         primary,
         prefix: "hub".into(),
         call_milliseconds: 1000,
-        ..RedisConfig::at(nodes)
+        ..RedisConfig::with_nodes(nodes)
     }
 }
 
 fn credentials(password: &str) -> StoreCredentials {
     StoreCredentials {
         password: Some(Secret::new(password.to_owned())),
-        seal_keys: vec![Secret::new("of the tests".to_owned())],
+        encryption_keys: vec![Secret::new("of the tests".to_owned())],
         ..StoreCredentials::default()
     }
 }
@@ -93,25 +93,25 @@ fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStor
 /// Every verb once, with families that lie on other servers than their members.
 async fn whole_life(store: &RedisStore, name: &str) {
     let (code, token, login) =
-        (key(Kind::Code, name), key(Kind::Token, name), key(Kind::Login, name));
+        (key(RecordKind::Code, name), key(RecordKind::Token, name), key(RecordKind::Login, name));
     let families = [format!("session {name}"), format!("grant {name}")];
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     assert_eq!(
-        store.replace(&login, Version(1), "next".into(), at(700), at(1)).await,
-        Ok(Replaced::Done(Version(2)))
+        store.replace(&login, RecordVersion(1), "next".into(), at(700), at(1)).await,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
     assert_eq!(
-        store.replace(&login, Version(1), "late".into(), at(700), at(1)).await,
-        Ok(Replaced::Stale)
+        store.replace(&login, RecordVersion(1), "late".into(), at(700), at(1)).await,
+        Ok(ReplaceOutcome::Stale)
     );
     store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
-    let Taken::Won(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
+    let TakeOutcome::Taken(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
     else {
         panic!("not won")
     };
     assert_eq!(&*record.value, b"code");
-    let Taken::Spent(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
+    let TakeOutcome::AlreadyTaken(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
     else {
         panic!("won twice")
     };
@@ -121,8 +121,8 @@ async fn whole_life(store: &RedisStore, name: &str) {
     store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
     assert!(store.load(&token, at(5)).await.unwrap().is_none());
     assert_eq!(
-        store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await,
-        Err(StoreFault::Revoked)
+        store.insert(key(RecordKind::Token, "late"), draft("1", &families), at(6)).await,
+        Err(StoreError::Revoked)
     );
     store.remove(&login).await.unwrap();
     assert!(store.load(&login, at(6)).await.unwrap().is_none());
@@ -134,8 +134,8 @@ async fn counts(store: &RedisStore) {
     static WINDOW: AtomicU64 = AtomicU64::new(0);
     let window = WINDOW.fetch_add(1, Ordering::Relaxed);
     for (number, sum) in [(1, 3), (2, 6), (2, 6)] {
-        let counted = Counted { limit: "tests", subject: *b"a network's hash" };
-        let batch = Batch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
+        let counted = CounterKey { limit: "tests", subject: *b"a network's hash" };
+        let batch = CounterBatch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
         assert_eq!(store.add(&batch).await, Ok(vec![sum]));
     }
 }

@@ -62,18 +62,18 @@ async fn over_tls_by_the_right_authority_alone() {
     whole_life(&store(&config, &trusting).0, "a").await;
 
     let nobody = StoreCredentials { identity: None, ..trusting.clone() };
-    let refused = store(&config, &nobody).0.load(&key(Kind::Login, "a"), at(1)).await;
+    let refused = store(&config, &nobody).0.load(&key(RecordKind::Login, "a"), at(1)).await;
     assert!(
-        matches!(refused, Err(StoreFault::Unavailable(_))),
+        matches!(refused, Err(StoreError::Unavailable(_))),
         "the server asks for a certificate: {refused:?}"
     );
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
     let mistaken = StoreCredentials { ca: Some(ca), ..trusting };
-    let refused = store(&config, &mistaken).0.load(&key(Kind::Login, "a"), at(1)).await;
+    let refused = store(&config, &mistaken).0.load(&key(RecordKind::Login, "a"), at(1)).await;
     assert!(
-        matches!(refused, Err(StoreFault::Unavailable(_))),
+        matches!(refused, Err(StoreError::Unavailable(_))),
         "an impostor's certificate: {refused:?}"
     );
     drop(server);
@@ -83,18 +83,18 @@ async fn over_tls_by_the_right_authority_alone() {
 async fn a_server_that_would_evict_is_refused_with_the_mend() {
     let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    let refused = store.join_and_wait().unwrap_err().to_string();
+    let refused = store.join_blocking().unwrap_err().to_string();
     assert!(
         refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"),
         "{refused}"
     );
-    let asked = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    let asked = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
     assert!(
-        matches!(asked, Err(StoreFault::Unavailable(_))),
+        matches!(asked, Err(StoreError::Unavailable(_))),
         "also when it was away at the start: {asked:?}"
     );
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-    let served = async || store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    let served = async || store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
     while served().await.is_err() {
         tokio::task::yield_now().await;
     }
@@ -105,9 +105,9 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     let server = Server::start(&[]);
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |keys: &[&str]| {
-        let seal_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
-        let (store, _) = store(&config, &StoreCredentials { seal_keys, ..credentials(PASSWORD) });
-        move || store.join_and_wait()
+        let encryption_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
+        let (store, _) = store(&config, &StoreCredentials { encryption_keys, ..credentials(PASSWORD) });
+        move || store.join_blocking()
     };
     for by_the_book in
         [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]]
@@ -118,7 +118,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     for refused in [&["old"][..], &["another"]] {
         let fault = starts(refused)().unwrap_err().to_string();
         assert!(
-            fault.contains("seal_keys lacks here") && fault.contains("delete hub:ring"),
+            fault.contains("encryption_keys lacks here") && fault.contains("delete hub:ring"),
             "{refused:?}: {fault}"
         );
     }
@@ -126,7 +126,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     let (asking, _) = store(
         &config,
         &StoreCredentials {
-            seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(),
+            encryption_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(),
             ..credentials(PASSWORD)
         },
     );
@@ -146,7 +146,7 @@ async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
         let store =
             RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics)
                 .unwrap();
-        Arc::new(store.of_hub(issuer)).join_and_wait()
+        Arc::new(store.for_issuer(issuer)).join_blocking()
     };
     // A release that did not say whose its mark is.
     assert!(starts("").unwrap().is_ok());
@@ -162,8 +162,8 @@ async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
 async fn a_wrong_password_is_told_and_nothing_is_stored() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
-    let Err(StoreFault::Unavailable(why)) =
-        store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await
+    let Err(StoreError::Unavailable(why)) =
+        store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await
     else {
         panic!("let in")
     };

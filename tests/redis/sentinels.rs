@@ -91,12 +91,12 @@ async fn outlives_its_primary(
 ) {
     config.nodes = sentinels.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
     let (store, _) = store(&config, credentials);
-    let (login, code, token) = (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"));
+    let (login, code, token) = (key(RecordKind::Login, "a"), key(RecordKind::Code, "a"), key(RecordKind::Token, "a"));
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
     assert!(matches!(
         store.take(&code, b"spent".to_vec(), at(600), at(1)).await,
-        Ok(Taken::Won(_))
+        Ok(TakeOutcome::Taken(_))
     ));
     store.insert(token.clone(), draft("token", &["session"]), at(1)).await.unwrap();
     store.revoke(&Family("session".into()), at(600), at(2)).await.unwrap();
@@ -108,14 +108,14 @@ async fn outlives_its_primary(
     let found = loop {
         match store.load(&login, at(3)).await {
             Ok(found) => break found,
-            Err(StoreFault::Unavailable(_)) => tokio::task::yield_now().await,
+            Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
             Err(other) => panic!("{other}"),
         }
     };
     assert_eq!(&*found.unwrap().value, b"login");
     let again = store.take(&code, b"again".to_vec(), at(600), at(3)).await.unwrap();
     assert!(
-        matches!(&again, Taken::Spent(left) if **left == *b"spent"),
+        matches!(&again, TakeOutcome::AlreadyTaken(left) if **left == *b"spent"),
         "a second redemption: {again:?}"
     );
     assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");

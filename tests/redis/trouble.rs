@@ -6,15 +6,15 @@ use super::*;
 async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    store.insert(key(Kind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(
-        store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await,
-        Err(StoreFault::Full)
+        store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await,
+        Err(StoreError::Full)
     );
-    assert_eq!(&*store.load(&key(Kind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
+    assert_eq!(&*store.load(&key(RecordKind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
-    store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
 }
 
 /// Memory is short when people are many: those who are there must be able to go on, and to leave.
@@ -23,10 +23,10 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     let (login, code, token, session) = (
-        key(Kind::Login, "a"),
-        key(Kind::Code, "a"),
-        key(Kind::Token, "a"),
-        key(Kind::Session, "a"),
+        key(RecordKind::Login, "a"),
+        key(RecordKind::Code, "a"),
+        key(RecordKind::Token, "a"),
+        key(RecordKind::Session, "a"),
     );
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("code", &["mine"]), at(0)).await.unwrap();
@@ -34,11 +34,11 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     store.insert(session.clone(), draft("session", &[]), at(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(
-        store.replace(&login, Version(1), "next".into(), at(700), at(1)).await,
-        Ok(Replaced::Done(Version(2)))
+        store.replace(&login, RecordVersion(1), "next".into(), at(700), at(1)).await,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
     let taken = store.take(&code, b"spent".to_vec(), at(600), at(1)).await;
-    assert!(matches!(taken, Ok(Taken::Won(_))), "{taken:?}");
+    assert!(matches!(taken, Ok(TakeOutcome::Taken(_))), "{taken:?}");
     assert_eq!(
         store.revoke(&Family("mine".into()), at(600), at(2)).await,
         Ok(()),
@@ -46,8 +46,8 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     );
     assert!(store.load(&token, at(2)).await.unwrap().is_none(), "a token alive after logout");
     assert_eq!(
-        store.insert(key(Kind::Token, "b"), draft("1", &["other"]), at(3)).await,
-        Err(StoreFault::Full)
+        store.insert(key(RecordKind::Token, "b"), draft("1", &["other"]), at(3)).await,
+        Err(StoreError::Full)
     );
     assert_eq!(store.remove(&session).await, Ok(()));
 }
@@ -57,7 +57,7 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
 async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_nothing() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store is well", || store.complaint().is_none().then_some(()));
+    until("the store is well", || store.last_error().is_none().then_some(()));
     for (alone, again) in [
         (
             &["CONFIG", "SET", "min-replicas-to-write", "1"][..],
@@ -66,22 +66,22 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
-        let asked = store.load(&key(Kind::Token, "ended elsewhere"), at(1)).await;
+        let asked = store.load(&key(RecordKind::Token, "ended elsewhere"), at(1)).await;
         assert!(
-            matches!(asked, Err(StoreFault::Unavailable(_))),
+            matches!(asked, Err(StoreError::Unavailable(_))),
             "what it shows may be over: {asked:?}"
         );
         // What began elsewhere is not there; nobody may be told that it is gone.
         let asked = store
-            .replace(&key(Kind::Login, "begun elsewhere"), Version(1), Vec::new(), at(9), at(1))
+            .replace(&key(RecordKind::Login, "begun elsewhere"), RecordVersion(1), Vec::new(), at(9), at(1))
             .await;
-        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a login lost: {asked:?}");
+        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a login lost: {asked:?}");
         let asked =
-            store.take(&key(Kind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
-        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a code lost: {asked:?}");
-        until("the store complains", || store.complaint().map(drop));
+            store.take(&key(RecordKind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
+        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a code lost: {asked:?}");
+        until("the store complains", || store.last_error().map(drop));
         assert_eq!(server.cli_text(again), "OK");
-        until("the store is well again", || store.complaint().is_none().then_some(()));
+        until("the store is well again", || store.last_error().is_none().then_some(()));
     }
     assert!(server.keys().is_empty(), "looking leaves nothing");
 }
@@ -92,21 +92,21 @@ async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
     let (store, metrics) =
         store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     whole_life(&store, "a").await;
-    assert_eq!(store.complaint(), None);
+    assert_eq!(store.last_error(), None);
     server.kill();
     let mut faults = 0;
     while faults < 6 {
-        let asked = store.load(&key(Kind::Login, "a"), at(1)).await;
-        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "{asked:?}");
+        let asked = store.load(&key(RecordKind::Login, "a"), at(1)).await;
+        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "{asked:?}");
         faults += 1;
     }
-    assert!(store.complaint().is_some());
+    assert!(store.last_error().is_some());
     let text = metrics.render();
-    assert!(text.contains(r#"passerelle_redis_breaker{state="open"} 1"#), "{text}");
+    assert!(text.contains(r#"passerelle_redis_circuit_state{state="open"} 1"#), "{text}");
     assert!(text.contains(r#"passerelle_redis_errors_total{error="unreachable"}"#), "{text}");
     server.restart();
     // Nobody asks, and it is known all the same: a hub that is not ready gets no requests that could find out.
-    until("the store is well again", || store.complaint().is_none().then_some(()));
+    until("the store is well again", || store.last_error().is_none().then_some(()));
     whole_life(&store, "b").await;
 }
 
@@ -175,29 +175,29 @@ async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm()
     let way = Lossy::to(server.port);
     let (store, metrics) = store(&config(RedisMode::Single, &[way.port]), &credentials(PASSWORD));
     whole_life(&store, "before").await;
-    let code = key(Kind::Code, "a");
+    let code = key(RecordKind::Code, "a");
     way.lose();
     assert_eq!(
         store.insert(code.clone(), draft("one", &[]), at(0)).await,
-        Ok(Version(1)),
+        Ok(RecordVersion(1)),
         "its own key is not taken"
     );
     assert!(way.has_lost());
     way.lose();
-    let replaced = store.replace(&code, Version(1), "two".into(), at(600), at(1)).await;
-    assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "it lost no race against itself");
+    let replaced = store.replace(&code, RecordVersion(1), "two".into(), at(600), at(1)).await;
+    assert_eq!(replaced, Ok(ReplaceOutcome::Replaced(RecordVersion(2))), "it lost no race against itself");
     assert!(way.has_lost());
     way.lose();
     let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
     assert!(
-        matches!(&taken, Taken::Won(record) if *record.value == *b"two"),
+        matches!(&taken, TakeOutcome::Taken(record) if *record.value == *b"two"),
         "it redeemed no code twice: {taken:?}"
     );
     assert!(way.has_lost());
     assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
     let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
-    assert!(matches!(&taken, Taken::Spent(left) if **left == *b"mine"), "{taken:?}");
-    assert_eq!(store.count(Kind::Code), 2, "nor takes it two places");
+    assert!(matches!(&taken, TakeOutcome::AlreadyTaken(left) if **left == *b"mine"), "{taken:?}");
+    assert_eq!(store.count(RecordKind::Code), 2, "nor takes it two places");
 }
 
 #[tokio::test]
@@ -223,12 +223,12 @@ async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
         ..config(RedisMode::Single, &[server.port])
     };
     let (store, _) = store(&config, &credentials("right"));
-    assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
+    assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
     until("the store complains", || {
-        store.complaint().filter(|why| why.contains("evalsha")).map(drop)
+        store.last_error().filter(|why| why.contains("evalsha")).map(drop)
     });
-    assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
-    assert!(store.complaint().is_some(), "a reading is no proof of writing");
+    assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
+    assert!(store.last_error().is_some(), "a reading is no proof of writing");
 }
 
 /// As when the disk is full: the server goes on reading, and takes no writes until it can save again.
@@ -236,7 +236,7 @@ async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
 async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store is well", || store.complaint().is_none().then_some(()));
+    until("the store is well", || store.last_error().is_none().then_some(()));
     let in_the_way = server.folder.path().join("dump.rdb");
     std::fs::create_dir(&in_the_way).unwrap();
     let saved = |status: &str| {
@@ -250,11 +250,11 @@ async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
     };
     server.cli(&["CONFIG", "SET", "save", "3600 1000000"]);
     saved("err");
-    let inserted = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
-    assert!(matches!(inserted, Err(StoreFault::Unavailable(_))), "{inserted:?}");
-    until("the store complains", || store.complaint().map(drop));
+    let inserted = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
+    assert!(matches!(inserted, Err(StoreError::Unavailable(_))), "{inserted:?}");
+    until("the store complains", || store.last_error().map(drop));
     std::fs::remove_dir(&in_the_way).unwrap();
     saved("ok");
-    until("the store is well again", || store.complaint().is_none().then_some(()));
-    store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
+    until("the store is well again", || store.last_error().is_none().then_some(()));
+    store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
 }

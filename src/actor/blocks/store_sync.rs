@@ -1,9 +1,11 @@
-//! The blocks of hubs that share a store: one record there, which each of them reads every second.
+//! Shares the blocks between hubs through one record in the store, which each hub reads every
+//! second.
 //!
-//! Owns: that a change is kept before it is acknowledged, and known everywhere soon after. A revision in the record grows
-//! with each change: a store that tells of an older one, or of none, has lost what was acknowledged (a failover), and is
-//! told again by whoever knows better. Without an answer the last known blocks stay in force, also after a restart: a copy of
-//! them is in the file. Must not know: which store it is.
+//! Responsible for a change being stored before it is confirmed, and known everywhere soon after.
+//! Each change increases the record's revision. A store that returns an older revision, or none,
+//! has lost confirmed changes (a failover): a hub with a newer one writes it again. Without an
+//! answer the last known blocks stay in force, also after a restart, because the file has a copy.
+//! Does not know which store it is.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -11,53 +13,54 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::MissedTickBehavior;
 
-use super::file::Row;
-use super::{Blocks, Commanded, Known, Survival, Unchanged};
+use super::file::BlockRecord;
+use super::{Blocks, OperatorBlock, BlockSet, Persistence, BlockUpdateError};
 use crate::env::Timestamp;
-use crate::store::{Draft, Key, Kind, Replaced, Store, StoreFault, Version};
+use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
 
-/// How often the record is read.
-const ROUND: Duration = Duration::from_secs(1);
-/// A change that lost a race is made anew on what the winner left, this often.
-const ATTEMPTS: usize = 8;
-/// Blocks have no end of their own, records have: after half of this it is written again.
-const LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Interval between two reads of the record.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+/// Most attempts at a change that loses races.
+const MAX_WRITE_ATTEMPTS: usize = 8;
+/// Lifetime of the record; it is written again after half of it.
+const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Of the record's format. Members that are not known are refused, not ignored: they might say whom a block spares.
-const FORMAT: u64 = 1;
+/// Version of the record's format. Unknown members are rejected: they might limit a block.
+const RECORD_FORMAT_VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct SharedBlocksRecord {
     version: u64,
     revision: u64,
-    blocks: Vec<Row>,
+    blocks: Vec<BlockRecord>,
 }
 
-/// What is known of the store's record.
+/// State of the reads of the record.
 #[derive(Default)]
-pub(super) struct Reading {
-    /// True once it was read, or found absent, by this process.
-    read: bool,
-    trouble: Option<String>,
+pub(super) struct SharedReadStatus {
+    /// Whether this process has read the record or found it absent.
+    has_read: bool,
+    last_error: Option<String>,
 }
 
-/// The record as the store has it.
-struct Found {
-    at: Version,
-    until: Timestamp,
-    known: Known,
+/// The record as stored.
+struct StoredBlocks {
+    version: RecordVersion,
+    expires_at: Timestamp,
+    blocks: BlockSet,
 }
 
 impl Blocks {
-    /// From now on the blocks are those of every hub with this store. Call [`Self::refresh`] before anybody is served.
-    pub fn share(&self, store: Arc<dyn Store>) {
+    /// Shares the blocks with every hub that uses this store. Call [`Self::refresh`] before
+    /// serving.
+    pub fn share_through(&self, store: Arc<dyn Store>) {
         let _there_is_one = self.0.store.set(store);
     }
 
-    /// Follows the changes of other hubs, for ever.
-    pub async fn follow(self) {
-        let mut round = tokio::time::interval(ROUND);
+    /// Reads the changes of other hubs, for ever.
+    pub async fn run_refresh(self) {
+        let mut round = tokio::time::interval(REFRESH_INTERVAL);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             round.tick().await;
@@ -65,68 +68,69 @@ impl Blocks {
         }
     }
 
-    /// One round. Does nothing for a hub that is alone.
+    /// Reads the record once. Does nothing without a shared store.
     pub async fn refresh(&self) {
         let Some(store) = self.0.store.get() else { return };
-        let outcome = self.round(store.as_ref()).await;
-        let trouble = outcome.err().map(|fault| fault.to_string());
-        let mut reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&trouble, &reading.trouble) {
+        let outcome = self.synchronize(store.as_ref()).await;
+        let error = outcome.err().map(|error| error.to_string());
+        let mut status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&error, &status.last_error) {
             (Some(why), None) => {
-                tracing::error!(why, "the blocks can't be read; those known last stay in force")
+                tracing::error!(why, "reading the blocks failed; the last known ones stay in force")
             }
-            (None, Some(_)) => tracing::info!("the blocks can be read again"),
+            (None, Some(_)) => tracing::info!("reading the blocks works again"),
             _ => {}
         }
-        reading.read |= trouble.is_none();
-        reading.trouble = trouble;
+        status.has_read |= error.is_none();
+        status.last_error = error;
     }
 
-    /// Why this hub must not be asked yet: it has never heard which blocks there are.
+    /// Returns why this hub is not ready: it has never read the blocks.
     #[must_use]
-    pub fn unread(&self) -> Option<String> {
-        let complaint = self.complaint()?;
-        let reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        (!reading.read).then_some(complaint)
+    pub fn not_ready_reason(&self) -> Option<String> {
+        let warning = self.warning()?;
+        let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
+        (!status.has_read).then_some(warning)
     }
 
-    /// Why changes made at other hubs may be missing here.
+    /// Returns why changes made at other hubs may be missing here.
     #[must_use]
-    pub fn complaint(&self) -> Option<String> {
-        let reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = reading.trouble.as_ref()?;
+    pub fn warning(&self) -> Option<String> {
+        let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = status.last_error.as_ref()?;
         Some(format!(
-            "the blocks can't be read, and those known last stay in force: {why}; mend: see the store (docs/redis.md)"
+            "the blocks can't be read, and the last known ones stay in force: {why}; fix: check the store (docs/redis.md)"
         ))
     }
 
-    async fn round(&self, store: &dyn Store) -> Result<(), Unchanged> {
+    async fn synchronize(&self, store: &dyn Store) -> Result<(), BlockUpdateError> {
         let now = self.now();
-        let found = self.found(store, now).await?;
-        let known = self.0.current.load_full();
-        let at = found.as_ref().map(|found| found.at);
+        let found = self.load_shared(store, now).await?;
+        let current = self.0.current.load_full();
+        let at = found.as_ref().map(|found| found.version);
         match found {
-            Some(found) if found.known.revision >= known.revision => {
-                if found.until.since(now) < LIFE / 2 {
-                    self.write(store, at, &found.known, now).await?;
+            Some(found) if found.blocks.revision >= current.revision => {
+                if found.expires_at.since(now) < RECORD_LIFETIME / 2 {
+                    self.write(store, at, &found.blocks, now).await?;
                 }
-                if self.adopt(found.known) {
-                    self.copy().await;
+                if self.adopt(found.blocks) {
+                    self.write_local_copy().await;
                 }
             }
-            None if known.revision == 0 && known.blocks.is_empty() => {}
+            None if current.revision == 0 && current.blocks.is_empty() => {}
             Some(_) | None => {
-                let told =
-                    Known { revision: known.revision.max(1), blocks: Arc::clone(&known.blocks) };
-                if self.write(store, at, &told, now).await? {
-                    self.adopt(told);
+                let restored =
+                    BlockSet { revision: current.revision.max(1), blocks: Arc::clone(&current.blocks) };
+                if self.write(store, at, &restored, now).await? {
+                    self.adopt(restored);
                     tracing::warn!(
-                        "the store did not have the blocks that this hub knows of; it has been told"
+                        "the store had lost blocks that this hub knows; they are written again"
                     );
-                } else if at.is_none() && self.found(store, now).await?.is_none() {
-                    // Nobody was faster: what was tampered with counts as absent, and yet is in the way.
-                    return Err(Unchanged::Away(
-                        "their record is there, and can't be opened".to_owned(),
+                } else if at.is_none() && self.load_shared(store, now).await?.is_none() {
+                    // No other hub was faster: a record that fails authentication counts as absent,
+                    // and is in the way.
+                    return Err(BlockUpdateError::StoreUnavailable(
+                        "their record exists and can't be decrypted".to_owned(),
                     ));
                 }
             }
@@ -134,124 +138,127 @@ impl Blocks {
         Ok(())
     }
 
-    /// Nothing has changed unless it is kept.
-    pub(super) async fn change_shared<T>(
+    /// Changes the shared blocks. Nothing changes unless the store has it.
+    ///
+    /// # Errors
+    /// [`BlockUpdateError`]; nothing has changed.
+    pub(super) async fn update_shared<T>(
         &self,
         store: &dyn Store,
-        change: impl Fn(&mut Vec<Commanded>) -> Option<T>,
-    ) -> Result<Option<(T, Survival)>, Unchanged> {
-        for _ in 0..ATTEMPTS {
+        change: impl Fn(&mut Vec<OperatorBlock>) -> Option<T>,
+    ) -> Result<Option<(T, Persistence)>, BlockUpdateError> {
+        for _ in 0..MAX_WRITE_ATTEMPTS {
             let now = self.now();
-            let found = self.found(store, now).await?;
-            let known = self.0.current.load_full();
-            let at = found.as_ref().map(|found| found.at);
+            let found = self.load_shared(store, now).await?;
+            let current = self.0.current.load_full();
+            let at = found.as_ref().map(|found| found.version);
             let base = found
                 .as_ref()
-                .map(|found| &found.known)
-                .filter(|found| found.revision >= known.revision);
-            let base = base.unwrap_or(&known);
+                .map(|found| &found.blocks)
+                .filter(|found| found.revision >= current.revision);
+            let base = base.unwrap_or(&current);
             let mut blocks = Vec::clone(&base.blocks);
-            blocks.retain(|one| !one.block.is_over(now));
+            blocks.retain(|one| !one.block.has_ended(now));
             let Some(made) = change(&mut blocks) else { return Ok(None) };
             let next =
-                Known { revision: base.revision.saturating_add(1), blocks: Arc::new(blocks) };
+                BlockSet { revision: base.revision.saturating_add(1), blocks: Arc::new(blocks) };
             if self.write(store, at, &next, now).await? {
                 self.adopt(next);
-                self.copy().await;
-                return Ok(Some((made, Survival::Kept)));
+                self.write_local_copy().await;
+                return Ok(Some((made, Persistence::Persisted)));
             }
         }
-        Err(Unchanged::Away(
-            "other hubs changed the blocks at the same moment, again and again".to_owned(),
+        Err(BlockUpdateError::StoreUnavailable(
+            "other hubs changed the blocks concurrently at each attempt".to_owned(),
         ))
     }
 
-    async fn found(&self, store: &dyn Store, now: Timestamp) -> Result<Option<Found>, Unchanged> {
-        let Some(record) = store.load(&key(), now).await.map_err(away)? else {
+    async fn load_shared(&self, store: &dyn Store, now: Timestamp) -> Result<Option<StoredBlocks>, BlockUpdateError> {
+        let Some(record) = store.load(&blocks_key(), now).await.map_err(store_error)? else {
             return Ok(None);
         };
-        let strange = |what: String| {
-            Unchanged::Away(format!(
-                "the blocks in the store make no sense to this release: {what}"
+        let invalid = |what: String| {
+            BlockUpdateError::StoreUnavailable(format!(
+                "this release can't parse the blocks in the store: {what}"
             ))
         };
-        let kept: Kept =
-            serde_json::from_slice(&record.value).map_err(|error| strange(error.to_string()))?;
-        if kept.version != FORMAT {
-            return Err(strange(format!("their format is not {FORMAT}")));
+        let shared: SharedBlocksRecord =
+            serde_json::from_slice(&record.value).map_err(|error| invalid(error.to_string()))?;
+        if shared.version != RECORD_FORMAT_VERSION {
+            return Err(invalid(format!("their format is not {RECORD_FORMAT_VERSION}")));
         }
         let blocks =
-            kept.blocks.into_iter().map(Row::read).collect::<Result<_, _>>().map_err(strange)?;
-        let known = Known { revision: kept.revision, blocks: Arc::new(blocks) };
-        Ok(Some(Found { at: record.version, until: record.expires_at, known }))
+            shared.blocks.into_iter().map(BlockRecord::into_block).collect::<Result<_, _>>().map_err(invalid)?;
+        let blocks = BlockSet { revision: shared.revision, blocks: Arc::new(blocks) };
+        Ok(Some(StoredBlocks { version: record.version, expires_at: record.expires_at, blocks }))
     }
 
-    /// False where somebody else was faster.
+    /// Writes the record. Returns false if another hub was faster.
     async fn write(
         &self,
         store: &dyn Store,
-        at: Option<Version>,
-        known: &Known,
+        at: Option<RecordVersion>,
+        set: &BlockSet,
         now: Timestamp,
-    ) -> Result<bool, Unchanged> {
-        let blocks = known.blocks.iter().map(Row::of).collect();
-        let kept = Kept { version: FORMAT, revision: known.revision, blocks };
+    ) -> Result<bool, BlockUpdateError> {
+        let blocks = set.blocks.iter().map(BlockRecord::from_block).collect();
+        let record = SharedBlocksRecord { version: RECORD_FORMAT_VERSION, revision: set.revision, blocks };
         let value =
-            serde_json::to_vec(&kept).map_err(|error| Unchanged::Away(error.to_string()))?;
-        let expires_at = now + LIFE;
+            serde_json::to_vec(&record).map_err(|error| BlockUpdateError::StoreUnavailable(error.to_string()))?;
+        let expires_at = now + RECORD_LIFETIME;
         match at {
             Some(version) => {
                 let replaced =
-                    store.replace(&key(), version, value, expires_at, now).await.map_err(away)?;
-                Ok(matches!(replaced, Replaced::Done(_)))
+                    store.replace(&blocks_key(), version, value, expires_at, now).await.map_err(store_error)?;
+                Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
             }
             None => {
                 match store
                     .insert(
-                        key(),
-                        Draft { value, expires_at, unread_until: None, families: Arc::default() },
+                        blocks_key(),
+                        NewRecord { value, expires_at, expires_unread_at: None, families: Arc::default() },
                         now,
                     )
                     .await
                 {
                     Ok(_) => Ok(true),
-                    Err(StoreFault::Exists) => Ok(false),
-                    Err(fault) => Err(away(fault)),
+                    Err(StoreError::Exists) => Ok(false),
+                    Err(error) => Err(store_error(error)),
                 }
             }
         }
     }
 
-    /// Takes it up, unless something younger is known; true if it tells anything new.
-    fn adopt(&self, next: Known) -> bool {
-        let _alone = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.0.current.load();
-        if next.revision < known.revision {
+    /// Takes over the blocks, unless newer ones are known. Returns whether they differ.
+    fn adopt(&self, next: BlockSet) -> bool {
+        let _alone = self.0.write_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.0.current.load();
+        if next.revision < current.revision {
             return false;
         }
-        let is_news = *known.blocks != *next.blocks;
+        let is_changed = *current.blocks != *next.blocks;
         self.0.current.store(Arc::new(next));
-        is_news
+        is_changed
     }
 
-    /// For a start while the store is away.
-    async fn copy(&self) {
+    /// Writes the copy for a start without the store.
+    async fn write_local_copy(&self) {
         let blocks = self.clone();
         let written = tokio::task::spawn_blocking(move || {
-            // What is current then: of two copies at once the older one must not come last.
-            let _alone = blocks.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            // Writes the current blocks: of two concurrent copies the older must not come last.
+            let _alone = blocks.0.write_lock.lock().unwrap_or_else(PoisonError::into_inner);
             super::file::write(&blocks.0.path, &blocks.0.current.load().blocks)
         });
-        if let Ok(Err(fault)) = written.await {
-            tracing::warn!(%fault, "this hub's copy of the blocks is old; the store has them");
+        if let Ok(Err(error)) = written.await {
+            tracing::warn!(%error, "writing the local copy of the blocks failed; the store has them");
         }
     }
 }
 
-fn key() -> Key {
-    Key { kind: Kind::Blocks, name: "all".into() }
+fn blocks_key() -> RecordKey {
+    RecordKey { kind: RecordKind::Blocks, name: "all".into() }
 }
 
-fn away(fault: StoreFault) -> Unchanged {
-    Unchanged::Away(fault.to_string())
+fn store_error(error: StoreError) -> BlockUpdateError {
+    BlockUpdateError::StoreUnavailable(error.to_string())
 }

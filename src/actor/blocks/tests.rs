@@ -1,4 +1,4 @@
-pub(crate) mod shared;
+pub(crate) mod store_sync;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::blocks::{Reach, Words};
-use crate::config::in_rfc3339;
-use crate::env::{HandClock, SeededEntropy};
+use crate::config::blocks::{BlockTarget, BlockInput};
+use crate::config::format_rfc3339;
+use crate::env::{ManualClock, SeededEntropy};
 
 const NOW: u64 = 1_800_000_000;
 
 struct Hub {
     folder: TempDir,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     env: Env,
 }
 
 impl Hub {
     fn new() -> Self {
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         Self { folder: tempfile::tempdir().unwrap(), clock, env }
     }
@@ -34,7 +34,7 @@ impl Hub {
         self.state().join("blocks.json")
     }
 
-    /// As at a start.
+    /// Loads the blocks as at a start.
     fn blocks(&self) -> Blocks {
         Blocks::load(&self.state(), &self.env).unwrap()
     }
@@ -47,23 +47,23 @@ impl Hub {
 }
 
 fn block(connector: &str, lasting: Option<u64>) -> Block {
-    let until = lasting.map(|lasting| in_rfc3339(Timestamp::from_seconds(NOW + lasting)));
+    let until = lasting.map(|lasting| format_rfc3339(Timestamp::from_seconds(NOW + lasting)));
     let message = BTreeMap::from([("fr".to_owned(), "Fermé".to_owned())]);
     let words =
-        Words { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
-    Block::new(connector.into(), Reach::Only(["sp".into()].into()), words).unwrap()
+        BlockInput { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
+    Block::new(connector.into(), BlockTarget::Only(["sp".into()].into()), words).unwrap()
 }
 
 #[tokio::test]
-async fn what_was_blocked_is_blocked_after_a_restart() {
+async fn blocks_survive_a_restart() {
     let hub = Hub::new();
     assert!(
         hub.blocks().all().is_empty() && !hub.state().exists(),
-        "a hub that blocks nobody writes nothing"
+        "a hub without blocks writes nothing"
     );
     let blocks = hub.blocks();
-    let (first, survival) = blocks.add(block("one", Some(60))).await.unwrap();
-    assert!(matches!(survival, Survival::Kept));
+    let (first, persistence) = blocks.add(block("one", Some(60))).await.unwrap();
+    assert!(matches!(persistence, Persistence::Persisted));
     let (second, _) = blocks.add(block("two", None)).await.unwrap();
     assert_eq!(*hub.blocks().all(), [first.clone(), second.clone()]);
     blocks.remove(&first.id).await.unwrap().unwrap();
@@ -80,11 +80,11 @@ async fn nobody_else_reads_or_writes_the_file() {
     hub.blocks().add(block("one", None)).await.unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(hub.file()), mode(hub.state())), (0o600, 0o700));
-    assert_eq!(fs::read_dir(hub.state()).unwrap().count(), 1, "something was left beside it");
+    assert_eq!(fs::read_dir(hub.state()).unwrap().count(), 1, "a temporary file is left");
 }
 
 #[tokio::test]
-async fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
+async fn a_damaged_file_stops_the_start_and_lifts_no_block() {
     let hub = Hub::new();
     hub.blocks().add(block("one", None)).await.unwrap();
     let good = fs::read_to_string(hub.file()).unwrap();
@@ -98,11 +98,11 @@ async fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
         ("no reason", good.replace("leaked keys", "")),
     ] {
         assert_ne!(bad, good, "{what}");
-        let told = hub.refused(&bad);
+        let message = hub.refused(&bad);
         assert!(
-            told.contains("blocks.json: the blocks kept there make no sense (")
-                && told.contains("mend: "),
-            "{what}: {told}"
+            message.contains("blocks.json: the blocks are invalid (")
+                && message.contains("fix: "),
+            "{what}: {message}"
         );
     }
     fs::write(hub.file(), good).unwrap();
@@ -110,24 +110,24 @@ async fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_so() {
+async fn a_block_that_can_not_be_written_is_in_force_and_reported() {
     let hub = Hub::new();
     let blocks = hub.blocks();
-    // No folder can be made where a file is, whoever tries.
+    // No folder can be created where a file is, not even by root.
     fs::write(hub.state(), "in the way").unwrap();
-    let (added, survival) = blocks.add(block("one", None)).await.unwrap();
-    let Survival::Lost(fault) = survival else { panic!("it can't have been kept") };
+    let (added, persistence) = blocks.add(block("one", None)).await.unwrap();
+    let Persistence::NotPersisted(error) = persistence else { panic!("it can't have been written") };
     assert!(
-        fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"),
-        "{fault}"
+        error.to_string().contains("fix: let this user write to the folder (the setting `state`)"),
+        "{error}"
     );
     assert_eq!(blocks.all().as_slice(), std::slice::from_ref(&added));
-    assert!(matches!(blocks.remove(&added.id).await, Ok(Some((_, Survival::Lost(_))))));
+    assert!(matches!(blocks.remove(&added.id).await, Ok(Some((_, Persistence::NotPersisted(_))))));
     assert!(blocks.all().is_empty());
 }
 
 #[tokio::test]
-async fn what_is_over_is_dropped_at_the_next_change() {
+async fn expired_blocks_are_dropped_at_the_next_change() {
     let hub = Hub::new();
     let blocks = hub.blocks();
     blocks.add(block("one", Some(60))).await.unwrap();
@@ -164,13 +164,13 @@ async fn of_many_changes_at_once_none_is_lost() {
 }
 
 #[tokio::test]
-async fn there_is_an_end_to_them() {
+async fn the_number_of_blocks_is_limited() {
     let hub = Hub::new();
     fs::write(hub.state(), "no disk is needed for this").unwrap();
-    let blocks = Blocks::of(Vec::new(), hub.file(), &hub.env);
-    for _ in 0..MOST {
+    let blocks = Blocks::new(Vec::new(), hub.file(), &hub.env);
+    for _ in 0..MAX_BLOCKS {
         blocks.add(block("one", None)).await.unwrap();
     }
-    assert_eq!(blocks.add(block("one", None)).await.unwrap_err(), Unchanged::TooMany(TooMany));
-    assert_eq!(blocks.all().len(), MOST);
+    assert_eq!(blocks.add(block("one", None)).await.unwrap_err(), BlockUpdateError::TooMany(TooManyBlocksError));
+    assert_eq!(blocks.all().len(), MAX_BLOCKS);
 }

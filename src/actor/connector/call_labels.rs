@@ -1,29 +1,29 @@
-//! What an operation on an identity provider is called.
+//! Names of connector operations in metrics and spans.
 
-use crate::actor::health::Call;
+use crate::actor::health::CallKind;
 
-/// The name of an operation in metrics.
-pub const fn label(call: Call) -> &'static str {
+/// Returns the label of an operation in metrics.
+pub const fn call_label(call: CallKind) -> &'static str {
     match call {
-        Call::Begin => "begin",
-        Call::Complete => "complete",
-        Call::SignIn => "sign_in",
-        Call::End => "end",
-        Call::Warm => "warm",
-        Call::Probe => "probe",
-        Call::LoginProbe => "login_probe",
+        CallKind::BeginLogin => "begin_login",
+        CallKind::CompleteLogin => "complete_login",
+        CallKind::SignIn => "sign_in",
+        CallKind::EndSession => "end_session",
+        CallKind::Preload => "preload",
+        CallKind::Probe => "probe",
+        CallKind::LoginProbe => "login_probe",
     }
 }
 
-/// The name of its span.
-pub const fn span_name(call: Call) -> &'static str {
+/// Returns the span name of an operation.
+pub const fn span_name(call: CallKind) -> &'static str {
     match call {
-        Call::Begin => "idp begin",
-        Call::Complete => "idp complete",
-        Call::SignIn => "idp sign_in",
-        Call::End => "idp end",
-        Call::Warm => "idp warm",
-        Call::Probe => "idp probe",
-        Call::LoginProbe => "idp login_probe",
+        CallKind::BeginLogin => "idp begin_login",
+        CallKind::CompleteLogin => "idp complete_login",
+        CallKind::SignIn => "idp sign_in",
+        CallKind::EndSession => "idp end_session",
+        CallKind::Preload => "idp preload",
+        CallKind::Probe => "idp probe",
+        CallKind::LoginProbe => "idp login_probe",
     }
 }

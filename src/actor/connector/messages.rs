@@ -1,4 +1,4 @@
-//! What a connector's actor is asked, and how each question is put to its connector.
+//! Defines the messages of a connector's actor, and the connector call that each makes.
 
 use std::sync::Arc;
 
@@ -7,143 +7,149 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{ACTOR, ConnectorActor, Probe, ProbeReport};
-use crate::actor::health::Call;
+use crate::actor::health::CallKind;
 use crate::client_network::ClientNetwork;
-use crate::connector::ConnectorFault;
-use crate::connector::own_page::{SignedIn, Typed};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
+use crate::connector::ConnectorError;
+use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::trace::Scope;
+use crate::telemetry::trace::TraceScope;
 
-/// What a connector is asked.
-pub(super) trait Asked: Message {
-    /// Called once the actor has taken the message.
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result>;
+/// A message that calls the connector.
+pub(super) trait ConnectorMessage: Message {
+    /// Makes the call, once the actor has taken the message.
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result>;
 }
 
-pub(super) type Answer<T> = ResponseActFuture<ConnectorActor, T>;
+/// Response to a message.
+pub(super) type ActorResponse<T> = ResponseActFuture<ConnectorActor, T>;
 
-/// A message, when it was sent, and the span that its call belongs to.
-pub(super) struct Posted<M> {
+/// A message with the time when it was sent and the trace scope of its call.
+pub(super) struct TracedMessage<M> {
     pub message: M,
-    pub at: Instant,
-    pub scope: Scope,
+    pub sent_at: Instant,
+    pub scope: TraceScope,
 }
 
-impl<M: Message> Message for Posted<M>
+impl<M: Message> Message for TracedMessage<M>
 where
     M::Result: 'static,
 {
     type Result = M::Result;
 }
 
-impl<M: Asked> Handler<Posted<M>> for ConnectorActor
+impl<M: ConnectorMessage> Handler<TracedMessage<M>> for ConnectorActor
 where
     M::Result: 'static,
 {
-    type Result = Answer<M::Result>;
+    type Result = ActorResponse<M::Result>;
     fn handle(
         &mut self,
-        Posted { message, at, scope }: Posted<M>,
+        TracedMessage { message, sent_at: at, scope }: TracedMessage<M>,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.desk.surroundings.metrics.actor_took(ACTOR, at.elapsed());
-        message.answer(self, scope)
+        self.gate.deps.metrics.record_mailbox_delay(ACTOR, at.elapsed());
+        message.run(self, scope)
     }
 }
 
+/// Calls [`Connector::begin_login`](crate::connector::Connector::begin_login).
 #[derive(Message)]
-#[rtype(result = "Result<AuthorizationRedirect, ConnectorFault>")]
-pub(super) struct Begin(pub Departure);
+#[rtype(result = "Result<AuthorizationRedirect, ConnectorError>")]
+pub(super) struct BeginLogin(pub UpstreamAuthorizationRequest);
 
+/// Calls [`Connector::complete_login`](crate::connector::Connector::complete_login).
 #[derive(Message)]
-#[rtype(result = "Result<Authentication, ConnectorFault>")]
-pub(super) struct Complete(pub Attempt, pub Arrival, pub ClientNetwork);
+#[rtype(result = "Result<Authentication, ConnectorError>")]
+pub(super) struct CompleteLogin(pub LoginAttempt, pub CallbackParams, pub ClientNetwork);
 
+/// Checks a password.
 #[derive(Message)]
-#[rtype(result = "Result<SignedIn, ConnectorFault>")]
-pub(super) struct SignIn(pub Typed);
+#[rtype(result = "Result<PasswordOutcome, ConnectorError>")]
+pub(super) struct SignIn(pub PasswordCredentials);
 
+/// Calls [`Connector::end_session`](crate::connector::Connector::end_session).
 #[derive(Message)]
-#[rtype(result = "Result<Option<Url>, ConnectorFault>")]
-pub(super) struct End(pub Farewell);
+#[rtype(result = "Result<Option<Url>, ConnectorError>")]
+pub(super) struct EndSession(pub EndSessionRequest);
 
+/// Calls [`Connector::preload`](crate::connector::Connector::preload).
 #[derive(Message)]
-#[rtype(result = "Result<(), ConnectorFault>")]
-pub(super) struct Warm;
+#[rtype(result = "Result<(), ConnectorError>")]
+pub(super) struct Preload;
 
-/// A probe by the hub itself, outside any login's span and limits.
+/// A probe, outside of any login's span and limits.
 #[derive(Message)]
 #[rtype(result = "ProbeReport")]
 pub(super) struct RunProbe(pub Probe);
 
 impl Handler<RunProbe> for ConnectorActor {
-    type Result = Answer<ProbeReport>;
+    type Result = ActorResponse<ProbeReport>;
     fn handle(&mut self, RunProbe(probe): RunProbe, _: &mut Self::Context) -> Self::Result {
-        let desk = Arc::clone(&self.desk);
-        Box::pin(async move { desk.probe(probe).await }.into_actor(self))
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move { gate.probe(probe).await }.into_actor(self))
     }
 }
 
-impl Asked for Begin {
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let Begin(departure) = self;
-        actor.call(Call::Begin, None, scope, move |desk| async move {
-            desk.connector.begin(departure).await
+impl ConnectorMessage for BeginLogin {
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+        let BeginLogin(request) = self;
+        actor.run_call(CallKind::BeginLogin, None, scope, move |gate| async move {
+            gate.connector.begin_login(request).await
         })
     }
 }
 
-impl Asked for Complete {
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let Complete(attempt, arrival, network) = self;
-        actor.call(Call::Complete, Some(network), scope, move |desk| async move {
-            let outcome = desk.connector.complete(attempt, arrival).await;
-            if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
+impl ConnectorMessage for CompleteLogin {
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+        let CompleteLogin(attempt, params, network) = self;
+        actor.run_call(CallKind::CompleteLogin, Some(network), scope, move |gate| async move {
+            let outcome = gate.connector.complete_login(attempt, params).await;
+            if let (Ok(_), Some(seconds)) = (&outcome, gate.connector.clock_skew_seconds()) {
                 #[expect(
                     clippy::cast_precision_loss,
                     reason = "a skew of 2^52 seconds is beyond every clock"
                 )]
-                desk.surroundings.metrics.connector_clock_skew(&desk.id, seconds as f64);
+                gate.deps.metrics.set_connector_clock_skew(&gate.id, seconds as f64);
             }
             outcome
         })
     }
 }
 
-impl Asked for SignIn {
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let SignIn(typed) = self;
-        actor.call(Call::SignIn, Some(typed.network), scope, move |desk| async move {
-            match desk.connector.password_page() {
-                Some(page) => page.sign_in(typed).await,
-                None => Err(ConnectorFault::new(
+impl ConnectorMessage for SignIn {
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+        let SignIn(credentials) = self;
+        actor.run_call(CallKind::SignIn, Some(credentials.network), scope, move |gate| async move {
+            match gate.connector.password_page() {
+                Some(page) => page.sign_in(credentials).await,
+                None => Err(ConnectorError::new(
                     ErrorCode::Internal,
-                    "this connector has no page with a password",
+                    "this connector has no password page",
                 )),
             }
         })
     }
 }
 
-impl Asked for End {
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let End(farewell) = self;
-        actor.call(
-            Call::End,
+impl ConnectorMessage for EndSession {
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+        let EndSession(request) = self;
+        actor.run_call(
+            CallKind::EndSession,
             None,
             scope,
-            move |desk| async move { desk.connector.end(farewell).await },
+            move |gate| async move { gate.connector.end_session(request).await },
         )
     }
 }
 
-impl Asked for Warm {
-    fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        actor.call(Call::Warm, None, scope, move |desk| async move {
-            let outcome = desk.connector.warm().await;
-            if let Err(fault) = &outcome {
-                tracing::warn!(connector = %desk.id, %fault, "the identity provider is not ready; it is asked again at the next login");
+impl ConnectorMessage for Preload {
+    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+        actor.run_call(CallKind::Preload, None, scope, move |gate| async move {
+            let outcome = gate.connector.preload().await;
+            if let Err(error) = &outcome {
+                tracing::warn!(connector = %gate.id, %error, "preloading the identity provider's metadata failed; retried at the next login");
             }
             outcome
         })

@@ -5,90 +5,90 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::actor::health::Cause;
-use crate::env::{Clock as _, HandClock, SeededEntropy, Timestamp};
+use crate::actor::health::OpenCause;
+use crate::env::{Clock as _, ManualClock, SeededEntropy, Timestamp};
 
-/// An identity provider that never says a word.
-struct Mute;
+/// An identity provider that never answers.
+struct FakeHangingIdp;
 
 #[async_trait::async_trait]
-impl Connector for Mute {
-    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+impl Connector for FakeHangingIdp {
+    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
         pending().await
     }
-    async fn end(&self, _: Farewell) -> Result<Option<Url>, ConnectorFault> {
+    async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         pending().await
     }
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         pending().await
     }
 }
 
-/// One that is down until it is said to be back, and counts who asks.
+/// An identity provider that is down until `is_back`, and counts calls.
 #[derive(Default)]
-struct Fragile {
+struct FakeFailingIdp {
     is_back: AtomicBool,
     asked: AtomicUsize,
     probed: AtomicUsize,
 }
 
-impl Fragile {
-    fn answer(&self) -> Result<(), ConnectorFault> {
+impl FakeFailingIdp {
+    fn answer(&self) -> Result<(), ConnectorError> {
         let is_back = self.is_back.load(Ordering::SeqCst);
-        if is_back { Ok(()) } else { Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down")) }
+        if is_back { Ok(()) } else { Err(ConnectorError::new(ErrorCode::IdpUnreachable, "down")) }
     }
 }
 
 #[async_trait::async_trait]
-impl Connector for Fragile {
-    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+impl Connector for FakeFailingIdp {
+    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
         pending().await
     }
-    async fn end(&self, _: Farewell) -> Result<Option<Url>, ConnectorFault> {
+    async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.answer().map(|()| None)
     }
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         Ok(())
     }
-    async fn probe(&self) -> Result<(), ConnectorFault> {
+    async fn probe(&self) -> Result<(), ConnectorError> {
         self.probed.fetch_add(1, Ordering::SeqCst);
         self.answer()
     }
 }
 
-/// One whose logouts wait for a word of the test's.
+/// An identity provider whose logouts wait for the test.
 #[derive(Default)]
-struct Held {
+struct FakeWaitingIdp {
     go: Notify,
     begun: Notify,
 }
 
 #[async_trait::async_trait]
-impl Connector for Held {
-    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+impl Connector for FakeWaitingIdp {
+    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
         pending().await
     }
-    async fn end(&self, _: Farewell) -> Result<Option<Url>, ConnectorFault> {
+    async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         self.begun.notify_one();
         self.go.notified().await;
         Ok(None)
     }
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         Ok(())
     }
 }
 
-/// Keeps the actor from ever reading its mailbox again.
+/// Stops the actor from reading its mailbox.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Hang;
@@ -100,7 +100,7 @@ impl Handler<Hang> for ConnectorActor {
     }
 }
 
-/// The end of the actor, as a panic would bring it.
+/// Ends the actor as a panic would.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Die;
@@ -121,80 +121,80 @@ impl ConnectorHandle {
     }
 }
 
-const ROOMY: Limits = Limits { calls: 8, queue: 0, wait: Duration::ZERO };
+const ROOMY: ConnectorCallLimits = ConnectorCallLimits { calls: 8, queue: 0, wait: Duration::ZERO };
 
-struct World {
+struct TestActor {
     handle: ConnectorHandle,
     metrics: Arc<Metrics>,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
 }
 
-fn start(connector: Arc<dyn Connector>, limits: Limits) -> World {
+fn start(connector: Arc<dyn Connector>, limits: ConnectorCallLimits) -> TestActor {
     let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-    let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let surroundings = Surroundings { env, metrics: Arc::clone(&metrics) };
-    let actor = ConnectorActor::new("mute".into(), connector, limits, Arc::default(), surroundings);
-    World { handle: actor.run(Actor::start), metrics, clock }
+    let deps = ConnectorActorDeps { env, metrics: Arc::clone(&metrics) };
+    let actor = ConnectorActor::new("mute".into(), connector, limits, Arc::default(), deps);
+    TestActor { handle: actor.start_with(Actor::start), metrics, clock }
 }
 
-fn farewell() -> Farewell {
-    Farewell {
+fn request() -> EndSessionRequest {
+    EndSessionRequest {
         id_token: crate::ids::Secret::new("eyJ".into()),
-        return_uri: "https://hub.example/".into(),
+        post_logout_redirect_uri: "https://hub.example/".into(),
         state: "s".into(),
     }
 }
 
 #[actix::test]
-async fn an_actor_that_hangs_holds_nobody_for_ever() {
+async fn a_call_to_a_hanging_actor_times_out() {
     tokio::time::pause();
-    let world = start(Arc::new(Mute), ROOMY);
-    world.handle.address.send(Hang).await.unwrap();
-    let (began, fault) = (Instant::now(), world.handle.warm().await.unwrap_err());
+    let actor = start(Arc::new(FakeHangingIdp), ROOMY);
+    actor.handle.address.send(Hang).await.unwrap();
+    let (began, error) = (Instant::now(), actor.handle.preload().await.unwrap_err());
     assert_eq!(
-        (fault.code, began.elapsed().as_secs()),
-        (ErrorCode::IdpTimeout, patience(ROOMY).as_secs())
+        (error.code, began.elapsed().as_secs()),
+        (ErrorCode::IdpTimeout, response_timeout(ROOMY).as_secs())
     );
-    assert_eq!(fault.detail, "the connector's actor said nothing in time");
+    assert_eq!(error.detail, "the connector's actor did not answer in time");
 }
 
 #[actix::test]
 async fn a_call_beyond_the_limit_is_refused_and_counted() {
-    let world = start(Arc::new(Mute), Limits { calls: 0, ..ROOMY });
-    assert_eq!(world.handle.end(farewell()).await.unwrap_err().code, ErrorCode::IdpBusy);
+    let actor = start(Arc::new(FakeHangingIdp), ConnectorCallLimits { calls: 0, ..ROOMY });
+    assert_eq!(actor.handle.end_session(request()).await.unwrap_err().code, ErrorCode::IdpBusy);
     let busy = ErrorCode::IdpBusy.entry().code;
     let line = format!(
-        "passerelle_connector_calls_total{{connector=\"mute\",operation=\"end\",outcome=\"{busy}\"}}"
+        "passerelle_connector_calls_total{{connector=\"mute\",operation=\"end_session\",outcome=\"{busy}\"}}"
     );
-    assert!(world.metrics.render().contains(&line), "{}", world.metrics.render());
+    assert!(actor.metrics.render().contains(&line), "{}", actor.metrics.render());
 }
 
 #[actix::test]
-async fn few_wait_and_only_for_a_moment() {
+async fn the_queue_is_short_and_its_wait_bounded() {
     tokio::time::pause();
-    let held = Arc::new(Held::default());
-    let limits = Limits { calls: 1, queue: 1, wait: Duration::from_millis(500) };
-    let world = start(Arc::clone(&held) as _, limits);
-    world.handle.warm().await.unwrap();
+    let held = Arc::new(FakeWaitingIdp::default());
+    let limits = ConnectorCallLimits { calls: 1, queue: 1, wait: Duration::from_millis(500) };
+    let actor = start(Arc::clone(&held) as _, limits);
+    actor.handle.preload().await.unwrap();
     let ask = || {
-        let handle = world.handle.clone();
+        let handle = actor.handle.clone();
         actix::spawn(async move {
-            (handle.end(farewell()).await.map_err(|fault| fault.detail), Instant::now())
+            (handle.end_session(request()).await.map_err(|error| error.detail), Instant::now())
         })
     };
-    // In paused time: until all that can be done is done.
+    // In paused time: until nothing more can run.
     let settle = || tokio::time::sleep(Duration::from_millis(1));
     let first = ask();
     held.begun.notified().await;
     let began = Instant::now();
     let second = ask();
     settle().await;
-    // The third finds the queue full and hears it at once; the second waits in vain.
+    // The third finds the queue full and is refused at once; the second waits in vain.
     let (third, second) = (ask().await.unwrap(), second.await.unwrap());
-    assert_eq!(third.0.unwrap_err(), "too many calls are under way and waiting");
+    assert_eq!(third.0.unwrap_err(), "too many calls are running and queued");
     assert!((third.1 - began).as_millis() < 10);
-    assert_eq!(second.0.unwrap_err(), "no call under way has ended while this one waited");
+    assert_eq!(second.0.unwrap_err(), "no running call ended while this one waited");
     assert!((500..510).contains(&(second.1 - began).as_millis()));
     // One that waits when a call ends takes its turn.
     let waiting = ask();
@@ -205,49 +205,49 @@ async fn few_wait_and_only_for_a_moment() {
     held.go.notify_one();
     assert!(waiting.await.unwrap().0.is_ok());
     assert_eq!(
-        world.handle.standing(),
-        Standing::Well,
-        "the hub's own limits are no failure of the identity provider's"
+        actor.handle.availability(),
+        Availability::Available,
+        "the hub's own limits count as a failure of the identity provider"
     );
 }
 
 #[actix::test]
-async fn one_whose_circuit_is_open_is_not_called_until_a_probe_finds_it_working() {
-    let fragile = Arc::new(Fragile::default());
-    let world = start(Arc::clone(&fragile) as _, ROOMY);
-    let health = Arc::clone(world.handle.health());
+async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_succeeds() {
+    let fragile = Arc::new(FakeFailingIdp::default());
+    let actor = start(Arc::clone(&fragile) as _, ROOMY);
+    let health = Arc::clone(actor.handle.health());
     for _ in 0..2 {
-        world.handle.probe(Probe::Documents).await;
+        actor.handle.probe(Probe::Documents).await;
     }
-    let now = world.clock.now();
-    let (cause, _) = health.evidence(now).condemned.unwrap();
-    health.open(cause, now);
-    assert_eq!(world.handle.standing(), Standing::Failing);
-    assert_eq!(world.handle.end(farewell()).await.unwrap_err().code, ErrorCode::IdpInTrouble);
-    assert_eq!(fragile.asked.load(Ordering::SeqCst), 0, "it is not called");
+    let now = actor.clock.now();
+    let (cause, _) = health.evidence(now).open_cause.unwrap();
+    health.open_circuit(cause, now);
+    assert_eq!(actor.handle.availability(), Availability::Unavailable);
+    assert_eq!(actor.handle.end_session(request()).await.unwrap_err().code, ErrorCode::IdpInTrouble);
+    assert_eq!(fragile.asked.load(Ordering::SeqCst), 0, "it was called");
     let text = {
-        world.metrics.connectors_cleared();
-        world.handle.report(&"mute".into(), &world.metrics);
-        world.metrics.render()
+        actor.metrics.clear_connector_gauges();
+        actor.handle.publish_metrics(&"mute".into(), &actor.metrics);
+        actor.metrics.render()
     };
     assert!(
-        text.contains("passerelle_connector_breaker{connector=\"mute\",state=\"open\"} 1"),
+        text.contains("passerelle_connector_circuit_state{connector=\"mute\",state=\"open\"} 1"),
         "{text}"
     );
     assert!(text.contains("passerelle_connector_failure_ratio{connector=\"mute\"} 1"), "{text}");
     let in_trouble = ErrorCode::IdpInTrouble.entry().code;
-    assert!(text.contains(&format!("operation=\"end\",outcome=\"{in_trouble}\"}} 1")), "{text}");
+    assert!(text.contains(&format!("operation=\"end_session\",outcome=\"{in_trouble}\"}} 1")), "{text}");
     fragile.is_back.store(true, Ordering::SeqCst);
-    world.handle.probe(Probe::Documents).await;
+    actor.handle.probe(Probe::Documents).await;
     assert_eq!(
-        (fragile.probed.load(Ordering::SeqCst), world.handle.standing()),
-        (3, Standing::Well)
+        (fragile.probed.load(Ordering::SeqCst), actor.handle.availability()),
+        (3, Availability::Available)
     );
-    assert!(world.handle.end(farewell()).await.is_ok());
+    assert!(actor.handle.end_session(request()).await.is_ok());
 }
 
 #[actix::test]
-async fn a_circuit_is_told_of_once_with_the_reasons_counted() {
+async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
     use tracing::instrument::WithSubscriber as _;
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -266,25 +266,25 @@ async fn a_circuit_is_told_of_once_with_the_reasons_counted() {
         .flatten_event(true)
         .with_writer(move || written.clone())
         .finish();
-    let fragile = Arc::new(Fragile::default());
-    let world = start(Arc::clone(&fragile) as _, ROOMY);
-    let (health, now) = (world.handle.health(), world.clock.now());
+    let fragile = Arc::new(FakeFailingIdp::default());
+    let actor = start(Arc::clone(&fragile) as _, ROOMY);
+    let (health, now) = (actor.handle.health(), actor.clock.now());
     for _ in 0..3 {
-        health.record_documents(
+        health.record_document_probe(
             ProbeOutcome::Failed(ErrorCode::IdpTimeout),
             false,
             Duration::from_secs(6),
             now,
         );
     }
-    let turn = health.open(Cause::Documents, now);
-    assert_eq!(health.open(Cause::Documents, now), None);
-    async { log_turn(&"mute".into(), turn) }.with_subscriber(subscriber).await;
+    let transition = health.open_circuit(OpenCause::Documents, now);
+    assert_eq!(health.open_circuit(OpenCause::Documents, now), None);
+    async { log_transition(&"mute".into(), transition) }.with_subscriber(subscriber).await;
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
     assert_eq!((&line["level"], &line["connector"]), (&"ERROR".into(), &"mute".into()));
     assert_eq!(
-        (&line["reasons"], &line["failed"], &line["cause"]),
+        (&line["reasons"], &line["failures"], &line["cause"]),
         (&"Y020004 3".into(), &3.into(), &"documents".into())
     );
 }

@@ -1,41 +1,46 @@
-//! Whose doing an outcome was. Only the identity provider's own counts, since an open circuit affects everybody.
+//! Attributes the outcome of a call. Only the identity provider's own failures count, because an
+//! open circuit affects all users.
 //!
-//! What a browser can bring about at will (a forged callback, a made-up code, a changed authorization request) counts for
-//! nothing. This table can't know every answer of every server to odd input, so that even what counts does not open a
-//! circuit by itself: `login_failures` demands several networks, and the prober decides.
+//! What a browser can cause at will (a forged callback, a made-up code, a changed authorization
+//! request) does not count. This table can't know every server's answer to odd input, so counted
+//! failures do not open a circuit alone: `login_failures` requires several networks, and the prober
+//! decides.
 
-use super::circuit::Call;
-use crate::protocol::catalogue::{ErrorCode, Fault};
+use super::circuit::CallKind;
+use crate::protocol::catalogue::{ErrorCode, ErrorOrigin};
 
+/// What an outcome says about the identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It was asked, and answered as it should.
-    Well,
-    Ill(ErrorCode),
-    /// Nothing was called, or it was somebody else's doing.
-    Neither,
+pub enum Attribution {
+    /// The identity provider answered correctly.
+    Success,
+    Failure(ErrorCode),
+    /// Nothing was called, or another party caused the outcome.
+    Ignored,
 }
 
-pub fn verdict(call: Call, outcome: Result<(), ErrorCode>) -> Verdict {
+/// Attributes the outcome of a call.
+pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
-        (Ok(()), Call::Complete | Call::SignIn | Call::Probe | Call::LoginProbe) => Verdict::Well,
-        // Mostly answered from what is kept here: no proof of life.
-        (Ok(()), Call::Begin | Call::End | Call::Warm) => Verdict::Neither,
-        (Err(code), _) if is_the_providers(code) => Verdict::Ill(code),
-        (Err(_), _) => Verdict::Neither,
+        (Ok(()), CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe | CallKind::LoginProbe) => Attribution::Success,
+        // Mostly answered from a cache, which proves nothing.
+        (Ok(()), CallKind::BeginLogin | CallKind::EndSession | CallKind::Preload) => Attribution::Ignored,
+        (Err(code), _) if is_idp_failure(code) => Attribution::Failure(code),
+        (Err(_), _) => Attribution::Ignored,
     }
 }
 
-/// True for a failure that only the identity provider can have caused.
-pub const fn is_the_providers(code: ErrorCode) -> bool {
-    match code.entry().fault {
-        Fault::User | Fault::Client | Fault::Policy | Fault::Hub => false,
-        Fault::Upstream => !is_ours(code) && !a_browser_can_cause(code),
+/// Returns whether only the identity provider can have caused the failure.
+pub const fn is_idp_failure(code: ErrorCode) -> bool {
+    match code.entry().origin {
+        ErrorOrigin::User | ErrorOrigin::Client | ErrorOrigin::Policy | ErrorOrigin::Hub => false,
+        ErrorOrigin::Upstream => !is_not_caused_by_idp(code) && !can_be_caused_by_browser(code),
     }
 }
 
-/// The catalogue counts them as upstream's; yet nobody called the identity provider, or it was the register.
-const fn is_ours(code: ErrorCode) -> bool {
+/// Returns whether the code is the catalogue's fault of upstream, but the identity provider was not
+/// called, or the register was.
+const fn is_not_caused_by_idp(code: ErrorCode) -> bool {
     use ErrorCode as E;
     matches!(
         code,
@@ -55,15 +60,17 @@ const fn is_ours(code: ErrorCode) -> bool {
     )
 }
 
-/// Authorization requests and answers travel through the browser, which may change any of their parameters.
-const fn a_browser_can_cause(code: ErrorCode) -> bool {
+/// Returns whether a browser can cause the failure: authorization requests and callbacks travel
+/// through it, and it may change any parameter.
+const fn can_be_caused_by_browser(code: ErrorCode) -> bool {
     use ErrorCode as E;
     matches!(
         code,
-        // A callback is a request of the browser's: any `error`, `iss` or `code` may stand in it.
+        // The browser sends the callback: any `error`, `iss` or `code` may be in it.
         E::IdpError | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpCodeMalformed | E::IdpIssMissing
             | E::IdpIssWrong | E::IdpCodeRefused
-        // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on the way.
+        // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on
+        // the way.
             | E::IdTokenNonce | E::IdTokenMissing | E::IdTokenAuthTime | E::ReauthenticationNotProven | E::PromptLoginIgnored
             | E::AcrUnlisted | E::AcrMissing | E::AcrTooLow | E::UserinfoRefused
     )

@@ -1,62 +1,67 @@
-//! The circuit of one identity provider: whether browsers are sent there. A value without a clock.
+//! Implements the circuit of one identity provider: whether browsers are sent to it. It has no
+//! clock.
 //!
 //! ```text
-//! closed ── condemned by probes, or by logins from several networks ──▶ open
-//! open ── the probe that condemned it succeeds ──▶ closed
-//! open ── logins had condemned it, the pause is over, and the login probe finds no fault ──▶ half-open
-//! open ── the login probe had condemned it, and gets an answer that proves neither ──▶ half-open
+//! closed ── failed probes, or failed logins from several networks ──▶ open
+//! open ── the probe that opened it succeeds ──▶ closed
+//! open ── logins opened it, its minimum time is over, and the login probe finds no fault ──▶ half-open
+//! open ── the login probe opened it, and gets an inconclusive answer ──▶ half-open
 //! half-open ── a login succeeds, or ten minutes pass ──▶ closed
-//! half-open ── logins from several networks fail ──▶ open, for twice the pause
+//! half-open ── logins from several networks fail ──▶ open, for twice the minimum time
 //! ```
 
 use std::time::Duration;
 
 use crate::env::Timestamp;
 
-/// The shortest time in which failed logins keep the circuit open; each reopening doubles it.
-pub const FIRST_PAUSE: Duration = Duration::from_secs(10);
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// A half-open circuit closes after this time without a quorum of failures.
-pub const QUIET: Duration = Duration::from_secs(600);
+/// Minimum time for which failed logins open the circuit; each reopening doubles it.
+pub const MIN_OPEN_TIME: Duration = Duration::from_secs(10);
+/// Maximum of the time that reopening doubles.
+pub const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
+/// Time after which a half-open circuit closes without a quorum of failures.
+pub const HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What is asked of an identity provider.
+/// Kind of call to an identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Call {
-    /// A browser leaves for it.
-    Begin,
-    /// A browser is back.
-    Complete,
-    /// A password was typed on a page of the hub.
+pub enum CallKind {
+    /// A browser is redirected to it.
+    BeginLogin,
+    /// A browser came back with a callback.
+    CompleteLogin,
+    /// A password is checked for a page of the hub.
     SignIn,
-    /// A browser is to log out there.
-    End,
-    /// Documents are fetched ahead of the first login.
-    Warm,
-    /// The hub fetches its documents, to see whether it works.
+    /// A browser logs out there.
+    EndSession,
+    /// Documents are fetched before the first login.
+    Preload,
+    /// The hub fetches its documents to see whether it works.
     Probe,
-    /// The hub redeems a made-up code, to see whether its token endpoint works.
+    /// The hub redeems a made-up code to see whether its token endpoint works.
     LoginProbe,
 }
 
-impl Call {
-    /// True where only a person's login shows whether it works.
-    pub(super) const fn is_a_login(self) -> bool {
-        matches!(self, Self::Complete | Self::SignIn)
+impl CallKind {
+    /// Returns whether only a user's login shows that it works.
+    pub(super) const fn is_login(self) -> bool {
+        matches!(self, Self::CompleteLogin | Self::SignIn)
     }
 }
 
+/// State of a circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Condition {
+pub enum CircuitState {
     Closed,
     Open,
-    /// It is offered again, and no login has succeeded yet.
+    /// Offered again, without a successful login yet.
     HalfOpen,
 }
 
-impl Condition {
+impl CircuitState {
+    /// Labels of all states.
     pub const LABELS: [&str; 3] =
         [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
+    /// Returns the label of the state, for metrics and logs.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -67,19 +72,19 @@ impl Condition {
     }
 }
 
-/// What people may be told of it.
+/// Availability of an identity provider, as users see it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Standing {
-    Well,
-    /// It was in trouble, and may be tried.
-    OnTrial,
-    /// It can't be chosen now.
-    Failing,
+pub enum Availability {
+    Available,
+    /// It was unavailable, and may be tried.
+    Recovering,
+    /// It can't be chosen.
+    Unavailable,
 }
 
-/// What condemned an identity provider, and so what can clear it.
+/// What opened the circuit, and so what can close it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
+pub enum OpenCause {
     /// The probe of its documents failed.
     Documents,
     /// The probe of its token endpoint failed.
@@ -88,7 +93,8 @@ pub enum Cause {
     Logins,
 }
 
-impl Cause {
+impl OpenCause {
+    /// Returns the label of the cause, for logs.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -99,21 +105,22 @@ impl Cause {
     }
 }
 
+/// A circuit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circuit {
-    state: State,
-    /// Counts changes, so that a call from before a change has no say after it.
+    phase: Phase,
+    /// Counts changes: a call from before a change has no effect after it.
     epoch: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum Phase {
     #[default]
     Closed,
     Open {
         since: Timestamp,
         pause: Duration,
-        cause: Cause,
+        cause: OpenCause,
     },
     HalfOpen {
         since: Timestamp,
@@ -122,65 +129,69 @@ enum State {
 }
 
 impl Circuit {
+    /// Returns the number of changes so far.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    pub fn condition(&self, now: Timestamp) -> Condition {
-        match self.state {
-            State::Closed => Condition::Closed,
-            State::Open { .. } => Condition::Open,
-            State::HalfOpen { since, .. } if is_within(since, QUIET, now) => Condition::HalfOpen,
-            State::HalfOpen { .. } => Condition::Closed,
+    /// Returns the state at this time.
+    pub fn state(&self, now: Timestamp) -> CircuitState {
+        match self.phase {
+            Phase::Closed => CircuitState::Closed,
+            Phase::Open { .. } => CircuitState::Open,
+            Phase::HalfOpen { since, .. } if is_within(since, HALF_OPEN_TIMEOUT, now) => CircuitState::HalfOpen,
+            Phase::HalfOpen { .. } => CircuitState::Closed,
         }
     }
 
-    /// Returns what keeps the circuit open; `None` while it isn't.
-    pub const fn cause(&self) -> Option<Cause> {
-        match self.state {
-            State::Open { cause, .. } => Some(cause),
-            State::Closed | State::HalfOpen { .. } => None,
+    /// Returns what keeps the circuit open; `None` if it isn't.
+    pub const fn cause(&self) -> Option<OpenCause> {
+        match self.phase {
+            Phase::Open { cause, .. } => Some(cause),
+            Phase::Closed | Phase::HalfOpen { .. } => None,
         }
     }
 
-    pub fn open(&mut self, cause: Cause, now: Timestamp) {
-        let pause = match self.state {
-            State::Open { .. } => return,
-            State::HalfOpen { since, pause } if is_within(since, QUIET, now) => {
-                (pause * 2).min(LONGEST_PAUSE)
+    /// Opens the circuit, unless it is open.
+    pub fn open(&mut self, cause: OpenCause, now: Timestamp) {
+        let pause = match self.phase {
+            Phase::Open { .. } => return,
+            Phase::HalfOpen { since, pause } if is_within(since, HALF_OPEN_TIMEOUT, now) => {
+                (pause * 2).min(MAX_OPEN_TIME)
             }
-            State::HalfOpen { .. } | State::Closed => FIRST_PAUSE,
+            Phase::HalfOpen { .. } | Phase::Closed => MIN_OPEN_TIME,
         };
-        self.change(State::Open { since: now, pause, cause });
+        self.enter_phase(Phase::Open { since: now, pause, cause });
     }
 
+    /// Closes the circuit.
     pub fn close(&mut self) {
-        if !matches!(self.state, State::Closed) {
-            self.change(State::Closed);
+        if !matches!(self.phase, Phase::Closed) {
+            self.enter_phase(Phase::Closed);
         }
     }
 
-    /// Half-opens the circuit after a login probe that found no fault: after the pause where failed logins opened it, at
-    /// once where an earlier login probe did.
+    /// Half-opens the circuit after a login probe that found no fault: after the minimum time if
+    /// failed logins opened it, at once if an earlier login probe did.
     pub fn half_open_after_login_probe(&mut self, now: Timestamp) {
-        let State::Open { since, pause, cause } = self.state else { return };
-        let is_over = match cause {
-            Cause::Documents => false,
-            Cause::LoginProbe => true,
-            Cause::Logins => !is_within(since, pause, now),
+        let Phase::Open { since, pause, cause } = self.phase else { return };
+        let may_half_open = match cause {
+            OpenCause::Documents => false,
+            OpenCause::LoginProbe => true,
+            OpenCause::Logins => !is_within(since, pause, now),
         };
-        if is_over {
-            self.change(State::HalfOpen { since: now, pause });
+        if may_half_open {
+            self.enter_phase(Phase::HalfOpen { since: now, pause });
         }
     }
 
-    fn change(&mut self, state: State) {
-        self.state = state;
+    fn enter_phase(&mut self, state: Phase) {
+        self.phase = state;
         self.epoch += 1;
     }
 }
 
-/// True from `at` on for `long`; false where the clock was set back.
+/// Returns whether `at` is less than `long` ago; false if the clock was set back.
 pub fn is_within(at: Timestamp, long: Duration, now: Timestamp) -> bool {
     at <= now && now.since(at) < long
 }

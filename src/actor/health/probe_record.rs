@@ -1,4 +1,4 @@
-//! What the hub's probes of one endpoint came to.
+//! Records the hub's probes of one endpoint.
 
 use std::time::Duration;
 
@@ -7,42 +7,47 @@ use serde::{Deserialize, Serialize};
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Points that condemn: two refused connections in a row, or three other failures (see [`weight`]).
-const CONDEMNING_POINTS: u32 = 6;
+/// Points of failures that open the circuit: two refused connections in a row, or three other
+/// failures (see [`weight`]).
+const POINTS_TO_OPEN: u32 = 6;
 
-/// What one probe came to.
+/// Outcome of one probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProbeOutcome {
     Succeeded,
     Failed(ErrorCode),
-    /// It says nothing about the identity provider, as where that limits the hub's rate (RFC 6585 §4).
+    /// The probe says nothing about the identity provider, for example if that limits the hub's
+    /// rate (RFC 6585 §4).
     Inconclusive,
 }
 
-/// Probes that failed in a row.
+/// Consecutive failed probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Failing {
+pub struct ProbeFailures {
     pub since: Timestamp,
     pub points: u32,
     pub code: ErrorCode,
 }
 
-impl Failing {
+impl ProbeFailures {
+    /// Returns whether the failures suffice to open the circuit.
     #[must_use]
-    pub const fn is_condemning(&self) -> bool {
-        self.points >= CONDEMNING_POINTS
+    pub const fn reaches_threshold(&self) -> bool {
+        self.points >= POINTS_TO_OPEN
     }
 }
 
+/// Latest probes of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProbeRecord {
-    pub failing: Option<Failing>,
+    pub failing: Option<ProbeFailures>,
     pub succeeded_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
 }
 
 impl ProbeRecord {
-    /// `declared`: the identity provider itself says that it is unavailable (503 with Retry-After, RFC 9110 §10.2.3).
+    /// Records a probe. `declared`: the identity provider itself says that it is unavailable (503
+    /// with Retry-After, RFC 9110 §10.2.3).
     pub fn record(&mut self, outcome: ProbeOutcome, declared: bool, now: Timestamp) {
         self.finished_at = Some(now);
         match outcome {
@@ -50,10 +55,10 @@ impl ProbeRecord {
             ProbeOutcome::Failed(code) => {
                 let (since, points) =
                     self.failing.map_or((now, 0), |failing| (failing.since, failing.points));
-                let weight = if declared { CONDEMNING_POINTS } else { weight(code) };
-                self.failing = Some(Failing {
+                let weight = if declared { POINTS_TO_OPEN } else { failure_points(code) };
+                self.failing = Some(ProbeFailures {
                     since,
-                    points: points.saturating_add(weight).min(CONDEMNING_POINTS),
+                    points: points.saturating_add(weight).min(POINTS_TO_OPEN),
                     code,
                 });
             }
@@ -61,19 +66,20 @@ impl ProbeRecord {
         }
     }
 
+    /// Forgets the failures after a success.
     pub const fn clear(&mut self, now: Timestamp) {
         self.failing = None;
         self.succeeded_at = Some(now);
     }
 
-    /// Whether the last probe finished less than `long` ago.
+    /// Returns whether the last probe finished less than `long` ago.
     pub fn is_recent(&self, long: Duration, now: Timestamp) -> bool {
         self.finished_at.is_some_and(|at| super::circuit::is_within(at, long, now))
     }
 }
 
-/// A refused connection says more than a slow or a wrong answer.
-const fn weight(code: ErrorCode) -> u32 {
+/// Returns the points of a failure. A refused connection says more than a slow or a wrong answer.
+const fn failure_points(code: ErrorCode) -> u32 {
     match code {
         ErrorCode::IdpUnreachable | ErrorCode::LdapTls => 3,
         _ => 2,

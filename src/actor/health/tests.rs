@@ -1,10 +1,10 @@
 mod evidence;
 use proptest::prelude::*;
 
-use super::blame::is_the_providers;
-use super::circuit::LONGEST_PAUSE;
+use super::attribution::is_idp_failure;
+use super::circuit::MAX_OPEN_TIME;
 use super::*;
-use crate::protocol::catalogue::Fault;
+use crate::protocol::catalogue::ErrorOrigin;
 
 pub(super) const T0: Timestamp = Timestamp::from_seconds(1_700_000_000);
 pub(super) const TOOK: Duration = Duration::from_millis(40);
@@ -16,12 +16,12 @@ pub(super) fn net(network: u32) -> ClientNetwork {
 }
 
 /// An identity provider's health, and the time.
-pub(super) struct Stage {
+pub(super) struct Harness {
     pub health: Arc<Health>,
     pub now: Timestamp,
 }
 
-impl Stage {
+impl Harness {
     pub fn new() -> Self {
         Self { health: Arc::default(), now: T0 }
     }
@@ -30,12 +30,12 @@ impl Stage {
         self.now = self.now + by;
     }
 
-    pub fn ask(&self, call: Call) -> Option<Pass> {
+    pub fn admit(&self, call: CallKind) -> Option<CallPermit> {
         self.health.admit(call, self.now)
     }
 
-    pub fn call(&self, call: Call, outcome: Result<(), ErrorCode>, network: u32) -> Option<Turn> {
-        self.ask(call).expect("it is not let through").settle(
+    pub fn call(&self, call: CallKind, outcome: Result<(), ErrorCode>, network: u32) -> Option<CircuitTransition> {
+        self.admit(call).expect("the call is refused").record(
             outcome,
             Some(net(network)),
             TOOK,
@@ -43,51 +43,51 @@ impl Stage {
         )
     }
 
-    /// A login from this network, as far as one is let through.
+    /// A login from this network, if the circuit permits one.
     pub fn login(&self, outcome: Result<(), ErrorCode>, network: u32) {
-        if let Some(pass) = self.ask(Call::Complete) {
-            pass.settle(outcome, Some(net(network)), TOOK, self.now);
+        if let Some(permit) = self.admit(CallKind::CompleteLogin) {
+            permit.record(outcome, Some(net(network)), TOOK, self.now);
         }
-        self.decide();
+        self.apply_evidence();
     }
 
-    /// What the prober does while others work.
-    pub fn decide(&self) {
+    /// Does what the prober does while others work.
+    pub fn apply_evidence(&self) {
         let evidence = self.health.evidence(self.now);
-        if let Some((cause, _)) = evidence.condemned.filter(|_| !evidence.is_open) {
-            self.health.open(cause, self.now);
+        if let Some((cause, _)) = evidence.open_cause.filter(|_| !evidence.is_open) {
+            self.health.open_circuit(cause, self.now);
         }
     }
 
-    pub fn documents(&self, outcome: ProbeOutcome) -> Option<Turn> {
-        let closed = self.health.record_documents(outcome, false, TOOK, self.now);
-        self.decide();
+    pub fn documents(&self, outcome: ProbeOutcome) -> Option<CircuitTransition> {
+        let closed = self.health.record_document_probe(outcome, false, TOOK, self.now);
+        self.apply_evidence();
         closed
     }
 
     pub fn login_probe(&self, outcome: ProbeOutcome) {
         self.health.record_login_probe(outcome, TOOK, self.now);
-        self.decide();
+        self.apply_evidence();
     }
 
     pub fn open_by_logins(&self) {
         (0..5).for_each(|network| self.login(Err(DEAD), network));
-        assert_eq!((self.condition(), self.cause()), (Condition::Open, Some(Cause::Logins)));
+        assert_eq!((self.circuit(), self.cause()), (CircuitState::Open, Some(OpenCause::Logins)));
     }
 
-    pub fn cause(&self) -> Option<Cause> {
+    pub fn cause(&self) -> Option<OpenCause> {
         self.health.state().circuit.cause()
     }
 
-    pub fn condition(&self) -> Condition {
-        self.health.view(self.now).condition
+    pub fn circuit(&self) -> CircuitState {
+        self.health.view(self.now).circuit
     }
 }
 
 #[test]
-fn every_upstream_code_is_either_the_providers_doing_or_not() {
+fn every_upstream_code_is_attributed() {
     use ErrorCode as E;
-    let the_providers = [
+    let idp_failures = [
         E::IdpUnreachable,
         E::IdpTimeout,
         E::IdpStatus,
@@ -117,16 +117,16 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::UserinfoAudience,
         E::UserinfoTime,
         E::UserinfoKey,
-        E::SealMissing,
-        E::SealMalformed,
-        E::SealAlgorithm,
-        E::SealContentEncryption,
-        E::SealCompressed,
-        E::SealExtension,
-        E::SealKey,
-        E::SealBroken,
-        E::SealUnsigned,
-        E::SealNested,
+        E::JweMissing,
+        E::JweMalformed,
+        E::JweAlgorithm,
+        E::JweContentEncryption,
+        E::JweCompressed,
+        E::JweExtension,
+        E::JweKey,
+        E::JweDecryption,
+        E::JweUnsigned,
+        E::JweNested,
         E::UserinfoEncryption,
         E::IdpClientRefused,
         E::IdpAccessTokenMissing,
@@ -135,7 +135,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::LdapAccount,
         E::LdapAnswer,
     ];
-    let somebody_elses = [
+    let other_failures = [
         // The hub's own limits, and the register.
         E::IdpBusy,
         E::IdpInTrouble,
@@ -145,12 +145,12 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::RegisterIdentity,
         // It answers, and limits the hub.
         E::IdpThrottled,
-        // About one person.
+        // About one user.
         E::IdentityIncomplete,
         E::IdentityMalformed,
         E::UserinfoSubjectMissing,
         E::LdapSubject,
-        // A browser can bring these about at will.
+        // A browser can cause these at will.
         E::IdpError,
         E::IdpStateUnusable,
         E::IdpCallbackMalformed,
@@ -169,39 +169,39 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::AcrUnlisted,
     ];
     for code in E::ALL {
-        let (theirs, not) = (the_providers.contains(code), somebody_elses.contains(code));
-        if code.entry().fault == Fault::Upstream {
-            assert!(theirs != not, "{code:?}: say in this table whose doing it is");
+        let (theirs, not) = (idp_failures.contains(code), other_failures.contains(code));
+        if code.entry().origin == ErrorOrigin::Upstream {
+            assert!(theirs != not, "{code:?}: add it to one of the two lists");
         }
-        assert_eq!(is_the_providers(*code), theirs, "{code:?}");
+        assert_eq!(is_idp_failure(*code), theirs, "{code:?}");
     }
 }
 
 #[test]
-fn times_are_told_within_half_as_much_again() {
-    let mut window = Window::default();
+fn quantiles_are_at_most_half_too_long() {
+    let mut window = CallWindow::default();
     assert_eq!(window.latency(T0), None);
     for millis in 1..=100 {
-        window.record(T0, Call::Complete, Ok(()), Duration::from_millis(millis));
+        window.record(T0, CallKind::CompleteLogin, Ok(()), Duration::from_millis(millis));
     }
-    window.record(T0, Call::Complete, Err(DEAD), Duration::from_secs(600));
-    let told = window.latency(T0).unwrap();
-    for (told, exact) in [(told.p50, 50), (told.p95, 95), (told.p99, 99)] {
+    window.record(T0, CallKind::CompleteLogin, Err(DEAD), Duration::from_secs(600));
+    let quantiles = window.latency(T0).unwrap();
+    for (quantile, exact) in [(quantiles.p50, 50), (quantiles.p95, 95), (quantiles.p99, 99)] {
         let exact = Duration::from_millis(exact);
         assert!(
-            told >= exact && told <= exact * 3 / 2 + Duration::from_millis(1),
-            "{told:?} for {exact:?}"
+            quantile >= exact && quantile <= exact * 3 / 2 + Duration::from_millis(1),
+            "{quantile:?} for {exact:?}"
         );
     }
 }
 
 #[test]
-fn an_oddity_is_told_once_and_strangers_can_not_fill_the_memory() {
+fn an_oddity_is_reported_once_and_memory_is_bounded() {
     let health = Health::default();
-    assert!(health.is_news("magic"));
-    assert!(!health.is_news("magic"));
-    let told = (0..1000).filter(|n| health.is_news(&n.to_string())).count();
-    assert_eq!(told, ODDITIES - 1);
+    assert!(health.is_first_report("magic"));
+    assert!(!health.is_first_report("magic"));
+    let reported = (0..1000).filter(|n| health.is_first_report(&n.to_string())).count();
+    assert_eq!(reported, MAX_REPORTED_ODDITIES - 1);
 }
 
 fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {
@@ -214,79 +214,79 @@ fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {
 }
 
 proptest! {
-    /// The window says what a list of everything would say of the last nine to ten slots.
+    /// The window agrees with a list of all calls about the last nine to ten slots.
     #[test]
     fn the_window_agrees_with_a_list(steps in prop::collection::vec((0_u64..20_000, outcome()), 1..200)) {
-        let (mut window, mut list, mut now) = (Window::default(), Vec::new(), T0);
+        let (mut window, mut list, mut now) = (CallWindow::default(), Vec::new(), T0);
         for (wait, outcome) in steps {
             now = now + Duration::from_millis(wait);
-            window.record(now, Call::Complete, outcome, TOOK);
+            window.record(now, CallKind::CompleteLogin, outcome, TOOK);
             list.push((now, outcome));
             let oldest = now.millis() / 6_000 - 9;
             let live: Vec<_> = list.iter().filter(|(at, _)| at.millis() / 6_000 >= oldest).collect();
-            let ill = live.iter().filter(|(_, outcome)| outcome.is_err()).count();
+            let failures = live.iter().filter(|(_, outcome)| outcome.is_err()).count();
             let tally = window.tally(now);
-            prop_assert_eq!((tally.well as usize, tally.ill as usize), (live.len() - ill, ill));
-            let told: u32 = window.reasons(now).iter().map(|(_, times)| times).sum();
-            prop_assert_eq!(told, tally.ill);
+            prop_assert_eq!((tally.successes as usize, tally.failures as usize), (live.len() - failures, failures));
+            let counted: u32 = window.reasons(now).iter().map(|(_, times)| times).sum();
+            prop_assert_eq!(counted, tally.failures);
         }
     }
 
-    /// Whatever one network sends, in whatever order, among whatever other people do from theirs: the circuit is at every
-    /// moment as it would be had that network sent each of its failures as nothing but one vote a minute, which is none.
+    /// Whatever one network sends, in any order and among others' calls: it can't open or keep open
+    /// a circuit.
     #[test]
-    fn whatever_one_network_sends_opens_no_circuit_and_keeps_none_open(
+    fn one_network_opens_no_circuit_and_keeps_none_open(
         steps in prop::collection::vec((0_u64..15_000, outcome(), 0_u8..4), 1..300),
     ) {
-        let mut stage = Stage::new();
+        let mut harness = Harness::new();
         for (wait, outcome, what) in steps {
-            stage.wait(Duration::from_millis(wait));
+            harness.wait(Duration::from_millis(wait));
             match what {
-                0 => drop(stage.ask(Call::Begin)),
-                // Its token endpoint works, and the hub sees that.
-                1 if stage.health.wants_login_probe(stage.now) => stage.login_probe(ProbeOutcome::Succeeded),
-                _ => stage.login(outcome, 7),
+                0 => drop(harness.admit(CallKind::BeginLogin)),
+                // Its token endpoint works, and the hub's probe shows that.
+                1 if harness.health.wants_login_probe(harness.now) => harness.login_probe(ProbeOutcome::Succeeded),
+                _ => harness.login(outcome, 7),
             }
-            prop_assert_eq!(stage.condition(), Condition::Closed);
+            prop_assert_eq!(harness.circuit(), CircuitState::Closed);
         }
-        // The same where it had failed a moment ago.
-        stage.wait(Duration::from_secs(61));
-        (10..30).for_each(|network| stage.login(Err(DEAD), network));
-        prop_assert_eq!(stage.condition(), Condition::Open);
+        // The same if it had just failed.
+        harness.wait(Duration::from_secs(61));
+        (10..30).for_each(|network| harness.login(Err(DEAD), network));
+        prop_assert_eq!(harness.circuit(), CircuitState::Open);
         for _ in 0..40 {
-            stage.wait(Duration::from_secs(10));
-            stage.login(Err(DEAD), 7);
-            if stage.health.wants_login_probe(stage.now) {
-                stage.login_probe(ProbeOutcome::Succeeded);
+            harness.wait(Duration::from_secs(10));
+            harness.login(Err(DEAD), 7);
+            if harness.health.wants_login_probe(harness.now) {
+                harness.login_probe(ProbeOutcome::Succeeded);
             }
         }
-        prop_assert_ne!(stage.condition(), Condition::Open);
+        prop_assert_ne!(harness.circuit(), CircuitState::Open);
     }
 
-    /// Whatever happens in whatever order: what is offered is let through, and what works again is found to.
+    /// In any order of events: what is offered is permitted, and a recovery is found.
     #[test]
-    fn whatever_happens_the_circuit_keeps_its_word(
+    fn availability_agrees_with_admission_and_recovery_is_found(
         steps in prop::collection::vec((0_u64..15_000, 0_u8..5, outcome(), 0_u32..12), 1..200),
     ) {
-        let mut stage = Stage::new();
+        let mut harness = Harness::new();
         let probed = |outcome: Result<(), ErrorCode>| outcome.map_or_else(ProbeOutcome::Failed, |()| ProbeOutcome::Succeeded);
         for (wait, what, outcome, network) in steps {
-            stage.wait(Duration::from_millis(wait));
-            let is_failing = stage.health.standing(stage.now) == Standing::Failing;
-            prop_assert_eq!(stage.health.refuses(Call::Begin, stage.now), is_failing);
-            prop_assert_eq!(stage.ask(Call::Complete).is_none(), is_failing);
+            harness.wait(Duration::from_millis(wait));
+            let is_failing = harness.health.availability(harness.now) == Availability::Unavailable;
+            prop_assert_eq!(harness.health.would_refuse(CallKind::BeginLogin, harness.now), is_failing);
+            prop_assert_eq!(harness.admit(CallKind::CompleteLogin).is_none(), is_failing);
             match what {
-                0 => drop(stage.documents(probed(outcome))),
-                1 => stage.login_probe(probed(outcome)),
-                _ => stage.login(outcome, network),
+                0 => drop(harness.documents(probed(outcome))),
+                1 => harness.login_probe(probed(outcome)),
+                _ => harness.login(outcome, network),
             }
         }
         for _ in 0..20 {
-            stage.wait(LONGEST_PAUSE);
-            stage.documents(ProbeOutcome::Succeeded);
-            stage.login_probe(ProbeOutcome::Succeeded);
-            stage.login(Ok(()), 1);
+            harness.wait(MAX_OPEN_TIME);
+            harness.documents(ProbeOutcome::Succeeded);
+            harness.login_probe(ProbeOutcome::Succeeded);
+            harness.login(Ok(()), 1);
         }
-        prop_assert_eq!(stage.condition(), Condition::Closed);
+        prop_assert_eq!(harness.circuit(), CircuitState::Closed);
     }
 }

@@ -1,8 +1,9 @@
-//! One prober for hubs that share a store: a record there names it, and tells the others what it has found.
+//! Chooses one prober for hubs that share a store: a record there names it and holds its findings.
 //!
-//! Owns: who probes, and the record. The prober writes it when something has changed and every few seconds; a hub that sees
-//! it unchanged for [`TAKE_OVER_AFTER`], by its own clock, takes over. While the store does not answer, each hub probes for
-//! itself. The record holds names of connectors, moments and error codes, and nothing of any login.
+//! Responsible for who probes, and for the record. The prober writes it on changes and every few
+//! seconds. A hub that sees it unchanged for [`TAKE_OVER_AFTER`], by its own clock, takes over.
+//! While the store does not answer, each hub probes for itself. The record holds ids of connectors,
+//! times and error codes, and nothing of any login.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,132 +11,136 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::actor::connector::log_turn;
-use crate::actor::health::{Failing, Health, IN_USE};
+use crate::actor::connector::log_transition;
+use crate::actor::health::{ProbeFailures, Health, IN_USE_PERIOD};
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
-use crate::store::{Draft, Key, Kind, Record, Replaced, Store, StoreFault, Version};
+use crate::store::{NewRecord, RecordKey, RecordKind, Record, ReplaceOutcome, Store, StoreError, RecordVersion};
 
-/// A prober whose record does not change for so long has died.
+/// Time after which a prober whose record does not change counts as dead.
 pub const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
-/// The prober writes its record at least this often.
-const HEARTBEAT: Duration = Duration::from_secs(4);
-/// A use that the record knows of is not reported again for this long.
-const USE_REPORTED_FOR: Duration = Duration::from_secs(120);
-/// The record outlives its writer by this.
-const LIFE: Duration = Duration::from_secs(60);
+/// Longest time between two writes of the record.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(4);
+/// Time after which a use of a connector is reported again.
+const USE_REPORT_INTERVAL: Duration = Duration::from_secs(120);
+/// Lifetime of the record after its last write.
+const RECORD_LIFETIME: Duration = Duration::from_secs(60);
 
+/// Whether this hub probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// This hub probes: it is alone, holds the record, or can't read it.
+pub enum ProberRole {
+    /// This hub probes: it holds the lease, or can't read the record.
     Prober,
     Follower,
 }
 
-/// The record.
+/// The record in the store.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Shared {
+struct SharedProbeRecord {
     prober: String,
-    /// Grows with each write of the prober's.
+    /// Increases with each write of the prober.
     beat: u64,
-    /// When any identity provider was last seen to work.
+    /// When any identity provider last worked.
     alive_at: Option<Timestamp>,
-    failing: BTreeMap<ConnectorId, Failing>,
+    failing: BTreeMap<ConnectorId, ProbeFailures>,
     /// When a login of any hub last used a connector.
     used: BTreeMap<ConnectorId, Timestamp>,
 }
 
-pub struct Lease {
+/// The lease of the prober among hubs that share a store.
+pub struct ProberLease {
     store: Arc<dyn Store>,
     hub: String,
     state: Mutex<State>,
 }
 
 struct State {
-    role: Role,
-    /// What the record said last, and since when it says so by this hub's clock.
+    role: ProberRole,
+    /// The prober and heartbeat last seen in the record, and since when, by this hub's clock.
     seen: Option<(String, u64, Timestamp)>,
-    written: Shared,
+    written: SharedProbeRecord,
     written_at: Timestamp,
     alive_at: Option<Timestamp>,
-    is_store_away: bool,
+    is_store_unavailable: bool,
 }
 
-type Probed = [(ConnectorId, Arc<Health>)];
+type ProbedHealth = [(ConnectorId, Arc<Health>)];
 
-impl Lease {
+impl ProberLease {
+    /// Creates a lease that the hub does not hold yet.
     pub fn new(store: Arc<dyn Store>, env: &Env) -> Self {
         let hub = env.entropy().token().chars().take(16).collect();
         let state = State {
-            role: Role::Follower,
+            role: ProberRole::Follower,
             seen: None,
-            written: Shared::default(),
+            written: SharedProbeRecord::default(),
             written_at: Timestamp::default(),
             alive_at: None,
-            is_store_away: false,
+            is_store_unavailable: false,
         };
         Self { store, hub, state: Mutex::new(state) }
     }
 
-    pub fn role(&self) -> Role {
+    /// Returns the hub's role after the last exchange.
+    pub fn role(&self) -> ProberRole {
         self.state().role
     }
 
-    /// When the prober last saw any identity provider work.
+    /// Returns when the prober last saw any identity provider work.
     pub fn alive_at(&self) -> Option<Timestamp> {
         self.state().alive_at
     }
 
-    /// One exchange: at most one read and one write.
-    pub async fn sync(&self, probed: &Probed, now: Timestamp) {
-        let outcome = self.exchange(probed, now).await;
+    /// Exchanges once: at most one read and one write.
+    pub async fn sync(&self, probed: &ProbedHealth, now: Timestamp) {
+        let outcome = self.exchange_record(probed, now).await;
         let mut state = self.state();
-        match (&outcome, state.is_store_away) {
-            (Err(fault), false) => {
-                tracing::warn!(%fault, "the store can't be asked which hub probes; this hub probes for itself")
+        match (&outcome, state.is_store_unavailable) {
+            (Err(error), false) => {
+                tracing::warn!(%error, "the store is unavailable to choose the prober; this hub probes for itself")
             }
-            (Ok(_), true) => tracing::info!("the store can be asked which hub probes"),
+            (Ok(_), true) => tracing::info!("the store is available again to choose the prober"),
             _ => {}
         }
-        state.is_store_away = outcome.is_err();
-        state.role = outcome.unwrap_or(Role::Prober);
+        state.is_store_unavailable = outcome.is_err();
+        state.role = outcome.unwrap_or(ProberRole::Prober);
     }
 
-    async fn exchange(&self, probed: &Probed, now: Timestamp) -> Result<Role, StoreFault> {
-        let Some(record) = self.store.load(&key(), now).await? else {
-            let report = self.report(&Shared::default(), probed, now);
-            let draft = Draft {
-                value: encode(&report),
-                expires_at: now + LIFE,
-                unread_until: None,
+    async fn exchange_record(&self, probed: &ProbedHealth, now: Timestamp) -> Result<ProberRole, StoreError> {
+        let Some(record) = self.store.load(&lease_key(), now).await? else {
+            let report = self.build_record(&SharedProbeRecord::default(), probed, now);
+            let draft = NewRecord {
+                value: encode_record(&report),
+                expires_at: now + RECORD_LIFETIME,
+                expires_unread_at: None,
                 families: Arc::default(),
             };
-            return match self.store.insert(key(), draft, now).await {
+            return match self.store.insert(lease_key(), draft, now).await {
                 Ok(_) => {
                     self.note_written(report, now);
-                    Ok(Role::Prober)
+                    Ok(ProberRole::Prober)
                 }
-                Err(StoreFault::Exists) => Ok(Role::Follower),
-                Err(fault) => Err(fault),
+                Err(StoreError::Exists) => Ok(ProberRole::Follower),
+                Err(error) => Err(error),
             };
         };
-        // One that makes no sense is another release's: whoever sees it unchanged replaces it.
-        let shared: Shared = serde_json::from_slice(&record.value).unwrap_or_default();
+        // An unreadable record is another release's: a hub that sees it unchanged replaces it.
+        let shared: SharedProbeRecord = serde_json::from_slice(&record.value).unwrap_or_default();
         if shared.prober == self.hub {
-            self.lead(&shared, &record, probed, now).await
+            self.write_as_prober(&shared, &record, probed, now).await
         } else {
-            self.heed(shared, &record, probed, now).await
+            self.follow_prober(shared, &record, probed, now).await
         }
     }
 
-    async fn lead(
+    async fn write_as_prober(
         &self,
-        shared: &Shared,
+        shared: &SharedProbeRecord,
         record: &Record,
-        probed: &Probed,
+        probed: &ProbedHealth,
         now: Timestamp,
-    ) -> Result<Role, StoreFault> {
+    ) -> Result<ProberRole, StoreError> {
         for (id, health) in probed {
             if let Some(used_at) = shared.used.get(id) {
                 health.mark_used((*used_at).min(now));
@@ -146,22 +151,22 @@ impl Lease {
             let is_changed = probed.iter().any(|(id, health)| {
                 state.written.failing.get(id).copied() != health.documents_failing()
             });
-            is_changed || now.since(state.written_at) >= HEARTBEAT || state.written_at > now
+            is_changed || now.since(state.written_at) >= HEARTBEAT_INTERVAL || state.written_at > now
         };
         if !is_due {
-            return Ok(Role::Prober);
+            return Ok(ProberRole::Prober);
         }
-        // Where another hub was faster, it only reported a use: the next exchange writes.
-        self.write(shared, record.version, probed, now).await.map(|_| Role::Prober)
+        // If another hub was faster, it only reported a use: the next exchange writes.
+        self.write(shared, record.version, probed, now).await.map(|_| ProberRole::Prober)
     }
 
-    async fn heed(
+    async fn follow_prober(
         &self,
-        shared: Shared,
+        shared: SharedProbeRecord,
         record: &Record,
-        probed: &Probed,
+        probed: &ProbedHealth,
         now: Timestamp,
-    ) -> Result<Role, StoreFault> {
+    ) -> Result<ProberRole, StoreError> {
         let is_silent = {
             let mut state = self.state();
             let said = (shared.prober.clone(), shared.beat);
@@ -180,71 +185,71 @@ impl Lease {
             let is_won = self.write(&shared, record.version, probed, now).await?;
             if is_won {
                 tracing::info!(
-                    "this hub probes the identity providers from now on: the one that did has fallen silent"
+                    "this hub takes over as the prober: the former one is silent"
                 );
             }
-            return Ok(if is_won { Role::Prober } else { Role::Follower });
+            return Ok(if is_won { ProberRole::Prober } else { ProberRole::Follower });
         }
         for (id, health) in probed {
-            log_turn(
+            log_transition(
                 id,
-                health.adopt_documents(shared.failing.get(id).copied(), shared.alive_at, now),
+                health.adopt_document_probes(shared.failing.get(id).copied(), shared.alive_at, now),
             );
         }
         self.state().alive_at = shared.alive_at;
         self.report_use(shared, record.version, probed, now).await?;
-        Ok(Role::Follower)
+        Ok(ProberRole::Follower)
     }
 
-    /// Tells the prober which connectors logins of this hub use.
+    /// Reports to the prober which connectors this hub's logins use.
     async fn report_use(
         &self,
-        shared: Shared,
-        version: Version,
-        probed: &Probed,
+        shared: SharedProbeRecord,
+        version: RecordVersion,
+        probed: &ProbedHealth,
         now: Timestamp,
-    ) -> Result<(), StoreFault> {
+    ) -> Result<(), StoreError> {
         let news = probed.iter().filter_map(|(id, health)| {
             let used_at = health.in_use_since(now)?;
             let is_old =
-                shared.used.get(id).is_none_or(|known| used_at.since(*known) >= USE_REPORTED_FOR);
+                shared.used.get(id).is_none_or(|known| used_at.since(*known) >= USE_REPORT_INTERVAL);
             is_old.then(|| (id.clone(), used_at))
         });
         let news: Vec<_> = news.collect();
         if news.is_empty() {
             return Ok(());
         }
-        let mut told = shared;
-        told.used.extend(news);
-        // Lost against another write: the next exchange tells it.
-        self.store.replace(&key(), version, encode(&told), now + LIFE, now).await.map(|_| ())
+        let mut updated = shared;
+        updated.used.extend(news);
+        // If another write was faster, the next exchange reports it.
+        self.store.replace(&lease_key(), version, encode_record(&updated), now + RECORD_LIFETIME, now).await.map(|_| ())
     }
 
     async fn write(
         &self,
-        before: &Shared,
-        version: Version,
-        probed: &Probed,
+        before: &SharedProbeRecord,
+        version: RecordVersion,
+        probed: &ProbedHealth,
         now: Timestamp,
-    ) -> Result<bool, StoreFault> {
-        let report = self.report(before, probed, now);
+    ) -> Result<bool, StoreError> {
+        let report = self.build_record(before, probed, now);
         let replaced =
-            self.store.replace(&key(), version, encode(&report), now + LIFE, now).await?;
-        let is_done = matches!(replaced, Replaced::Done(_));
+            self.store.replace(&lease_key(), version, encode_record(&report), now + RECORD_LIFETIME, now).await?;
+        let is_done = matches!(replaced, ReplaceOutcome::Replaced(_));
         if is_done {
             self.note_written(report, now);
         }
         Ok(is_done)
     }
 
-    /// The record as this hub writes it, being the prober.
-    fn report(&self, before: &Shared, probed: &Probed, now: Timestamp) -> Shared {
+    /// Returns the record that this hub writes as the prober.
+    fn build_record(&self, before: &SharedProbeRecord, probed: &ProbedHealth, now: Timestamp) -> SharedProbeRecord {
         let mut used = before.used.clone();
         used.extend(
             probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))),
         );
-        used.retain(|_, at| now.since(*at) < IN_USE);
-        Shared {
+        used.retain(|_, at| now.since(*at) < IN_USE_PERIOD);
+        SharedProbeRecord {
             prober: self.hub.clone(),
             beat: before.beat.wrapping_add(1),
             alive_at: probed.iter().filter_map(|(_, health)| health.evidence(now).alive_at).max(),
@@ -256,8 +261,8 @@ impl Lease {
         }
     }
 
-    /// Remembers what the store has accepted, so that only news is written before the next heartbeat.
-    fn note_written(&self, report: Shared, now: Timestamp) {
+    /// Remembers what was written, so that only changes are written before the next heartbeat.
+    fn note_written(&self, report: SharedProbeRecord, now: Timestamp) {
         let mut state = self.state();
         (state.written, state.written_at) = (report, now);
     }
@@ -267,11 +272,11 @@ impl Lease {
     }
 }
 
-fn key() -> Key {
-    Key { kind: Kind::Probes, name: Arc::from("probes") }
+fn lease_key() -> RecordKey {
+    RecordKey { kind: RecordKind::Probes, name: Arc::from("probes") }
 }
 
-/// Strings, numbers and maps of them: writing these as JSON can't fail.
-fn encode(shared: &Shared) -> Vec<u8> {
+/// Encodes the record. Strings, numbers and maps of them always serialize to JSON.
+fn encode_record(shared: &SharedProbeRecord) -> Vec<u8> {
     serde_json::to_vec(shared).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! When each identity provider is probed: spread evenly over the interval by its rank, so that hundreds make no burst.
+//! Schedules the probes: spread evenly over the interval by rank, so that hundreds make no burst.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,36 +6,37 @@ use std::time::Duration;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 
-/// Between two probes of an identity provider that logins use.
+/// Interval between two probes of an identity provider that logins use.
 pub const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
-/// Between two probes of any other.
+/// Interval between two probes of any other.
 pub const IDLE_INTERVAL: Duration = Duration::from_secs(60);
-/// From a failed probe to the one that confirms it.
+/// Time from a failed probe to the one that confirms it.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
-/// The longest `Retry-After` that is honoured: an identity provider must not forbid its recovery to be seen.
+/// Longest `Retry-After` that is honoured: an identity provider must not hide its recovery.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
-/// Probes begun in one round at most, where few connectors would allow fewer.
-const MIN_AT_ONCE: usize = 8;
+/// Fewest probes allowed in one round, where few connectors would allow fewer.
+const MIN_PROBES_PER_ROUND: usize = 8;
 
+/// The next probe of each identity provider.
 #[derive(Default)]
 pub struct Schedule {
     entries: BTreeMap<ConnectorId, Entry>,
 }
 
 struct Entry {
-    /// Among all, by id.
+    /// Position among all, by id.
     rank: usize,
     begun_at: Timestamp,
     is_running: bool,
     is_login_running: bool,
-    /// Ahead of the interval.
+    /// Time of a probe ahead of the interval.
     early_at: Option<Timestamp>,
     not_before: Timestamp,
 }
 
 impl Schedule {
-    /// Adds and removes entries so that there is one for each of `ids`, which are in order.
-    pub fn follow(&mut self, ids: &[ConnectorId], now: Timestamp) {
+    /// Adds and removes entries so that there is one for each of `ids`, which are sorted.
+    pub fn sync_entries(&mut self, ids: &[ConnectorId], now: Timestamp) {
         if self.entries.len() != ids.len() || !self.entries.keys().eq(ids.iter()) {
             self.entries.retain(|id, _| ids.contains(id));
             for (rank, id) in ids.iter().enumerate() {
@@ -58,22 +59,23 @@ impl Schedule {
         }
     }
 
-    /// The most probes of one round, so that a long pause of the process is not followed by a burst.
-    pub fn most_at_once(&self) -> usize {
+    /// Returns the most probes of one round, so that a pause of the process is not followed by a
+    /// burst.
+    pub fn max_probes_per_round(&self) -> usize {
         let per_round =
             self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
-        (2 * per_round).max(MIN_AT_ONCE)
+        (2 * per_round).max(MIN_PROBES_PER_ROUND)
     }
 
-    /// Another hub probes: here the intervals begin anew.
+    /// Restarts the intervals, because another hub probes.
     pub fn postpone_all(&mut self, now: Timestamp) {
         for entry in self.entries.values_mut() {
             (entry.begun_at, entry.early_at) = (now, None);
         }
     }
 
-    /// Probes at the next opportunity.
-    pub fn hurry(&mut self, id: &ConnectorId, now: Timestamp) {
+    /// Schedules a probe for the next round.
+    pub fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
         if let Some(entry) = self.entries.get_mut(id)
             && now.since(entry.begun_at) >= CONFIRM_AFTER
         {
@@ -81,13 +83,14 @@ impl Schedule {
         }
     }
 
-    pub fn was_asked_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
+    /// Returns whether a probe was started since, or is due early.
+    pub fn was_probed_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
         self.entries
             .get(id)
             .is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
     }
 
-    /// Whether the documents are to be probed now; if so, the caller does it.
+    /// Returns whether the documents are to be probed now; if so, the caller probes them.
     pub fn begin_documents(&mut self, id: &ConnectorId, is_in_use: bool, now: Timestamp) -> bool {
         let count = self.entries.len();
         let Some(entry) = self.entries.get_mut(id) else { return false };
@@ -101,7 +104,7 @@ impl Schedule {
         true
     }
 
-    /// Whether the token endpoint may be probed now; if so, the caller does it.
+    /// Returns whether the token endpoint may be probed now; if so, the caller probes it.
     pub fn begin_login(&mut self, id: &ConnectorId, now: Timestamp) -> bool {
         let Some(entry) = self.entries.get_mut(id) else { return false };
         if entry.is_login_running || now < entry.not_before {
@@ -111,7 +114,7 @@ impl Schedule {
         true
     }
 
-    /// A probe has finished.
+    /// Records that a probe has finished.
     pub fn finish(
         &mut self,
         id: &ConnectorId,
@@ -133,7 +136,8 @@ impl Schedule {
     }
 }
 
-/// The first moment after `begun_at` that is this rank's: `rank / count` into an interval.
+/// Returns the first time after `begun_at` that belongs to this rank: `rank / count` into an
+/// interval.
 fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize) -> Timestamp {
     let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX).max(1);
     let (rank, count) =
@@ -153,7 +157,7 @@ mod tests {
     fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
         let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
         let mut now = Timestamp::from_seconds(1_700_000_000);
-        schedule.follow(std::slice::from_ref(&id), now);
+        schedule.sync_entries(std::slice::from_ref(&id), now);
         now = now + IDLE_INTERVAL;
         assert!(schedule.begin_documents(&id, false, now));
         schedule.finish(&id, false, false, Some(Duration::from_secs(86_400)), now);

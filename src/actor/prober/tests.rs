@@ -1,21 +1,22 @@
-//! Real actors and the real loop in paused time: identity providers die, come back, limit the hub, or all go at once.
+//! Tests real actors and the real loop in paused time: identity providers die, come back, limit the
+//! hub, or all fail at once.
 
-mod sharing;
-mod way_out;
+mod lease;
+mod network_outage;
 use std::sync::atomic::AtomicU8;
 
 use crate::actor::blocks::Blocks;
-use crate::actor::health::{Call, Standing};
-use crate::actor::registry::{self, Plan, Registry};
+use crate::actor::health::{CallKind, Availability};
+use crate::actor::registry::{self, ConnectorSpec, Registry};
 use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, ConnectorFacts, Federation, Unavailable};
-use crate::connector::{Connector, ConnectorFault};
-use crate::env::{Clock as _, HandClock, SeededEntropy};
+use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, UnavailableDisplay};
+use crate::connector::{Connector, ConnectorError};
+use crate::env::{Clock as _, ManualClock, SeededEntropy};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::conformance::ROOMY;
+use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
 
 use super::*;
@@ -37,16 +38,16 @@ const MODES: [Mode; 6] =
     [Mode::Works, Mode::Refuses, Mode::Hangs, Mode::InMaintenance, Mode::Throttles, Mode::NoTokens];
 pub const RETRY_AFTER: Duration = Duration::from_secs(120);
 
-/// An identity provider that writes down when it is probed.
+/// An identity provider that records its probes.
 pub struct FakeIdp {
     mode: AtomicU8,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     pub probed_at: Mutex<Vec<Timestamp>>,
     pub codes: AtomicU8,
 }
 
 impl FakeIdp {
-    fn new(clock: &Arc<HandClock>) -> Arc<Self> {
+    fn new(clock: &Arc<ManualClock>) -> Arc<Self> {
         let (clock, probed_at, codes) = (Arc::clone(clock), Mutex::default(), AtomicU8::new(0));
         Arc::new(Self { mode: AtomicU8::new(0), clock, probed_at, codes })
     }
@@ -60,17 +61,17 @@ impl FakeIdp {
         self.probed_at.lock().unwrap().len()
     }
 
-    async fn answer(&self, is_login: bool) -> Result<(), ConnectorFault> {
-        let fault = |code, retry_after| {
-            Err(ConnectorFault { retry_after, ..ConnectorFault::new(code, "as told") })
+    async fn answer(&self, is_login: bool) -> Result<(), ConnectorError> {
+        let error = |code, retry_after| {
+            Err(ConnectorError { retry_after, ..ConnectorError::new(code, "as set") })
         };
         match MODES[usize::from(self.mode.load(Ordering::SeqCst))] {
             Mode::Works => Ok(()),
-            Mode::Refuses => fault(ErrorCode::IdpUnreachable, None),
+            Mode::Refuses => error(ErrorCode::IdpUnreachable, None),
             Mode::Hangs => std::future::pending().await,
-            Mode::InMaintenance => fault(ErrorCode::IdpStatus, Some(RETRY_AFTER)),
-            Mode::Throttles => fault(ErrorCode::IdpThrottled, Some(RETRY_AFTER)),
-            Mode::NoTokens if is_login => fault(ErrorCode::IdpStatus, None),
+            Mode::InMaintenance => error(ErrorCode::IdpStatus, Some(RETRY_AFTER)),
+            Mode::Throttles => error(ErrorCode::IdpThrottled, Some(RETRY_AFTER)),
+            Mode::NoTokens if is_login => error(ErrorCode::IdpStatus, None),
             Mode::NoTokens => Ok(()),
         }
     }
@@ -78,20 +79,20 @@ impl FakeIdp {
 
 #[async_trait::async_trait]
 impl Connector for FakeIdp {
-    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
         std::future::pending().await
     }
-    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
         std::future::pending().await
     }
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         Ok(())
     }
-    async fn probe(&self) -> Result<(), ConnectorFault> {
+    async fn probe(&self) -> Result<(), ConnectorError> {
         self.probed_at.lock().unwrap().push(self.clock.now());
         self.answer(false).await
     }
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
         assert!(redirect_uri.starts_with("https://hub.example/api/v2/callback/idp-"));
         self.codes.fetch_add(1, Ordering::SeqCst);
         self.answer(true).await
@@ -102,7 +103,7 @@ impl Connector for FakeIdp {
 pub struct TestHub {
     pub connectors: Connectors,
     pub idps: Vec<Arc<FakeIdp>>,
-    pub clock: Arc<HandClock>,
+    pub clock: Arc<ManualClock>,
     pub metrics: Arc<Metrics>,
 }
 
@@ -110,16 +111,16 @@ pub fn id(number: usize) -> ConnectorId {
     ConnectorId::new(format!("idp-{number:03}"))
 }
 
-pub fn clock() -> Arc<HandClock> {
-    Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)))
+pub fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)))
 }
 
 impl TestHub {
     pub fn alone(count: usize) -> Self {
-        Self::start(count, Arc::new(MemoryStore::new(ROOMY)), clock(), 1)
+        Self::start(count, Arc::new(MemoryStore::new(AMPLE_CAPACITIES)), clock(), 1)
     }
 
-    pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<HandClock>, seed: u64) -> Self {
+    pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<ManualClock>, seed: u64) -> Self {
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(seed)));
         let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
         let text = "name = { en = \"One\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
@@ -133,18 +134,18 @@ impl TestHub {
                 logo: None,
                 blocks: Vec::new(),
             };
-            (id, Arc::new(ConnectorFacts::of(&configured)))
+            (id, Arc::new(ConnectorMetadata::from_connector(&configured)))
         };
-        let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed)
+        let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed)
             .with_connectors((0..count).map(facts));
-        let plan = |(number, idp): (usize, &Arc<FakeIdp>)| Plan {
+        let spec = |(number, idp): (usize, &Arc<FakeIdp>)| ConnectorSpec {
             id: id(number),
             connector: Arc::clone(idp) as Arc<dyn Connector>,
             limits: file.limits,
             fields: Arc::default(),
         };
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-        let means = registry::RegistryDeps {
+        let deps = registry::RegistryDeps {
             federation: federation.into(),
             blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
             calls: 8,
@@ -154,12 +155,12 @@ impl TestHub {
             callback_base: "https://hub.example/api/v2/callback/".into(),
             arbiters: Vec::new(),
         };
-        let (connectors, _) = Registry::start(idps.iter().enumerate().map(plan).collect(), means);
+        let (connectors, _) = Registry::start(idps.iter().enumerate().map(spec).collect(), deps);
         Self { connectors, idps, clock, metrics }
     }
 
-    pub fn standing(&self, number: usize) -> Standing {
-        self.connectors.standing(&id(number))
+    pub fn availability(&self, number: usize) -> Availability {
+        self.connectors.availability(&id(number))
     }
 
     pub fn health(&self, number: usize) -> Arc<Health> {
@@ -173,26 +174,26 @@ impl TestHub {
     fn login(&self, number: usize, network: u8, outcome: Result<(), ErrorCode>) {
         let (health, now) = (self.health(number), self.clock.now());
         health.mark_used(now);
-        if let Some(pass) = health.admit(Call::Complete, now) {
+        if let Some(permit) = health.admit(CallKind::CompleteLogin, now) {
             let network = ClientNetwork::containing([192, 0, network, 1].into());
-            pass.settle(outcome, Some(network), Duration::from_millis(30), now);
+            permit.record(outcome, Some(network), Duration::from_millis(30), now);
         }
     }
 
-    /// Lets seconds pass until `number` stands so; the seconds that it took.
-    pub async fn until(&self, number: usize, standing: Standing, limit: u64) -> u64 {
+    /// Lets seconds pass until `number` has this availability. Returns the seconds that it took.
+    pub async fn until(&self, number: usize, availability: Availability, limit: u64) -> u64 {
         for passed in 0..=limit {
-            if self.standing(number) == standing {
+            if self.availability(number) == availability {
                 return passed;
             }
             pass(&self.clock, 1).await;
         }
-        panic!("idp-{number:03} is not {standing:?} within {limit} s");
+        panic!("idp-{number:03} is not {availability:?} within {limit} s");
     }
 }
 
 /// Lets both clocks run.
-pub async fn pass(clock: &HandClock, seconds: u64) {
+pub async fn pass(clock: &ManualClock, seconds: u64) {
     for _ in 0..seconds {
         clock.advance(Duration::from_secs(1));
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -200,7 +201,7 @@ pub async fn pass(clock: &HandClock, seconds: u64) {
 }
 
 #[actix::test]
-async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time() {
+async fn a_dead_identity_provider_is_disabled_and_a_recovered_one_offered_in_time() {
     tokio::time::pause();
     // In use, and not.
     for (mode, is_used, limit) in [
@@ -222,10 +223,10 @@ async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time(
             pass(&hub.clock, 70 + delay).await;
             use_it();
             hub.idps[1].set(mode);
-            let died = hub.until(1, Standing::Failing, limit).await;
-            assert_eq!((hub.standing(0), hub.standing(2)), (Standing::Well, Standing::Well));
+            let died = hub.until(1, Availability::Unavailable, limit).await;
+            assert_eq!((hub.availability(0), hub.availability(2)), (Availability::Available, Availability::Available));
             hub.idps[1].set(Mode::Works);
-            let back = hub.until(1, Standing::Well, limit).await;
+            let back = hub.until(1, Availability::Available, limit).await;
             eprintln!("{mode:?}, in use: {is_used}: greyed after {died} s, offered after {back} s");
         }
     }
@@ -234,17 +235,17 @@ async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time(
 #[actix::test]
 async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_taken_for_healthy()
 {
-    // 28 minutes after it died, everybody was still sent there.
+    // Once users were still sent there 28 minutes after it had died.
     tokio::time::pause();
     let hub = TestHub::alone(2);
     pass(&hub.clock, 120).await;
     hub.idps[0].set(Mode::Refuses);
     pass(&hub.clock, 90).await;
-    assert_eq!(hub.standing(0), Standing::Failing);
+    assert_eq!(hub.availability(0), Availability::Unavailable);
     let row = hub.connectors.overview().into_iter().find(|row| row.id == id(0)).unwrap();
-    assert_eq!(row.standing().as_str(), "down", "`idp list` says the same");
+    assert_eq!(row.condition().as_str(), "down", "`idp list` differs");
     pass(&hub.clock, 1800).await;
-    assert_eq!(hub.standing(0), Standing::Failing);
+    assert_eq!(hub.availability(0), Availability::Unavailable);
 }
 
 #[actix::test]
@@ -278,16 +279,16 @@ async fn retry_after_is_honoured() {
     let hub = TestHub::alone(2);
     hub.use_it(0);
     pass(&hub.clock, 20).await;
-    // 429: it works, and wants to be left in peace.
+    // 429: it works, and limits the hub.
     hub.idps[0].set(Mode::Throttles);
     let before = hub.idps[0].probes();
     pass(&hub.clock, 11).await;
     assert_eq!(hub.idps[0].probes(), before + 1);
     pass(&hub.clock, 100).await;
     assert_eq!(
-        (hub.idps[0].probes(), hub.standing(0)),
-        (before + 1, Standing::Well),
-        "not asked before Retry-After"
+        (hub.idps[0].probes(), hub.availability(0)),
+        (before + 1, Availability::Available),
+        "probed before Retry-After"
     );
     hub.idps[0].set(Mode::Works);
     pass(&hub.clock, 40).await;
@@ -296,40 +297,40 @@ async fn retry_after_is_honoured() {
     hub.use_it(0);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::InMaintenance);
-    hub.until(0, Standing::Failing, 20).await;
+    hub.until(0, Availability::Unavailable, 20).await;
     let before = hub.idps[0].probes();
     pass(&hub.clock, 100).await;
     assert_eq!(hub.idps[0].probes(), before);
 }
 
 #[actix::test]
-async fn where_all_fail_at_once_none_is_greyed_and_the_way_out_is_reported() {
+async fn where_all_fail_at_once_none_is_disabled_and_the_network_is_reported() {
     tokio::time::pause();
     let hub = TestHub::alone(4);
     hub.use_it(2);
     pass(&hub.clock, 70).await;
-    assert_eq!(hub.connectors.way_out_complaint(), None);
+    assert_eq!(hub.connectors.outbound_warning(), None);
     hub.idps.iter().for_each(|idp| idp.set(Mode::Refuses));
     for _ in 0..120 {
         pass(&hub.clock, 1).await;
-        assert!((0..4).all(|number| hub.standing(number) == Standing::Well));
+        assert!((0..4).all(|number| hub.availability(number) == Availability::Available));
     }
-    assert!(hub.connectors.way_out_complaint().is_some_and(|why| why.contains("way out")));
-    assert!(hub.metrics.render().contains("\npasserelle_connectors_way_out_down 1\n"));
-    // It is back, but for one that has died meanwhile.
+    assert!(hub.connectors.outbound_warning().is_some_and(|why| why.contains("this hub's network")));
+    assert!(hub.metrics.render().contains("\npasserelle_egress_down 1\n"));
+    // The network is back, but one identity provider has died.
     (0..3).for_each(|number| hub.idps[number].set(Mode::Works));
-    hub.until(3, Standing::Failing, 90).await;
-    assert_eq!(hub.connectors.way_out_complaint(), None);
-    assert!((0..3).all(|number| hub.standing(number) == Standing::Well));
+    hub.until(3, Availability::Unavailable, 90).await;
+    assert_eq!(hub.connectors.outbound_warning(), None);
+    assert!((0..3).all(|number| hub.availability(number) == Availability::Available));
 }
 
 #[actix::test]
-async fn one_that_is_alone_is_greyed_without_a_witness() {
+async fn a_single_identity_provider_is_disabled_without_a_witness() {
     tokio::time::pause();
     let hub = TestHub::alone(1);
     hub.idps[0].set(Mode::Refuses);
-    hub.until(0, Standing::Failing, 90).await;
-    assert_eq!(hub.connectors.way_out_complaint(), None);
+    hub.until(0, Availability::Unavailable, 90).await;
+    assert_eq!(hub.connectors.outbound_warning(), None);
 }
 
 #[actix::test]
@@ -345,30 +346,30 @@ async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
         assert_eq!(
             hub.idps[0].codes.load(Ordering::SeqCst),
             1,
-            "what a working token endpoint says is learnt once"
+            "the answer of a working token endpoint is learnt once"
         );
         hub.idps[0].set(Mode::NoTokens);
         let mut found = None;
         for second in 0..60 {
             hub.login(0, second % networks, Err(ErrorCode::IdpStatus));
             pass(&hub.clock, 1).await;
-            found = found.or((hub.standing(0) == Standing::Failing).then_some(second));
+            found = found.or((hub.availability(0) == Availability::Unavailable).then_some(second));
         }
         eprintln!("{networks} networks: found after {found:?} s");
         assert!(found.is_some(), "{networks} networks");
         hub.idps[0].set(Mode::Works);
         for second in 0..40 {
-            if hub.standing(0) != Standing::Failing {
+            if hub.availability(0) != Availability::Unavailable {
                 hub.login(0, second % networks, Ok(()));
             }
             pass(&hub.clock, 1).await;
         }
-        assert_eq!(hub.standing(0), Standing::Well, "{networks} networks");
+        assert_eq!(hub.availability(0), Availability::Available, "{networks} networks");
     }
 }
 
 #[actix::test]
-async fn forged_callbacks_of_one_network_grey_nobody() {
+async fn forged_callbacks_of_one_network_disable_no_identity_provider() {
     tokio::time::pause();
     let hub = TestHub::alone(2);
     for second in 0..300_u16 {
@@ -380,7 +381,7 @@ async fn forged_callbacks_of_one_network_grey_nobody() {
             hub.login(0, 8, Ok(()));
         }
         pass(&hub.clock, 1).await;
-        assert_eq!(hub.standing(0), Standing::Well, "{second}");
+        assert_eq!(hub.availability(0), Availability::Available, "{second}");
     }
     assert!(
         hub.idps[0].codes.load(Ordering::SeqCst) <= 8,

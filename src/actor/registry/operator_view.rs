@@ -1,32 +1,32 @@
-//! The registry's view with the kill switches over it: what the gate is told, what an operator sees and changes.
+//! Adds the blocks to the registry's view: the gate's input, and what an operator sees and changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Connectors, gate_facts};
-use crate::actor::blocks::{Commanded, Survival, Unchanged};
-use crate::actor::health::{Condition, View};
+use super::{Connectors, gate_input};
+use crate::actor::blocks::{OperatorBlock, Persistence, BlockUpdateError};
+use crate::actor::health::{CircuitState, HealthView};
 use crate::assurance::Level;
-use crate::config::blocks::{self, Block, Reach, Words};
-use crate::config::{ConnectorFacts, Federation, Flaw, in_rfc3339};
+use crate::config::blocks::{self, Block, BlockTarget, BlockInput};
+use crate::config::{ConnectorMetadata, Federation, FieldDiagnostic, format_rfc3339};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::session::gate;
 use crate::telemetry::Metrics;
 
-/// A block to be set on the running hub.
+/// A block to set on the running hub.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewBlock {
     pub connector: ConnectorId,
-    /// Absent: for all of them.
+    /// Absent for all service providers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_provider: Option<ClientId>,
     /// For operators.
     pub reason: String,
-    /// For persons, by language.
+    /// For users, by language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub message: BTreeMap<String, String>,
     /// RFC 3339.
@@ -36,19 +36,19 @@ pub struct NewBlock {
     pub until: Option<String>,
 }
 
-/// Why no block was set; nothing has changed.
+/// Error returned when a block was not set; nothing has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unset {
+pub enum BlockError {
     UnknownConnector { known: Vec<ConnectorId> },
     UnknownServiceProvider,
-    Flawed(Vec<Flaw>),
-    Unchanged(Unchanged),
+    Invalid(Vec<FieldDiagnostic>),
+    NotUpdated(BlockUpdateError),
 }
 
-/// Who set a block, and so who can lift it.
+/// Where a block was set, and so where it can be lifted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum BlockOrigin {
     /// The connector's file.
     File,
     Command,
@@ -57,15 +57,16 @@ pub enum By {
 /// A block as an operator sees it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BlockRow {
-    pub by: By,
-    /// To lift it by; `None` of a file's.
+    #[serde(rename = "by")]
+    pub origin: BlockOrigin,
+    /// Id to lift it by; `None` for a block from a file.
     pub id: Option<String>,
     pub connector: ConnectorId,
-    /// `None`: all of them.
+    /// `None` for all service providers.
     pub service_providers: Option<BTreeSet<ClientId>>,
     pub reason: String,
     pub message: BTreeMap<String, String>,
-    /// RFC 3339, as `until`.
+    /// RFC 3339, like `until`.
     pub from: Option<String>,
     pub until: Option<String>,
     pub in_force: bool,
@@ -75,74 +76,76 @@ pub struct BlockRow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ConnectorRow {
     pub id: ConnectorId,
-    /// For people, by language.
+    /// Display name, by language.
     pub name: BTreeMap<String, String>,
     pub state: ConnectorState,
     pub lowest: Level,
     pub highest: Level,
-    /// Those in force, and those that are still to come.
+    /// Blocks in force and future ones.
     pub blocks: Vec<BlockRow>,
-    /// Absent of a connector that is just being added or removed.
+    /// Absent while the connector is being added or removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthRow>,
 }
 
-/// How a connector's identity provider is doing, by the calls of the last minute.
+/// Health of a connector's identity provider, by the calls of the last minute.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HealthRow {
-    pub circuit: Circuit,
-    /// From 0 to 1, of the calls that tell something of the identity provider; 0 without any.
+    pub circuit: ReportedCircuit,
+    /// From 0 to 1, of the calls that say something about the identity provider; 0 without any.
     pub failure_ratio: f64,
-    /// So long 99 of 100 calls took at most; `None` without any.
+    /// The 99th percentile of call durations; `None` without any.
     pub p99_seconds: Option<f64>,
     /// Why calls of the last minute failed, by code, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<(String, u32)>,
-    /// By how much its clock is ahead of the hub's, where it was seen.
+    /// How far its clock is ahead of the hub's, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_seconds: Option<i64>,
 }
 
-/// As the metric `passerelle_connector_breaker` calls them.
+/// State of the circuit, named as in the metric `passerelle_connector_circuit_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Circuit {
+pub enum ReportedCircuit {
     Closed,
     Open,
     HalfOpen,
 }
 
+/// Whether a connector can be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectorState {
     On,
-    /// Its file says so.
+    /// Disabled in its file.
     Off,
-    /// For everybody; where some service providers only are blocked it is on.
+    /// Blocked for all service providers. A connector that is blocked for some is `On`.
     Blocked,
 }
 
-/// What an operator sees of a connector in one word.
+/// Condition of a connector, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConnectorStanding {
+pub enum ConnectorCondition {
     Well,
-    /// It may be chosen, and half of its calls or more fail.
+    /// It may be chosen, and at least half of its calls fail.
     Failing,
     Down,
-    /// It was down, and is being tried.
-    Tried,
+    /// Its circuit is half-open.
+    Recovering,
     Off,
     Blocked,
 }
 
-impl ConnectorStanding {
+impl ConnectorCondition {
+    /// Returns the condition as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Well => "well",
             Self::Failing => "failing",
             Self::Down => "down",
-            Self::Tried => "being tried",
+            Self::Recovering => "being tried",
             Self::Off => "off",
             Self::Blocked => "blocked",
         }
@@ -150,101 +153,102 @@ impl ConnectorStanding {
 }
 
 impl ConnectorRow {
+    /// Returns the condition of the connector.
     #[must_use]
-    pub fn standing(&self) -> ConnectorStanding {
+    pub fn condition(&self) -> ConnectorCondition {
         match (self.state, &self.health) {
-            (ConnectorState::Off, _) => ConnectorStanding::Off,
-            (ConnectorState::Blocked, _) => ConnectorStanding::Blocked,
-            (ConnectorState::On, None) => ConnectorStanding::Well,
+            (ConnectorState::Off, _) => ConnectorCondition::Off,
+            (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
+            (ConnectorState::On, None) => ConnectorCondition::Well,
             (ConnectorState::On, Some(health)) => match health.circuit {
-                Circuit::Open => ConnectorStanding::Down,
-                Circuit::HalfOpen => ConnectorStanding::Tried,
-                Circuit::Closed
-                    if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES =>
+                ReportedCircuit::Open => ConnectorCondition::Down,
+                ReportedCircuit::HalfOpen => ConnectorCondition::Recovering,
+                ReportedCircuit::Closed
+                    if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
                 {
-                    ConnectorStanding::Failing
+                    ConnectorCondition::Failing
                 }
-                Circuit::Closed => ConnectorStanding::Well,
+                ReportedCircuit::Closed => ConnectorCondition::Well,
             },
         }
     }
 }
 
 impl Connectors {
-    /// The facts that the gate judges, as they are now.
+    /// Returns the current input of the gate.
     #[must_use]
-    pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        self.at_once().facts(&self.federation.load(), client_id, id)
+    pub fn gate_input(&self, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
+        self.gate_snapshot().gate_input(&self.federation.load(), client_id, id)
     }
 
-    /// The kill switches by command and the time, read once for whoever asks of many connectors.
-    pub(in crate::actor) fn at_once(&self) -> AtOnce {
-        AtOnce { commanded: self.blocks.all(), now: self.blocks.now() }
+    /// Reads the operators' blocks and the time once, for a check of many connectors.
+    pub(in crate::actor) fn gate_snapshot(&self) -> GateSnapshot {
+        GateSnapshot { operator_blocks: self.blocks.all(), now: self.blocks.now() }
     }
 }
 
-/// One moment: what was commanded then, and when it was.
-pub(in crate::actor) struct AtOnce {
-    commanded: Arc<Vec<Commanded>>,
+/// The operators' blocks at one moment.
+pub(in crate::actor) struct GateSnapshot {
+    operator_blocks: Arc<Vec<OperatorBlock>>,
     now: Timestamp,
 }
 
-impl AtOnce {
-    /// What the gate judges, by a snapshot at hand.
-    pub fn facts(
+impl GateSnapshot {
+    /// Returns the gate's input by the given federation.
+    pub fn gate_input(
         &self,
         federation: &Federation,
         client_id: &ClientId,
         id: &ConnectorId,
-    ) -> gate::Facts {
-        let facts = gate_facts(federation, client_id, id);
+    ) -> gate::GateInput {
+        let facts = gate_input(federation, client_id, id);
         let connector = federation.connector(id);
         let block = connector
-            .and_then(|connector| in_force(connector, &self.commanded, client_id, id, self.now));
-        match block.map(|block| &block.reach) {
+            .and_then(|connector| block_in_force(connector, &self.operator_blocks, client_id, id, self.now));
+        match block.map(|block| &block.target) {
             None => facts,
-            // Off is off for longer, and what does not exist can't be blocked.
-            Some(Reach::Everyone) if matches!(facts.connector, gate::Connector::On { .. }) => {
-                gate::Facts { connector: gate::Connector::Blocked, ..facts }
+            // A disabled connector stays disabled, and an unknown one can't be blocked.
+            Some(BlockTarget::Everyone) if matches!(facts.connector, gate::ConnectorStatus::On { .. }) => {
+                gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..facts }
             }
-            Some(Reach::Only(_)) if facts.pairing == gate::Pairing::Allowed => {
-                gate::Facts { pairing: gate::Pairing::Suspended, ..facts }
+            Some(BlockTarget::Only(_)) if facts.pairing == gate::Pairing::Allowed => {
+                gate::GateInput { pairing: gate::Pairing::BlockedByOperator, ..facts }
             }
-            Some(Reach::Everyone | Reach::Only(_)) => facts,
+            Some(BlockTarget::Everyone | BlockTarget::Only(_)) => facts,
         }
     }
 }
 
 impl Connectors {
-    /// What the operator has to say to the person whom a block keeps away, by language; empty without such a word.
+    /// Returns the operator's message for a user who meets a block, by language; empty without one.
     #[must_use]
-    pub fn word(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
-        let (federation, commanded) = (self.federation.load(), self.blocks.all());
+    pub fn operator_message(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
+        let (federation, operator_blocks) = (self.federation.load(), self.blocks.all());
         let connector = federation.connector(id);
         let block = connector.and_then(|connector| {
-            in_force(connector, &commanded, client_id, id, self.blocks.now())
+            block_in_force(connector, &operator_blocks, client_id, id, self.blocks.now())
         });
         block.map(|block| Arc::clone(&block.message)).unwrap_or_default()
     }
 
-    /// True where a block for everybody is in force.
+    /// Returns whether a block for all service providers is in force.
     pub(in crate::actor) fn is_blocked(&self, id: &ConnectorId) -> bool {
-        let (federation, commanded, now) =
+        let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let stands = |block: &Block| block.reach == Reach::Everyone && block.is_in_force(now);
+        let blocks_all = |block: &Block| block.target == BlockTarget::Everyone && block.is_in_force(now);
         federation
             .connector(id)
-            .is_some_and(|connector| of(connector, &commanded, id).any(|(_, block)| stands(block)))
+            .is_some_and(|connector| connector_blocks(connector, &operator_blocks, id).any(|(_, block)| blocks_all(block)))
     }
 
-    /// Sets a block. It is in force when this returns; it waits for the disk, or for the store that hubs share.
+    /// Sets a block, which is in force when this returns. Waits for the disk or the shared store.
     ///
     /// # Errors
-    /// See [`Unset`].
-    pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Survival), Unset> {
+    /// [`BlockError`]; nothing has changed.
+    pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Persistence), BlockError> {
         let federation = self.federation.load();
         if federation.connector(&new.connector).is_none() {
-            return Err(Unset::UnknownConnector {
+            return Err(BlockError::UnknownConnector {
                 known: federation.connectors().keys().cloned().collect(),
             });
         }
@@ -253,49 +257,50 @@ impl Connectors {
             .as_ref()
             .is_some_and(|client_id| federation.service(client_id).is_none())
         {
-            return Err(Unset::UnknownServiceProvider);
+            return Err(BlockError::UnknownServiceProvider);
         }
-        let reach =
-            new.service_provider.clone().map_or(Reach::Everyone, |one| Reach::Only([one].into()));
+        let target =
+            new.service_provider.clone().map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
         let (from, until) = (new.from.as_deref(), new.until.as_deref());
-        let words = Words { reason: &new.reason, message: &new.message, from, until };
-        let block = Block::new(new.connector.clone(), reach, words).map_err(Unset::Flawed)?;
-        if block.is_over(self.blocks.now()) {
-            let flaw =
-                Flaw::new("until", "is over already", "write a moment that is still to come");
-            return Err(Unset::Flawed(vec![flaw]));
+        let input = BlockInput { reason: &new.reason, message: &new.message, from, until };
+        let block = Block::new(new.connector.clone(), target, input).map_err(BlockError::Invalid)?;
+        if block.has_ended(self.blocks.now()) {
+            let diagnostic =
+                FieldDiagnostic::new("until", "is in the past", "set a time in the future");
+            return Err(BlockError::Invalid(vec![diagnostic]));
         }
-        let (commanded, survival) = self.blocks.add(block).await.map_err(Unset::Unchanged)?;
-        Ok((BlockRow::commanded(&commanded, self.blocks.now()), survival))
+        let (added, persistence) = self.blocks.add(block).await.map_err(BlockError::NotUpdated)?;
+        Ok((BlockRow::from_operator_block(&added, self.blocks.now()), persistence))
     }
 
-    /// Lifts a block that was set by command; `None` if there is none of this id. It waits as [`Self::block`] does.
+    /// Lifts a block that an operator has set; `None` if none has this id. Waits as [`Self::block`]
+    /// does.
     ///
     /// # Errors
-    /// Nothing has changed.
-    pub async fn unblock(&self, id: &str) -> Result<Option<(BlockRow, Survival)>, Unchanged> {
+    /// [`BlockUpdateError`]; nothing has changed.
+    pub async fn unblock(&self, id: &str) -> Result<Option<(BlockRow, Persistence)>, BlockUpdateError> {
         let lifted = self.blocks.remove(id).await?;
-        Ok(lifted.map(|(commanded, survival)| {
-            (BlockRow::commanded(&commanded, self.blocks.now()), survival)
+        Ok(lifted.map(|(added, persistence)| {
+            (BlockRow::from_operator_block(&added, self.blocks.now()), persistence)
         }))
     }
 
-    /// Every connector, by id.
+    /// Returns every connector, by id.
     #[must_use]
     pub fn overview(&self) -> Vec<ConnectorRow> {
-        let (federation, commanded, now) =
+        let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
         let actors = self.actors.load();
-        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
-            let ConnectorFacts { name, enabled, levels, .. } = connector.as_ref();
-            let alive = of(connector, &commanded, id).filter(|(_, block)| !block.is_over(now));
+        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+            let ConnectorMetadata { name, enabled, levels, .. } = connector.as_ref();
+            let current = connector_blocks(connector, &operator_blocks, id).filter(|(_, block)| !block.has_ended(now));
             let blocks: Vec<BlockRow> =
-                alive.map(|(by, block)| BlockRow::of(by, block, now)).collect();
-            let everyone = blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
+                current.map(|(id, block)| BlockRow::new(id, block, now)).collect();
+            let blocks_all = blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
             ConnectorRow {
                 id: id.clone(),
                 name: BTreeMap::clone(name),
-                state: match (enabled, everyone) {
+                state: match (enabled, blocks_all) {
                     (false, _) => ConnectorState::Off,
                     (true, true) => ConnectorState::Blocked,
                     (true, false) => ConnectorState::On,
@@ -304,9 +309,9 @@ impl Connectors {
                 highest: levels.highest,
                 blocks,
                 health: actors.get(id).map(|entry| {
-                    HealthRow::of(
+                    HealthRow::new(
                         entry.handle.health().view(now),
-                        entry.plan.connector.skew_seconds(),
+                        entry.spec.connector.clock_skew_seconds(),
                     )
                 }),
             }
@@ -314,63 +319,64 @@ impl Connectors {
         federation.connectors().iter().map(row).collect()
     }
 
-    /// Blocks by command of connectors that are not there (any more): they hold again as soon as the file is back.
+    /// Returns the operators' blocks of connectors that do not exist. They apply again when the
+    /// file is back.
     #[must_use]
     pub fn orphaned_blocks(&self) -> Vec<BlockRow> {
-        let (federation, commanded, now) =
+        let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let orphaned = commanded.iter().filter(|one| {
-            federation.connector(&one.block.connector).is_none() && !one.block.is_over(now)
+        let orphaned = operator_blocks.iter().filter(|one| {
+            federation.connector(&one.block.connector).is_none() && !one.block.has_ended(now)
         });
-        orphaned.map(|one| BlockRow::commanded(one, now)).collect()
+        orphaned.map(|one| BlockRow::from_operator_block(one, now)).collect()
     }
 
-    /// How many blocks are in force on each connector.
-    pub fn report_blocks(&self, metrics: &Metrics) {
-        let (federation, commanded, now) =
+    /// Sets the gauge of blocks in force, by connector.
+    pub fn publish_block_metrics(&self, metrics: &Metrics) {
+        let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let count = |(id, connector): (_, &Arc<ConnectorFacts>)| {
-            (id, of(connector, &commanded, id).filter(|(_, block)| block.is_in_force(now)).count())
+        let count = |(id, connector): (_, &Arc<ConnectorMetadata>)| {
+            (id, connector_blocks(connector, &operator_blocks, id).filter(|(_, block)| block.is_in_force(now)).count())
         };
-        metrics.connector_blocks(federation.connectors().iter().map(count));
+        metrics.set_connector_blocks(federation.connectors().iter().map(count));
     }
 }
 
-/// A connector's blocks: those by command first, the younger word.
-fn of<'a>(
-    connector: &'a ConnectorFacts,
-    commanded: &'a [Commanded],
+/// Returns a connector's blocks: the operators' first, because they are newer.
+fn connector_blocks<'a>(
+    connector: &'a ConnectorMetadata,
+    operator_blocks: &'a [OperatorBlock],
     id: &'a ConnectorId,
 ) -> impl Iterator<Item = (Option<&'a str>, &'a Block)> {
-    let commanded = commanded.iter().filter(move |one| one.block.connector == *id);
-    let commanded = commanded.map(|one| (Some(one.id.as_str()), &one.block));
-    commanded.chain(connector.blocks.iter().map(|block| (None, block)))
+    let operator_blocks = operator_blocks.iter().filter(move |one| one.block.connector == *id);
+    let operator_blocks = operator_blocks.map(|one| (Some(one.id.as_str()), &one.block));
+    operator_blocks.chain(connector.blocks.iter().map(|block| (None, block)))
 }
 
-fn in_force<'a>(
-    connector: &'a ConnectorFacts,
-    commanded: &'a [Commanded],
+fn block_in_force<'a>(
+    connector: &'a ConnectorMetadata,
+    operator_blocks: &'a [OperatorBlock],
     client_id: &ClientId,
     id: &'a ConnectorId,
     now: Timestamp,
 ) -> Option<&'a Block> {
-    blocks::in_force(of(connector, commanded, id).map(|(_, block)| block), id, client_id, now)
+    blocks::find_block_in_force(connector_blocks(connector, operator_blocks, id).map(|(_, block)| block), id, client_id, now)
 }
 
-/// Fewer failures in the last minute are bad luck, or one browser's doing.
-const MIN_FAILURES: u32 = 3;
+/// Fewer failures in the last minute may be caused by one browser.
+const MIN_FAILURES_TO_SHOW_FAILING: u32 = 3;
 
 impl HealthRow {
     fn failures(&self) -> u32 {
         self.reasons.iter().map(|(_, count)| *count).sum()
     }
 
-    fn of(view: View, skew_seconds: Option<i64>) -> Self {
+    fn new(view: HealthView, skew_seconds: Option<i64>) -> Self {
         Self {
-            circuit: match view.condition {
-                Condition::Closed => Circuit::Closed,
-                Condition::Open => Circuit::Open,
-                Condition::HalfOpen => Circuit::HalfOpen,
+            circuit: match view.circuit {
+                CircuitState::Closed => ReportedCircuit::Closed,
+                CircuitState::Open => ReportedCircuit::Open,
+                CircuitState::HalfOpen => ReportedCircuit::HalfOpen,
             },
             failure_ratio: view.tally.failure_ratio(),
             p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
@@ -385,23 +391,23 @@ impl HealthRow {
 }
 
 impl BlockRow {
-    fn commanded(commanded: &Commanded, now: Timestamp) -> Self {
-        Self::of(Some(&commanded.id), &commanded.block, now)
+    fn from_operator_block(set: &OperatorBlock, now: Timestamp) -> Self {
+        Self::new(Some(&set.id), &set.block, now)
     }
 
-    fn of(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
+    fn new(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
         Self {
-            by: if id.is_some() { By::Command } else { By::File },
+            origin: if id.is_some() { BlockOrigin::Command } else { BlockOrigin::File },
             id: id.map(str::to_owned),
             connector: block.connector.clone(),
-            service_providers: match &block.reach {
-                Reach::Everyone => None,
-                Reach::Only(some) => Some(some.clone()),
+            service_providers: match &block.target {
+                BlockTarget::Everyone => None,
+                BlockTarget::Only(some) => Some(some.clone()),
             },
             reason: block.reason.clone(),
             message: BTreeMap::clone(&block.message),
-            from: block.window.not_before.map(in_rfc3339),
-            until: block.window.not_after.map(in_rfc3339),
+            from: block.validity.not_before.map(format_rfc3339),
+            until: block.validity.not_after.map(format_rfc3339),
             in_force: block.is_in_force(now),
         }
     }

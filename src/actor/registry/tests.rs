@@ -1,49 +1,49 @@
 use std::path::Path;
 
 use super::*;
-use crate::actor::health::Cause;
+use crate::actor::health::OpenCause;
 use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, Unavailable};
-use crate::connector::ConnectorFault;
-use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::config::{ConfiguredConnector, UnavailableDisplay};
+use crate::connector::ConnectorError;
+use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
 
-/// One that is down.
+/// A connector whose identity provider is down.
 struct Down;
 
 #[async_trait::async_trait]
 impl Connector for Down {
-    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
-        Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
+    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+        Err(ConnectorError::new(ErrorCode::IdpUnreachable, "down"))
     }
-    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
-        Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
+    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+        Err(ConnectorError::new(ErrorCode::IdpUnreachable, "down"))
     }
-    async fn warm(&self) -> Result<(), ConnectorFault> {
+    async fn preload(&self) -> Result<(), ConnectorError> {
         Ok(())
     }
 }
 
 fn registry() -> Registry {
-    let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(clock as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).into();
+    let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed).into();
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
         connectors: Connectors {
             actors: Arc::default(),
             federation,
             blocks,
-            way_out: WayOut::default(),
+            outbound: OutboundNetwork::default(),
         },
         calls: 8,
-        surroundings: Surroundings { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
+        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
         arbiters: Vec::new(),
     }
 }
 
-/// As after a change of its file.
+/// Applies a changed file.
 fn apply(registry: &Registry, name: &str) {
     let text = format!(
         "name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n"
@@ -57,39 +57,39 @@ fn apply(registry: &Registry, name: &str) {
         logo: None,
         blocks: Vec::new(),
     };
-    let facts = Arc::new(ConnectorFacts::of(&configured));
+    let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
     let federation = Federation::clone(&registry.connectors.federation.load())
-        .with_connectors([(id.clone(), facts)]);
-    let plan = Plan {
+        .with_connectors([(id.clone(), metadata)]);
+    let spec = ConnectorSpec {
         id,
         connector: Arc::new(Down),
         limits: configured.file.limits,
         fields: Arc::default(),
     };
-    registry.switch(Switch { plans: vec![plan], federation });
+    registry.apply(ApplyConfig { specs: vec![spec], federation });
 }
 
 #[actix::test]
-async fn what_is_known_of_an_identity_provider_outlives_its_actor_but_not_its_file() {
+async fn health_outlives_the_actor_but_not_the_file() {
     let registry = registry();
     let handle = || registry.connectors.handle(&"one".into()).unwrap();
     let fail = || {
-        let now = registry.surroundings.env.now();
-        handle().health().open(Cause::Documents, now);
+        let now = registry.actor_deps.env.now();
+        handle().health().open_circuit(OpenCause::Documents, now);
     };
     apply(&registry, "One");
     fail();
-    assert_eq!(handle().standing(), Standing::Failing);
+    assert_eq!(handle().availability(), Availability::Unavailable);
     let dead = handle();
     dead.kill().await;
     assert!(!dead.is_alive());
-    registry.replace_the_dead();
+    registry.replace_dead_actors();
     assert!(handle().is_alive());
     assert_eq!(
-        handle().standing(),
-        Standing::Failing,
-        "its actor was replaced, the identity provider is the same"
+        handle().availability(),
+        Availability::Unavailable,
+        "its actor was replaced; the identity provider is the same"
     );
     apply(&registry, "Another");
-    assert_eq!(handle().standing(), Standing::Well, "its file says something else");
+    assert_eq!(handle().availability(), Availability::Available, "its file has changed");
 }

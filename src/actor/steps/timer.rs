@@ -1,6 +1,9 @@
-//! L3 · Whose time a login takes: the hub's, an identity provider's, the register's, the person's. It is written down in the
-//! login's record, so that it adds up over steps, however long the person thinks between them. What the hub does after a
-//! record was last stored is lost when its actor sleeps before the next step: the writing itself, mostly.
+//! Measures where the time of a login goes: the hub, the identity provider, the register or the
+//! user.
+//!
+//! The login's record stores it, so that it adds up over steps. What the hub does after the last
+//! store of a step, mostly the store call itself, is lost when the actor passivates before the next
+//! step.
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,88 +11,91 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::login::{Effect, Login, Spent, State};
-use crate::telemetry::Parts;
+use crate::login::{Effect, Login, TimeBreakdown, LoginState};
+use crate::telemetry::LoginPhases;
 
-/// Who works while an effect is performed.
+/// Who works during an effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Whose {
+pub(super) enum TimeOwner {
     Hub,
     IdentityProvider,
     Register,
 }
 
-impl Whose {
-    pub const fn of(effect: &Effect) -> Self {
+impl TimeOwner {
+    /// Returns who works during this effect.
+    pub const fn for_effect(effect: &Effect) -> Self {
         match effect {
-            Effect::Begin(..) | Effect::Complete(..) => Self::IdentityProvider,
+            Effect::BeginLogin(..) | Effect::CompleteLogin(..) => Self::IdentityProvider,
             Effect::Identify(_) => Self::Register,
-            Effect::Grant(_) | Effect::LookForCode(_) => Self::Hub,
+            Effect::Grant(_) | Effect::CheckCode(_) => Self::Hub,
         }
     }
 }
 
-/// Runs through one step.
-pub(super) struct Clock {
-    /// Up to here everything is written down.
-    noted: Instant,
+/// Timer of one step.
+pub(super) struct StepTimer {
+    /// Up to when time is recorded.
+    recorded_at: Instant,
     calls: Duration,
     register: Duration,
 }
 
-impl Clock {
-    /// A browser has come at `now`: until then somebody else had the login.
+impl StepTimer {
+    /// Starts a step at `now`: the time since the last one was the user's or the identity
+    /// provider's.
     pub fn start(login: &mut Login, now: Timestamp) -> Self {
-        let ticket = &mut login.ticket;
-        let gone_by = micros(now.since(ticket.spent.until.unwrap_or(ticket.opened_at)));
+        let context = &mut login.context;
+        let elapsed = micros(now.since(context.time_spent.measured_until.unwrap_or(context.opened_at)));
         match &login.state {
-            State::Away(_) => ticket.spent.away += gone_by,
-            State::Answered(_) | State::Failed(_) => {}
-            State::Choosing(_)
-            | State::Leaving(_)
-            | State::Verifying(_)
-            | State::Identifying(_)
-            | State::Consenting(_) => {
-                ticket.spent.person += gone_by;
+            LoginState::AwaitingCallback(_) => context.time_spent.at_idp += elapsed,
+            LoginState::Completed(_) | LoginState::Failed(_) => {}
+            LoginState::Choosing(_)
+            | LoginState::PreparingRedirect(_)
+            | LoginState::Verifying(_)
+            | LoginState::Identifying(_)
+            | LoginState::Consenting(_) => {
+                context.time_spent.user += elapsed;
             }
         }
-        ticket.spent.until = Some(now);
-        Self { noted: Instant::now(), calls: Duration::ZERO, register: Duration::ZERO }
+        context.time_spent.measured_until = Some(now);
+        Self { recorded_at: Instant::now(), calls: Duration::ZERO, register: Duration::ZERO }
     }
 
     /// Measures an effect.
-    pub async fn during<T>(&mut self, whose: Whose, effect: impl Future<Output = T>) -> T {
+    pub async fn measure<T>(&mut self, owner: TimeOwner, effect: impl Future<Output = T>) -> T {
         let began = Instant::now();
         let outcome = effect.await;
-        match whose {
-            Whose::Hub => {}
-            Whose::IdentityProvider => self.calls += began.elapsed(),
-            Whose::Register => self.register += began.elapsed(),
+        match owner {
+            TimeOwner::Hub => {}
+            TimeOwner::IdentityProvider => self.calls += began.elapsed(),
+            TimeOwner::Register => self.register += began.elapsed(),
         }
         outcome
     }
 
-    /// Writes down what has been measured since the last time; what was nobody else's was the hub's.
-    pub fn note(&mut self, login: &mut Login) {
+    /// Records what was measured since the last call. The rest of the time is the hub's.
+    pub fn record(&mut self, login: &mut Login) {
         let now = Instant::now();
-        let since = now.duration_since(self.noted);
-        let spent = &mut login.ticket.spent;
+        let since = now.duration_since(self.recorded_at);
+        let spent = &mut login.context.time_spent;
         spent.hub += micros(since.saturating_sub(self.calls + self.register));
-        spent.calls += micros(self.calls);
+        spent.idp_calls += micros(self.calls);
         spent.register += micros(self.register);
-        // So that the person is not charged with it.
-        spent.until = spent.until.map(|until| until + since);
-        *self = Self { noted: now, calls: Duration::ZERO, register: Duration::ZERO };
+        // Keeps it from being counted as the user's.
+        spent.measured_until = spent.measured_until.map(|until| until + since);
+        *self = Self { recorded_at: now, calls: Duration::ZERO, register: Duration::ZERO };
     }
 }
 
-pub(super) const fn parts(spent: &Spent) -> Parts {
-    Parts {
+/// Returns the breakdown as durations.
+pub(super) const fn time_parts(spent: &TimeBreakdown) -> LoginPhases {
+    LoginPhases {
         hub: Duration::from_micros(spent.hub),
-        calls: Duration::from_micros(spent.calls),
+        idp_calls: Duration::from_micros(spent.idp_calls),
         register: Duration::from_micros(spent.register),
-        away: Duration::from_micros(spent.away),
-        person: Duration::from_micros(spent.person),
+        at_idp: Duration::from_micros(spent.at_idp),
+        user: Duration::from_micros(spent.user),
     }
 }
 
@@ -100,26 +106,26 @@ fn micros(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::login::samples::{OPENED, ticket};
+    use crate::login::samples::{OPENED, login_context};
 
     const MS: u64 = 1000;
 
     #[tokio::test(start_paused = true)]
-    async fn each_part_of_a_login_is_whoever_s_it_was() {
-        let mut login = Login::open(ticket(&[]));
+    async fn time_is_recorded_for_its_owner() {
+        let mut login = Login::new(login_context(&[]));
         let chose = OPENED + Duration::from_secs(7);
-        let mut clock = Clock::start(&mut login, chose);
+        let mut timer = StepTimer::start(&mut login, chose);
         tokio::time::advance(Duration::from_millis(2)).await;
-        clock
-            .during(Whose::IdentityProvider, tokio::time::advance(Duration::from_millis(300)))
+        timer
+            .measure(TimeOwner::IdentityProvider, tokio::time::advance(Duration::from_millis(300)))
             .await;
-        clock.note(&mut login);
-        clock.during(Whose::Register, tokio::time::advance(Duration::from_millis(40))).await;
-        clock.during(Whose::Hub, tokio::time::advance(Duration::from_millis(1))).await;
-        clock.note(&mut login);
-        clock.note(&mut login);
-        let Spent { hub, calls, register, away, person, until } = login.ticket.spent;
-        assert_eq!([hub, calls, register, away, person], [3 * MS, 300 * MS, 40 * MS, 0, 7000 * MS]);
-        assert_eq!(until, Some(chose + Duration::from_millis(343)));
+        timer.record(&mut login);
+        timer.measure(TimeOwner::Register, tokio::time::advance(Duration::from_millis(40))).await;
+        timer.measure(TimeOwner::Hub, tokio::time::advance(Duration::from_millis(1))).await;
+        timer.record(&mut login);
+        timer.record(&mut login);
+        let TimeBreakdown { hub, idp_calls, register, at_idp, user, measured_until } = login.context.time_spent;
+        assert_eq!([hub, idp_calls, register, at_idp, user], [3 * MS, 300 * MS, 40 * MS, 0, 7000 * MS]);
+        assert_eq!(measured_until, Some(chose + Duration::from_millis(343)));
     }
 }

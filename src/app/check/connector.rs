@@ -1,5 +1,5 @@
-//! `passerelle check connector FILE`: one connector's file, by itself, with a sample of claims, and against the identity
-//! provider.
+//! Checks one connector's file: its form, a sample of claims, and the identity provider
+//! (`passerelle check connector FILE`).
 
 use std::fmt;
 use std::path::Path;
@@ -8,168 +8,171 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use serde::Serialize;
 
-use super::sample::{self, Sample};
-use crate::config::connectors::Draft;
+use super::sample::{self, SampleResult};
+use crate::config::connectors::ConnectorDraft;
 use crate::config::mapping;
 use crate::config::model::{
     ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod,
 };
-use crate::config::surroundings::Surroundings;
-use crate::config::{self, Environment, Problem};
-use crate::connector::finding::{Examination, Finding, Verdict};
-use crate::connector::one_time::Nowhere;
+use crate::config::check_context::CheckContext;
+use crate::config::{self, Environment, Diagnostic};
+use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic, DiagnosticStatus};
+use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector};
-use crate::egress::shared::Guards;
+use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::Claim;
-use crate::identity::mapping::{Path as ClaimPath, Source, Unmapped};
-use crate::identity::rules::{Required, Rules};
+use crate::identity::mapping::{ClaimPath as ClaimPath, MappingSource, UnmappedClaims};
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
 use crate::token::{UpstreamKeys, keyfiles};
 
-/// Whether the identity provider is asked.
+/// Whether the identity provider is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
-    No,
+pub enum OnlineCheck {
+    Skip,
     /// `--online`.
-    Yes,
+    Run,
 }
 
-/// What was found of one connector's file.
+/// Report on one connector's file.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ConnectorReport {
     /// The file's stem.
     pub connector: ConnectorId,
-    /// The worst of the findings.
-    pub verdict: Verdict,
-    pub findings: Vec<Finding>,
-    /// What to enter at the identity provider.
-    pub register: Vec<Entry>,
+    /// Worst status of the findings.
+    pub status: DiagnosticStatus,
+    pub diagnostics: Vec<ConnectorDiagnostic>,
+    /// What to register at the identity provider.
+    pub registration: Vec<RegistrationParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleResult>,
 }
 
-/// A parameter of the hub's registration at the identity provider (OpenID Connect Dynamic Client Registration 1.0, 2).
+/// Parameter of the hub's registration at the identity provider (OpenID Connect Dynamic Client
+/// Registration 1.0 §2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Entry {
+pub struct RegistrationParameter {
     pub name: &'static str,
     pub value: String,
 }
 
-/// Checks one connector's file. `sample` is a JSON object of claims, as the identity provider gives them.
-pub async fn connector(
+/// Checks one connector's file. `sample` is a JSON object of claims as the identity provider sends
+/// them.
+pub async fn check_connector(
     file: &Path,
-    around: &Surroundings,
+    context: &CheckContext,
     environment: &Environment,
     sample: Option<&[u8]>,
-    asked: Asked,
+    online: OnlineCheck,
     env: &Env,
-) -> Report {
-    let draft = around.connector(file, environment);
-    let mut findings: Vec<Finding> =
-        draft.problems.iter().chain(&draft.refused).map(of_problem).collect();
+) -> ConnectorReport {
+    let draft = context.check_connector(file, environment);
+    let mut findings: Vec<ConnectorDiagnostic> =
+        draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
     if findings.is_empty() {
-        findings.push(Finding::ok("file", "it is well formed"));
+        findings.push(ConnectorDiagnostic::ok("file", "the file is well formed"));
     }
-    let (mut register, mut followed) = (Vec::new(), None);
+    let (mut register, mut sample_result) = (Vec::new(), None);
     let path = file;
     if let Some(file) = &draft.file {
-        findings.extend(around.warnings(path, file).iter().filter_map(of_warning));
-        register = to_register(&draft.id, file, around);
+        findings.extend(context.warnings(path, file).iter().filter_map(diagnostic_from_warning));
+        register = registration_parameters(&draft.id, file, context);
         if let Some(sample) = sample {
             match json::parse_object(sample) {
                 Ok(claims) => {
-                    followed =
-                        Some(sample::follow(file, around, &rules(around), claims, &mut findings))
+                    sample_result =
+                        Some(sample::evaluate_sample(file, context, &identity_rules(context), claims, &mut findings))
                 }
                 Err(_) => {
-                    let mend =
-                        "write {\"claim\": \"value\"}, at most 16 levels deep, no name twice";
-                    findings.push(Finding::fault(
+                    let fix =
+                        "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
+                    findings.push(ConnectorDiagnostic::error(
                         "sample",
                         "the sample is not a JSON object of claims",
-                        mend,
+                        fix,
                     ));
                 }
             }
         }
     }
-    if asked == Asked::Yes {
-        match built(&draft, around, env) {
+    if online == OnlineCheck::Run {
+        match build_connector(&draft, context, env) {
             Ok(Some(connector)) => {
-                findings.extend(connector.examine(&examination(&draft, around)).await)
+                findings.extend(connector.diagnose(&expectations(&draft, context)).await)
             }
-            Ok(None) => findings.push(Finding::fault(
+            Ok(None) => findings.push(ConnectorDiagnostic::error(
                 "online",
-                "the identity provider is not asked",
-                "mend the file first",
+                "the identity provider was not called",
+                "correct the file first",
             )),
             Err(fault) => findings.push(fault),
         }
     }
-    let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok);
-    Report { connector: draft.id, verdict, findings, register, sample: followed }
+    let verdict = findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok);
+    ConnectorReport { connector: draft.id, status: verdict, diagnostics: findings, registration: register, sample: sample_result }
 }
 
-fn of_problem(problem: &Problem) -> Finding {
+fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
     let place = problem
         .line
         .map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
     let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
-    Finding::fault("file", format!("{place}: {key}{}", problem.what), problem.mend.clone())
+    ConnectorDiagnostic::error("file", format!("{place}: {key}{}", problem.message), problem.fix.clone())
 }
 
-/// Named after the first level of the key. That TLS is missing is found where the identity provider is asked.
-fn of_warning(problem: &Problem) -> Option<Finding> {
+/// Converts a warning, named after the first part of its key. Missing TLS is reported by the online
+/// check.
+fn diagnostic_from_warning(problem: &Diagnostic) -> Option<ConnectorDiagnostic> {
     let name = ["category", "levels"].into_iter().find(|name| problem.key.starts_with(name))?;
-    Some(Finding::warning(name, format!("{} {}", problem.key, problem.what), problem.mend.clone()))
+    Some(ConnectorDiagnostic::warning(name, format!("{} {}", problem.key, problem.message), problem.fix.clone()))
 }
 
-fn rules(around: &Surroundings) -> Rules {
-    let required = match around.subject {
-        SubjectSource::Pivot => Required::Pivot,
-        SubjectSource::Provider => Required::SubjectOnly,
+fn identity_rules(context: &CheckContext) -> IdentityRules {
+    let required = match context.subject {
+        SubjectSource::Pivot => RequiredClaims::Pivot,
+        SubjectSource::Provider => RequiredClaims::SubjectOnly,
     };
-    Rules { home_country: around.home_country.clone(), required }
+    IdentityRules { home_country: context.home_country.clone(), required }
 }
 
-/// `None` where the file has problems, which are told already.
-fn built(
-    draft: &Draft,
-    around: &Surroundings,
+/// Builds the connector; returns `None` if the file has problems, which are already reported.
+fn build_connector(
+    draft: &ConnectorDraft,
+    context: &CheckContext,
     env: &Env,
-) -> Result<Option<Arc<dyn Connector>>, Finding> {
+) -> Result<Option<Arc<dyn Connector>>, ConnectorDiagnostic> {
     let (Some(file), true) = (&draft.file, draft.problems.is_empty()) else { return Ok(None) };
-    let keys = match &around.keys {
-        None => UpstreamKeys::none(),
-        Some(folder) => keyfiles::load_upstream(folder, env.now()).map_err(|fault| {
-            let mend = format!("make them: passerelle keys new --dir {}", folder.display());
-            Finding::fault("own-keys", format!("the hub's own keys can't be read: {fault}"), mend)
+    let keys = match &context.keys {
+        None => UpstreamKeys::empty(),
+        Some(folder) => keyfiles::load_upstream_keys(folder, env.now()).map_err(|fault| {
+            let fix = format!("create them: passerelle keys new --dir {}", folder.display());
+            ConnectorDiagnostic::error("own-keys", format!("the hub's own keys can't be read: {fault}"), fix)
         })?,
     };
-    let sandbox = match around.sandbox {
-        config::Sandbox::On => connector::Sandbox::On,
-        config::Sandbox::Off => connector::Sandbox::Off,
+    let sandbox = match context.sandbox {
+        config::SandboxMode::On => connector::PersonaSupport::Enabled,
+        config::SandboxMode::Off => connector::PersonaSupport::Disabled,
     };
     let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let means = connector::ConnectorContext {
+    let connector_context = connector::ConnectorContext {
         env: env.clone(),
-        keys,
+        upstream_keys: keys,
         sandbox,
-        guards: Guards::default(),
-        codes: Arc::new(Nowhere),
+        http_clients: HttpClientPool::default(),
+        code_store: Arc::new(NoCodeStore),
     };
-    let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), means);
+    let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), connector_context);
     built
         .map(Some)
-        .map_err(|fault| Finding::fault("file", format!("{} can't work", fault.key), fault.mend))
+        .map_err(|fault| ConnectorDiagnostic::error("file", format!("{} prevents the connector from working", fault.key), fault.message))
 }
 
-fn examination(draft: &Draft, around: &Surroundings) -> Examination {
-    let required: &[Claim] = match rules(around).required {
-        Required::SubjectOnly => &[],
-        Required::Pivot => &[
+fn expectations(draft: &ConnectorDraft, context: &CheckContext) -> DiagnosisContext {
+    let required: &[Claim] = match identity_rules(context).required {
+        RequiredClaims::SubjectOnly => &[],
+        RequiredClaims::Pivot => &[
             Claim::GivenName,
             Claim::FamilyName,
             Claim::Birthdate,
@@ -177,22 +180,22 @@ fn examination(draft: &Draft, around: &Surroundings) -> Examination {
             Claim::Birthcountry,
         ],
     };
-    let needed = draft.file.as_ref().map(|file| needed(file, required)).unwrap_or_default();
-    Examination { redirect_uri: redirect_uri(&draft.id, around), needed }
+    let needed = draft.file.as_ref().map(|file| source_claims(file, required)).unwrap_or_default();
+    DiagnosisContext { redirect_uri: redirect_uri(&draft.id, context), required_claims: needed }
 }
 
-/// What the required claims are made of; a constant is made of nothing.
-fn needed(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<String>)> {
-    let mapping = mapping::of(file).unwrap_or_default();
+/// Returns the upstream claims that each required claim is made of; none for a constant.
+fn source_claims(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<String>)> {
+    let mapping = mapping::parse_mapping(file).unwrap_or_default();
     let made_of = |claim: &Claim| {
         let array =
             mapping.rules.get(&Claim::GivenNameArray).filter(|_| *claim == Claim::GivenName);
         match mapping.rules.get(claim).or(array).map(|rule| &rule.source) {
-            None if mapping.unmapped == Unmapped::Drop => Vec::new(),
+            None if mapping.unmapped == UnmappedClaims::Drop => Vec::new(),
             None => vec![claim.to_string()],
-            Some(Source::Constant(_)) => Vec::new(),
-            Some(Source::From(path)) => vec![path.claim().to_owned()],
-            Some(Source::Join { parts, .. }) => {
+            Some(MappingSource::Constant(_)) => Vec::new(),
+            Some(MappingSource::From(path)) => vec![path.claim().to_owned()],
+            Some(MappingSource::Join { parts, .. }) => {
                 parts.iter().map(ClaimPath::claim).map(str::to_owned).collect()
             }
         }
@@ -200,79 +203,79 @@ fn needed(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<String>)>
     required.iter().map(|claim| (*claim, made_of(claim))).collect()
 }
 
-fn redirect_uri(id: &ConnectorId, around: &Surroundings) -> String {
-    format!("{}/api/v2/callback/{id}", base_url(around))
+fn redirect_uri(id: &ConnectorId, context: &CheckContext) -> String {
+    format!("{}/api/v2/callback/{id}", base_url(context))
 }
 
-fn base_url(around: &Surroundings) -> &str {
-    around.base_url.as_deref().unwrap_or("https://HUB")
+fn base_url(context: &CheckContext) -> &str {
+    context.base_url.as_deref().unwrap_or("https://HUB")
 }
 
-/// One arm for each kind.
-fn to_register(id: &ConnectorId, file: &ConnectorFile, around: &Surroundings) -> Vec<Entry> {
+/// Returns what to register at the identity provider.
+fn registration_parameters(id: &ConnectorId, file: &ConnectorFile, context: &CheckContext) -> Vec<RegistrationParameter> {
     match &file.kind {
         ConnectorKind::Oidc(kind) => {
-            let logout = format!("{}/api/v2/session/end/{id}", base_url(around));
+            let logout = format!("{}/api/v2/session/end/{id}", base_url(context));
             let mut entries = vec![
-                Entry { name: "redirect_uris", value: redirect_uri(id, around) },
-                Entry { name: "post_logout_redirect_uris", value: logout },
+                RegistrationParameter { name: "redirect_uris", value: redirect_uri(id, context) },
+                RegistrationParameter { name: "post_logout_redirect_uris", value: logout },
             ];
-            if reads_our_keys(kind) {
-                entries.push(Entry {
+            if needs_jwks_uri(kind) {
+                entries.push(RegistrationParameter {
                     name: "jwks_uri",
-                    value: format!("{}/api/v2/client/jwks", base_url(around)),
+                    value: format!("{}/api/v2/client/jwks", base_url(context)),
                 });
             }
             entries
         }
         ConnectorKind::Oauth2(_) => {
-            vec![Entry { name: "redirect_uris", value: redirect_uri(id, around) }]
+            vec![RegistrationParameter { name: "redirect_uris", value: redirect_uri(id, context) }]
         }
         ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => Vec::new(),
     }
 }
 
-fn reads_our_keys(kind: &OidcKind) -> bool {
+fn needs_jwks_uri(kind: &OidcKind) -> bool {
     kind.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt
         || kind.id_token_encrypted_response_alg.is_some()
         || kind.userinfo_encrypted_response_alg.is_some()
 }
 
-impl Report {
-    /// As one JSON object.
+impl ConnectorReport {
+    /// Returns the report as one JSON object.
     ///
     /// # Errors
-    /// None in practice: every part of a report is plain data.
-    pub fn json(&self) -> Result<String, serde_json::Error> {
+    /// Returns an error if serialization fails, which plain data never does.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ConnectorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "connector {}", self.connector)?;
-        for Finding { name, verdict, what, mend } in &self.findings {
-            let word = match verdict {
-                Verdict::Ok => "ok",
-                Verdict::Warning => "warning",
-                Verdict::Fault => "FAULT",
+        for ConnectorDiagnostic { name, status, message, fix } in &self.diagnostics {
+            let word = match status {
+                DiagnosticStatus::Ok => "ok",
+                DiagnosticStatus::Warning => "warning",
+                DiagnosticStatus::Error => "ERROR",
             };
-            writeln!(f, "  {word:7}  {name}: {what}")?;
-            if let Some(mend) = mend {
-                writeln!(f, "           mend: {mend}")?;
+            writeln!(f, "  {word:7}  {name}: {message}")?;
+            if let Some(fix) = fix {
+                writeln!(f, "           fix: {fix}")?;
             }
         }
-        if !self.register.is_empty() {
-            writeln!(f, "\nto be registered at the identity provider")?;
+        if !self.registration.is_empty() {
+            writeln!(f, "\nregister at the identity provider")?;
         }
-        for Entry { name, value } in &self.register {
+        for RegistrationParameter { name, value } in &self.registration {
             writeln!(f, "  {name:26}  {value}")?;
         }
         self.sample.as_ref().map_or(Ok(()), |sample| sample.fmt(f))
     }
 }
 
-impl fmt::Display for Sample {
+impl fmt::Display for SampleResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nclaims after the mapping")?;
         for (name, value) in &self.claims {

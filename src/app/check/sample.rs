@@ -1,7 +1,5 @@
-//! What becomes of an identity provider's claims: mapped, judged by the identity rules, released by scopes.
-//!
-//! Owns: the telling. Every decision is asked of the functions that a login asks. The values are the operator's own
-//! sample, and are shown to nobody else.
+//! Applies claim mapping, identity rules and scopes to a sample of claims, with the functions that
+//! a login calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,138 +9,139 @@ use serde_json::{Map, Value};
 use crate::config::mapping::{self, PROTOCOL_CLAIMS};
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::config::scopes::Scopes;
-use crate::config::surroundings::Surroundings;
-use crate::connector::finding::Finding;
-use crate::identity::mapping::{Mapping, Path, Source};
-use crate::identity::rules::Rules;
-use crate::identity::scopes::{Presumed, ScopeTable, delivered};
+use crate::config::check_context::CheckContext;
+use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::identity::mapping::{Mapping, ClaimPath, MappingSource};
+use crate::identity::rules::IdentityRules;
+use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
 use crate::identity::{Claim, Identity};
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 
-/// A sample's way through the hub.
+/// Result of processing a sample.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Sample {
-    /// After the mapping.
+pub struct SampleResult {
+    /// Claims after the mapping.
     pub claims: Map<String, Value>,
-    /// After the identity rules; `None` where they refuse it.
+    /// Identity after the identity rules; `None` if they reject it.
     pub identity: Option<Map<String, Value>>,
-    /// Scope → what it would release, and which of its claims have no value. Under the hub's own rules.
-    pub scopes: BTreeMap<String, Filled>,
+    /// Claims of each scope, for service providers under the federation rules.
+    pub scopes: BTreeMap<String, ScopeClaims>,
     /// The same for service providers under `rules = "openid"`; empty on the high platform.
-    pub openid_scopes: BTreeMap<String, Filled>,
+    pub openid_scopes: BTreeMap<String, ScopeClaims>,
 }
 
+/// Claims of one scope in the sample.
 #[derive(Clone, Debug, Serialize)]
-pub struct Filled {
+pub struct ScopeClaims {
     pub claims: Vec<Claim>,
     pub missing: Vec<Claim>,
 }
 
-/// Follows the sample through the hub.
-pub(super) fn follow(
+/// Processes the sample, and adds the findings.
+pub(super) fn evaluate_sample(
     file: &ConnectorFile,
-    around: &Surroundings,
-    rules: &Rules,
+    context: &CheckContext,
+    rules: &IdentityRules,
     mut claims: Map<String, Value>,
-    findings: &mut Vec<Finding>,
-) -> Sample {
-    // A mapping that can't work is among the file's problems.
-    let Ok(mapping) = mapping::of(file) else { return Sample::default() };
+    findings: &mut Vec<ConnectorDiagnostic>,
+) -> SampleResult {
+    // An invalid mapping is already reported.
+    let Ok(mapping) = mapping::parse_mapping(file) else { return SampleResult::default() };
     if matches!(file.kind, ConnectorKind::Oidc(_)) {
         claims.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
     }
-    findings.extend(empty_sources(&mapping, &claims));
+    findings.extend(find_missing_sources(&mapping, &claims));
     let (claims, lost) = mapping.apply(claims);
     for lost in lost {
-        let mend = format!(
+        let fix = format!(
             "look at mapping.{} in the file, and at what the identity provider sends",
             lost.claim
         );
-        findings.push(Finding::warning(
+        findings.push(ConnectorDiagnostic::warning(
             "mapping",
-            format!("{} is left out: {}", lost.claim, lost.loss),
-            mend,
+            format!("{} is omitted: {}", lost.claim, lost.error),
+            fix,
         ));
     }
-    let refused = refusals(&claims, rules);
-    if refused.is_empty() {
-        findings.push(Finding::ok("identity", "it keeps the identity rules"));
+    let violations = find_rule_violations(&claims, rules);
+    if violations.is_empty() {
+        findings.push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
-    findings.extend(refused);
+    findings.extend(violations);
     let identity = Identity::from_claims(&claims, rules).ok();
-    let mut sample = Sample { claims, ..Sample::default() };
+    let mut sample = SampleResult { claims, ..SampleResult::default() };
     if let Some(identity) = &identity {
         let all: BTreeSet<Claim> = Claim::all().collect();
-        sample.identity = Some(delivered(&all, identity, Presumed::Zeros));
-        sample.scopes = filled(&around.scopes.scopes, identity, Presumed::Zeros);
-        if around.platform == Platform::Standard {
-            sample.openid_scopes = filled(&around.scopes.openid, identity, Presumed::YearAlone);
+        sample.identity = Some(claim_values(&all, identity, PartialDateFormat::ZeroPadded));
+        sample.scopes = released_claims(&context.scopes.scopes, identity, PartialDateFormat::ZeroPadded);
+        if context.platform == Platform::Standard {
+            sample.openid_scopes = released_claims(&context.scopes.openid, identity, PartialDateFormat::YearOnly);
         }
     }
     sample
 }
 
-/// Rules whose claims are not in the sample.
-fn empty_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<Finding> {
+/// Finds mapping rules whose source claims are not in the sample.
+fn find_missing_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<ConnectorDiagnostic> {
     let mut findings = Vec::new();
     for (claim, rule) in &mapping.rules {
         let paths = match &rule.source {
-            Source::Constant(_) => continue,
-            Source::From(path) => std::slice::from_ref(path),
-            Source::Join { parts, .. } => parts.as_slice(),
+            MappingSource::Constant(_) => continue,
+            MappingSource::From(path) => std::slice::from_ref(path),
+            MappingSource::Join { parts, .. } => parts.as_slice(),
         };
         if paths.iter().any(|path| path.find(claims).is_some()) {
             continue;
         }
-        let sought = paths.iter().map(Path::as_str).collect::<Vec<_>>().join(", ");
-        let mend = match paths.iter().find_map(|path| pointer(path, claims)) {
-            Some(pointer) => format!("a path begins with /: write \"{pointer}\""),
-            None => "nothing, if this person has none; else name the claim as the identity provider sends it".to_owned(),
+        let sought = paths.iter().map(ClaimPath::as_str).collect::<Vec<_>>().join(", ");
+        let fix = match paths.iter().find_map(|path| suggest_pointer(path, claims)) {
+            Some(pointer) => format!("paths begin with /: write \"{pointer}\""),
+            None => "nothing, if this user has none; otherwise name the claim as the identity provider sends it".to_owned(),
         };
-        findings.push(Finding::warning(
+        findings.push(ConnectorDiagnostic::warning(
             "mapping",
-            format!("{claim} is made of {sought}, which this sample does not have"),
-            mend,
+            format!("{claim} is made from {sought}, which this sample does not have"),
+            fix,
         ));
     }
     findings
 }
 
-/// What somebody meant who wrote `address.country`.
-fn pointer(path: &Path, claims: &Map<String, Value>) -> Option<String> {
+/// Suggests a JSON pointer for a dotted path such as `address.country`.
+fn suggest_pointer(path: &ClaimPath, claims: &Map<String, Value>) -> Option<String> {
     let pointer = format!("/{}", path.as_str().replace('.', "/"));
     let dotted = !path.as_str().starts_with('/') && path.as_str().contains('.');
-    (dotted && Path::parse(&pointer).ok()?.find(claims).is_some()).then_some(pointer)
+    (dotted && ClaimPath::parse(&pointer).ok()?.find(claims).is_some()).then_some(pointer)
 }
 
-/// Everything that the rules have against these claims; a login is told the first.
-fn refusals(claims: &Map<String, Value>, rules: &Rules) -> Vec<Finding> {
-    let (mut claims, mut told, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
+/// Finds every rule that these claims violate; a login reports only the first.
+fn find_rule_violations(claims: &Map<String, Value>, rules: &IdentityRules) -> Vec<ConnectorDiagnostic> {
+    let (mut claims, mut reported, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
     while let Err(fault) = Identity::from_claims(&claims, rules) {
-        // What would be right takes its place, so that the next fault shows.
-        match stand_in(fault.claim) {
+        // A valid value replaces it, so that the next violation shows.
+        match placeholder_value(fault.claim) {
             Some(value) => claims.insert(fault.claim.as_str().to_owned(), value.into()),
             None => claims.remove(fault.claim.as_str()),
         };
-        if !told.insert(fault.claim) {
+        if !reported.insert(fault.claim) {
             break;
         }
-        let mend = format!(
-            "have it sent as the identity rules want it, or map it: [mapping] {} = {{ … }}",
+        let fix = format!(
+            "make the identity provider send it as the identity rules require, or map it: [mapping] {} = {{ … }}",
             fault.claim
         );
         let code = fault.code().entry().code;
-        findings.push(Finding::fault(
+        findings.push(ConnectorDiagnostic::error(
             "identity",
             format!("{fault} (a login would end with {code})"),
-            mend,
+            fix,
         ));
     }
     findings
 }
 
-const fn stand_in(claim: Claim) -> Option<&'static str> {
+const fn placeholder_value(claim: Claim) -> Option<&'static str> {
     match claim {
         Claim::GivenName | Claim::FamilyName => Some("X"),
         Claim::Birthdate => Some("2000-01-01"),
@@ -152,16 +151,16 @@ const fn stand_in(claim: Claim) -> Option<&'static str> {
     }
 }
 
-fn filled(table: &Scopes, identity: &Identity, presumed: Presumed) -> BTreeMap<String, Filled> {
+fn released_claims(table: &Scopes, identity: &Identity, presumed: PartialDateFormat) -> BTreeMap<String, ScopeClaims> {
     let Ok(checked) = ScopeTable::from_names(table) else { return BTreeMap::new() };
     let fill = |scope: &Scope| {
         // `sub` is derived for each service provider.
         let mut names = checked.claim_names(std::slice::from_ref(scope));
         names.remove(&Claim::Sub);
-        let values = delivered(&names, identity, presumed);
+        let values = claim_values(&names, identity, presumed);
         let (claims, missing) =
             names.into_iter().partition(|claim| values.contains_key(claim.as_str()));
-        (scope.to_string(), Filled { claims, missing })
+        (scope.to_string(), ScopeClaims { claims, missing })
     };
     checked
         .scopes()

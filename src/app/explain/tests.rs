@@ -1,10 +1,10 @@
 use super::Level::{Eidas1, Eidas2, Eidas3};
 use super::*;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 
-const ON: gate::Facts = gate::Facts {
-    service_provider: gate::ServiceProvider::Active,
-    connector: gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
+const ON: gate::GateInput = gate::GateInput {
+    service_provider: gate::ServiceProviderStatus::Active,
+    connector: gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
     pairing: gate::Pairing::Allowed,
 };
 
@@ -13,15 +13,15 @@ fn agreement(
     highest: Level,
     table: &[(Level, &[&str])],
     assumed: Option<Level>,
-) -> Agreement {
+) -> AcrPolicy {
     let values = table
         .iter()
         .map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect()))
         .collect();
-    Agreement { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
+    AcrPolicy { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
 }
 
-fn wide() -> Agreement {
+fn wide() -> AcrPolicy {
     agreement(
         Eidas1,
         Eidas3,
@@ -33,12 +33,12 @@ fn wide() -> Agreement {
 fn words(
     platform: Platform,
     acr_values: &str,
-    facts: &gate::Facts,
-    agreement: &Agreement,
+    facts: &gate::GateInput,
+    agreement: &AcrPolicy,
 ) -> String {
-    let verdict = judge(
+    let verdict = evaluate_levels(
         platform,
-        authorize::level_asked(acr_values, None, Rules::Federation, platform),
+        authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform),
         facts,
         agreement,
     );
@@ -47,72 +47,72 @@ fn words(
         service_provider: "bakery".into(),
         connector: "amandier".into(),
         acr_values: acr_values.into(),
-        verdict,
+        decision: verdict,
     };
     explanation.to_string()
 }
 
-// R010: whatever was obtained, standard says eidas1.
+// R010: the standard platform returns eidas1 whatever was obtained.
 #[test]
 fn on_standard_in_words() {
     assert_eq!(
         words(Platform::Standard, "eidas1", &ON, &wide()),
-        "bakery asks for acr_values \"eidas1\", on the standard platform, by amandier:
-- asked: eidas1, the lowest level that the request accepts
+        "bakery requests acr_values \"eidas1\" on the standard platform through amandier:
+- requested: eidas1, the lowest level that the request accepts
 - sent to the identity provider: acr_values=low
-- acr \"low\" in the answer is accepted: the service provider sees acr eidas1
-- acr \"loa2\" in the answer is accepted: the service provider sees acr eidas1
-- acr \"substantial\" in the answer is accepted: the service provider sees acr eidas1
-- acr \"high\" in the answer is accepted: the service provider sees acr eidas1
-- an answer without acr is refused (Y100003): the connector's file has no assumed_level
-- any other acr is refused (Y100001): the connector's file does not list it within its levels
-- a refusal leads back to the choice page, which says so; no level is ever rounded
-- a session with eidas1 from there answers, where prompt has no login: the service provider sees acr eidas1
-- a session with eidas2 from there answers, where prompt has no login: the service provider sees acr eidas1
-- a session with eidas3 from there answers, where prompt has no login: the service provider sees acr eidas1
+- acr \"low\" in the response is accepted: the service provider sees acr eidas1
+- acr \"loa2\" in the response is accepted: the service provider sees acr eidas1
+- acr \"substantial\" in the response is accepted: the service provider sees acr eidas1
+- acr \"high\" in the response is accepted: the service provider sees acr eidas1
+- a response without acr is rejected (Y100003): the connector's file has no assumed_level
+- any other acr is rejected (Y100001): the connector's file does not list it within its levels
+- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded
+- a session with eidas1 from this connector is reused unless prompt has login: the service provider sees acr eidas1
+- a session with eidas2 from this connector is reused unless prompt has login: the service provider sees acr eidas1
+- a session with eidas3 from this connector is reused unless prompt has login: the service provider sees acr eidas1
 "
     );
 }
 
-// R038: the level obtained; decisions 8: eidas3 is never reused.
+// R038: the high platform returns the level obtained. A session with eidas3 is never reused.
 #[test]
 fn on_high_in_words() {
     assert_eq!(
         words(Platform::High, "eidas3", &ON, &wide()),
-        "bakery asks for acr_values \"eidas3\", on the high platform, by amandier:
-- asked: eidas3, the lowest level that the request accepts
+        "bakery requests acr_values \"eidas3\" on the high platform through amandier:
+- requested: eidas3, the lowest level that the request accepts
 - sent to the identity provider: acr_values=high
-- acr \"low\" in the answer is refused (Y100002): it stands for eidas1, and eidas3 is needed
-- acr \"loa2\" in the answer is refused (Y100002): it stands for eidas2, and eidas3 is needed
-- acr \"substantial\" in the answer is refused (Y100002): it stands for eidas2, and eidas3 is needed
-- acr \"high\" in the answer is accepted: the service provider sees acr eidas3
-- an answer without acr is refused (Y100003): the connector's file has no assumed_level
-- any other acr is refused (Y100001): the connector's file does not list it within its levels
-- a refusal leads back to the choice page, which says so; no level is ever rounded
-- a session with eidas1 from there does not answer: the person authenticates again
-- a session with eidas2 from there does not answer: the person authenticates again
-- a session with eidas3 from there does not answer: the person authenticates again
+- acr \"low\" in the response is rejected (Y100002): it means eidas1, but eidas3 is required
+- acr \"loa2\" in the response is rejected (Y100002): it means eidas2, but eidas3 is required
+- acr \"substantial\" in the response is rejected (Y100002): it means eidas2, but eidas3 is required
+- acr \"high\" in the response is accepted: the service provider sees acr eidas3
+- a response without acr is rejected (Y100003): the connector's file has no assumed_level
+- any other acr is rejected (Y100001): the connector's file does not list it within its levels
+- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded
+- a session with eidas1 from this connector is not reused: the user authenticates again
+- a session with eidas2 from this connector is not reused: the user authenticates again
+- a session with eidas3 from this connector is not reused: the user authenticates again
 "
     );
 }
 
-/// Platform, `acr_values`, agreement: the level needed, what is sent, the `acr` seen for each listed value, for none, and
-/// for a session of each level within the range.
+/// Platform, `acr_values`, policy: the level required, what is sent, the `acr` seen for each listed
+/// value, for none, and for a session of each level within the range.
 #[test]
-fn what_becomes_of_each_level_by_table() {
+fn levels_of_each_step_by_table() {
     let strong = agreement(Eidas2, Eidas3, &[(Eidas2, &["s"]), (Eidas3, &["h"])], None);
     let silent = agreement(Eidas1, Eidas1, &[], Some(Eidas1));
     type Row<'a> = (
         Platform,
         &'a str,
-        Agreement,
+        AcrPolicy,
         Level,
-        Sent,
+        SentLevel,
         Vec<Option<Level>>,
         Option<Level>,
         Vec<Option<Level>>,
     );
-    let sent = |value: &str| Sent::AcrValues(value.to_owned());
+    let sent = |value: &str| SentLevel::AcrValues(value.to_owned());
     let rows: [Row<'_>; 5] = [
         (
             Platform::Standard,
@@ -129,7 +129,7 @@ fn what_becomes_of_each_level_by_table() {
             "eidas1",
             silent,
             Eidas1,
-            Sent::Nothing,
+            SentLevel::Nothing,
             vec![],
             Some(Eidas1),
             vec![Some(Eidas1)],
@@ -166,20 +166,20 @@ fn what_becomes_of_each_level_by_table() {
         ),
     ];
     for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
-        let facts = gate::Facts {
-            connector: gate::Connector::On {
+        let facts = gate::GateInput {
+            connector: gate::ConnectorStatus::On {
                 lowest: agreement.lowest,
                 highest: agreement.highest,
                 reauthenticates: true,
             },
             ..ON
         };
-        let asked = authorize::level_asked(acr_values, None, Rules::Federation, platform);
-        let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else {
+        let asked = authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform);
+        let LevelDecision::Allowed(way) = evaluate_levels(platform, asked, &facts, &agreement) else {
             panic!("{acr_values} on {platform:?}")
         };
-        assert_eq!((way.needed, way.sent), (needed, sent), "{acr_values} on {platform:?}");
-        let of = |wanted: fn(&Returned) -> bool| -> Vec<Option<Level>> {
+        assert_eq!((way.required, way.sent), (needed, sent), "{acr_values} on {platform:?}");
+        let of = |wanted: fn(&ReturnedAcr) -> bool| -> Vec<Option<Level>> {
             way.answers
                 .iter()
                 .filter(|(returned, _)| wanted(returned))
@@ -187,19 +187,19 @@ fn what_becomes_of_each_level_by_table() {
                 .collect()
         };
         assert_eq!(
-            of(|returned| matches!(returned, Returned::Listed(_))),
+            of(|returned| matches!(returned, ReturnedAcr::Listed(_))),
             seen,
             "{acr_values} on {platform:?}"
         );
         assert_eq!(
-            of(|returned| *returned == Returned::Absent),
+            of(|returned| *returned == ReturnedAcr::Absent),
             [absent],
             "{acr_values} on {platform:?}"
         );
         assert_eq!(
-            of(|returned| *returned == Returned::Other),
+            of(|returned| *returned == ReturnedAcr::Other),
             [None],
-            "an unlisted value is refused, not rounded"
+            "an unlisted value is rejected, not rounded"
         );
         assert_eq!(
             way.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(),
@@ -210,11 +210,11 @@ fn what_becomes_of_each_level_by_table() {
 }
 
 #[test]
-fn a_file_that_sends_no_acr_values_and_ignores_the_returned_acr_is_explained_so() {
-    let silent = Agreement { sends_acr_values: false, ..wide() };
+fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
+    let silent = AcrPolicy { sends_acr_values: false, ..wide() };
     let said = words(Platform::Standard, "eidas1", &ON, &silent);
-    assert!(said.contains("no acr_values, for its file says send = false"), "{said}");
-    let ignoring = Agreement { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
+    assert!(said.contains("no acr_values, because its file has send = false"), "{said}");
+    let ignoring = AcrPolicy { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
     let said = words(Platform::Standard, "eidas1", &ON, &ignoring);
     assert!(
         said.contains("- any other acr is accepted: the service provider sees acr eidas1"),
@@ -223,21 +223,21 @@ fn a_file_that_sends_no_acr_values_and_ignores_the_returned_acr_is_explained_so(
 }
 
 #[test]
-fn what_makes_it_fail_by_table() {
-    let inactive = gate::Facts { service_provider: gate::ServiceProvider::Inactive, ..ON };
-    let off = gate::Facts { connector: gate::Connector::Off, ..ON };
-    let blocked = gate::Facts { pairing: gate::Pairing::Blocked, ..ON };
-    let low = gate::Facts {
-        connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
+fn reasons_for_rejection_by_table() {
+    let inactive = gate::GateInput { service_provider: gate::ServiceProviderStatus::Inactive, ..ON };
+    let off = gate::GateInput { connector: gate::ConnectorStatus::Off, ..ON };
+    let blocked = gate::GateInput { pairing: gate::Pairing::ExcludedByServiceProvider, ..ON };
+    let low = gate::GateInput {
+        connector: gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
         ..ON
     };
     for (platform, acr_values, facts, said) in [
-        (Platform::Standard, "eidas2", ON, "the request is refused with invalid_request (Y030503)"),
-        (Platform::High, "eidas1", ON, "the request is refused with invalid_request (Y030504)"),
+        (Platform::Standard, "eidas2", ON, "the request is rejected with invalid_request (Y030503)"),
+        (Platform::High, "eidas1", ON, "the request is rejected with invalid_request (Y030504)"),
         (Platform::High, "", ON, "(Y030501)"),
         (Platform::High, "eidas1", inactive, "the service provider is not active"),
-        (Platform::High, "eidas2", off, "the connector is switched off"),
-        (Platform::High, "eidas2", blocked, "the connector is blocked for this service provider"),
+        (Platform::High, "eidas2", off, "the connector is disabled"),
+        (Platform::High, "eidas2", blocked, "the service provider's file excludes the connector"),
         (Platform::High, "eidas2", low, "the level is higher than the connector's highest"),
     ] {
         let words = words(platform, acr_values, &facts, &wide());
@@ -249,47 +249,47 @@ fn what_makes_it_fail_by_table() {
 }
 
 #[test]
-fn an_essential_acr_of_claims_goes_before_acr_values() {
+fn an_essential_acr_claim_overrides_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
-    let verdict = judge(
+    let verdict = evaluate_levels(
         Platform::High,
-        authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High),
+        authorize::find_requested_level("eidas2", claims, ProtocolRules::Federation, Platform::High),
         &ON,
         &wide(),
     );
-    let Verdict::Open(way) = verdict else { panic!("{verdict:?}") };
-    assert_eq!((way.asked, way.sent), (Eidas3, Sent::AcrValues("high".into())));
-    let broken = authorize::level_asked("eidas2", Some("{"), Rules::Federation, Platform::High);
+    let LevelDecision::Allowed(way) = verdict else { panic!("{verdict:?}") };
+    assert_eq!((way.requested, way.sent), (Eidas3, SentLevel::AcrValues("high".into())));
+    let broken = authorize::find_requested_level("eidas2", Some("{"), ProtocolRules::Federation, Platform::High);
     assert_eq!(
-        judge(Platform::High, broken, &ON, &wide()),
-        Verdict::Refused(ErrorCode::ClaimsMalformed)
+        evaluate_levels(Platform::High, broken, &ON, &wide()),
+        LevelDecision::Rejected(ErrorCode::ClaimsMalformed)
     );
 }
 
 #[test]
-fn an_answer_above_the_essential_values_is_explained_as_refused() {
+fn a_level_above_the_essential_values_is_explained_as_rejected() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
-    let asked = authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High);
-    let Verdict::Open(way) = judge(Platform::High, asked, &ON, &wide()) else { panic!() };
+    let asked = authorize::find_requested_level("eidas2", claims, ProtocolRules::Federation, Platform::High);
+    let LevelDecision::Allowed(way) = evaluate_levels(Platform::High, asked, &ON, &wide()) else { panic!() };
     let of = |value: &str| {
         way.answers
             .iter()
-            .find(|(returned, _)| *returned == Returned::Listed(value.into()))
+            .find(|(returned, _)| *returned == ReturnedAcr::Listed(value.into()))
             .unwrap()
             .1
     };
     assert_eq!(
         (of("loa2"), of("high")),
-        (Ok(Eidas2), Err(LevelFault::NotRequired { obtained: Eidas3 }))
+        (Ok(Eidas2), Err(LevelError::NotRequired { achieved: Eidas3 }))
     );
 }
 
 #[test]
-fn a_connector_without_a_proof_of_time_is_explained_as_not_offered_where_one_is_demanded() {
-    let unproven = gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
-    let line = "with prompt=login or max_age it is greyed";
+fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication() {
+    let unproven = gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
+    let line = "with prompt=login or max_age it is disabled";
     assert!(
-        words(Platform::Standard, "eidas1", &gate::Facts { connector: unproven, ..ON }, &wide())
+        words(Platform::Standard, "eidas1", &gate::GateInput { connector: unproven, ..ON }, &wide())
             .contains(line)
     );
     assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));

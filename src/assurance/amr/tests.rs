@@ -15,12 +15,12 @@ fn owned(text: &str) -> Vec<String> {
     words(text).into_iter().map(str::to_owned).collect()
 }
 
-fn gathered(sent: &str, mfa_means: &str) -> Gathered {
-    Evidence::gather(&Told::these(&words(sent)), &[], &owned(mfa_means))
+fn gathered(sent: &str, mfa_means: &str) -> GatheredEvidence {
+    AmrEvidence::gather(&UpstreamAmr::from_methods(&words(sent)), &[], &owned(mfa_means))
 }
 
 fn out(sent: &str, mfa_means: &str) -> String {
-    gathered(sent, mfa_means).evidence.outgoing("hub").join(" ")
+    gathered(sent, mfa_means).evidence.amr_claim("hub").join(" ")
 }
 
 // R060 to R064
@@ -35,7 +35,7 @@ fn the_examples_of_the_specification() {
 #[test]
 fn every_registered_name_alone() {
     for name in RFC_8176.into_iter().chain(["mail"]) {
-        assert!(registered(name), "{name}");
+        assert!(is_known_method(name), "{name}");
         let expected = match name {
             "hwk" | "swk" | "sc" => format!("{name} pop hub"),
             "mfa" => "hub".into(),
@@ -43,11 +43,11 @@ fn every_registered_name_alone() {
         };
         assert_eq!(out(name, ""), expected);
     }
-    assert!(!registered("hub") && !registered("PWD") && !registered(""));
+    assert!(!is_known_method("hub") && !is_known_method("PWD") && !is_known_method(""));
 }
 
 #[test]
-fn categories_by_decisions_9() {
+fn categories_by_method() {
     let categories = [
         ("pwd pin kba", Some(Category::Knowledge)),
         ("pop hwk swk sc otp sms tel", Some(Category::Possession)),
@@ -57,8 +57,8 @@ fn categories_by_decisions_9() {
     let mut seen = 0;
     for (names, category) in categories {
         for name in words(names) {
-            assert_eq!(Method::named(name).unwrap().category(), category, "{name}");
-            assert_eq!(Method::named(name).unwrap().as_str(), name);
+            assert_eq!(Method::from_name(name).unwrap().category(), category, "{name}");
+            assert_eq!(Method::from_name(name).unwrap().as_str(), name);
             seen += 1;
         }
         assert!(!out(names, "").contains("mfa"), "one category is not multi-factor: {names}");
@@ -77,11 +77,11 @@ fn outgoing_by_table() {
         ("hwk otp sms", "", "otp sms hwk pop hub"),
         ("iris pwd", "", "pwd iris mfa hub"),
         ("mail geo rba", "", "mail geo rba hub"),
-        // The identity provider's own conclusion is not evidence…
+        // The identity provider's own `mfa` is not evidence…
         ("mfa", "", "hub"),
         ("pwd mfa", "", "pwd hub"),
         ("pwd mfa mail", "", "pwd mail hub"),
-        // …unless the connector's file says what stands behind it.
+        // …unless the connector's file says what it stands for.
         ("mfa", "pwd otp", "mfa hub"),
         ("pwd mfa", "pwd otp", "pwd mfa hub"),
         ("pwd mfa", "otp", "pwd mfa hub"),
@@ -97,19 +97,19 @@ fn outgoing_by_table() {
 
 #[test]
 fn what_is_not_believed_is_dropped_and_counted_by_reason() {
-    let many = "pwd ".repeat(MOST) + "otp otp otp";
+    let many = "pwd ".repeat(MAX_METHODS) + "otp otp otp";
     for (sent, mfa_means, expected) in [
         ("pwd otp", "", vec![]),
-        ("pwd hub Pwd eidas3 otp", "", vec![(Dropped::Unknown, 3)]),
-        // The identity provider contradicts itself: `mfa`, and proof of one category or of none.
-        ("mfa", "", vec![(Dropped::MfaUnproven, 1)]),
-        ("mfa pwd mail", "", vec![(Dropped::MfaUnproven, 1)]),
-        ("mfa otp sms magic", "", vec![(Dropped::Unknown, 1), (Dropped::MfaUnproven, 1)]),
-        ("mfa pwd", "pin", vec![(Dropped::MfaUnproven, 1)]),
-        // Proven by the rest, or explained by the file.
+        ("pwd hub Pwd eidas3 otp", "", vec![(DropReason::Unknown, 3)]),
+        // The identity provider contradicts itself: `mfa`, but proof of at most one category.
+        ("mfa", "", vec![(DropReason::MfaUnproven, 1)]),
+        ("mfa pwd mail", "", vec![(DropReason::MfaUnproven, 1)]),
+        ("mfa otp sms magic", "", vec![(DropReason::Unknown, 1), (DropReason::MfaUnproven, 1)]),
+        ("mfa pwd", "pin", vec![(DropReason::MfaUnproven, 1)]),
+        // Proven by the other methods, or explained by the file.
         ("mfa pwd otp", "", vec![]),
         ("mfa", "pwd otp", vec![]),
-        (&many, "", vec![(Dropped::TooMany, 3)]),
+        (&many, "", vec![(DropReason::TooMany, 3)]),
     ] {
         assert_eq!(
             gathered(sent, mfa_means).dropped.into_iter().collect::<Vec<_>>(),
@@ -122,78 +122,78 @@ fn what_is_not_believed_is_dropped_and_counted_by_reason() {
 }
 
 #[test]
-fn each_value_says_whose_word_it_is() {
-    let stated = |told: &Told, list: &str, mfa: &str| {
-        let evidence = Evidence::gather(told, &owned(list), &owned(mfa)).evidence;
-        evidence.stated("hub").iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn each_value_has_its_origin() {
+    let stated = |reported: &UpstreamAmr, list: &str, mfa: &str| {
+        let evidence = AmrEvidence::gather(reported, &owned(list), &owned(mfa)).evidence;
+        evidence.amr_values("hub").iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
-    for (told, list, mfa, expected) in [
-        (Told::these(&["pwd"]), "otp", "", "pwd (identity provider), hub (hub)"),
+    for (reported, list, mfa, expected) in [
+        (UpstreamAmr::from_methods(&["pwd"]), "otp", "", "pwd (identity provider), hub (hub)"),
         (
-            Told::Nothing,
+            UpstreamAmr::Absent,
             "pwd otp",
             "",
             "pwd (static list), otp (static list), mfa (hub), hub (hub)",
         ),
         (
-            Told::these(&["pin", "sc"]),
+            UpstreamAmr::from_methods(&["pin", "sc"]),
             "",
             "",
             "pin (identity provider), sc (identity provider), pop (hub), mfa (hub), hub (hub)",
         ),
         (
-            Told::these(&["pop", "sc"]),
+            UpstreamAmr::from_methods(&["pop", "sc"]),
             "",
             "",
             "sc (identity provider), pop (identity provider), hub (hub)",
         ),
-        (Told::these(&["mfa"]), "", "pwd otp", "mfa (hub), hub (hub)"),
-        (Told::these::<&str>(&[]), "pwd", "", "hub (hub)"),
+        (UpstreamAmr::from_methods(&["mfa"]), "", "pwd otp", "mfa (hub), hub (hub)"),
+        (UpstreamAmr::from_methods::<&str>(&[]), "pwd", "", "hub (hub)"),
     ] {
-        assert_eq!(stated(&told, list, mfa), expected);
+        assert_eq!(stated(&reported, list, mfa), expected);
     }
 }
 
 #[test]
-fn only_an_absent_claim_is_nothing_told() {
-    let unreadable = |unreadable| Told::Methods { names: Vec::new(), unreadable };
-    for (claim, told) in [
-        (None, Told::Nothing),
-        (Some(serde_json::json!(null)), Told::Nothing),
+fn only_an_absent_claim_counts_as_absent() {
+    let unreadable = |unreadable| UpstreamAmr::Methods { names: Vec::new(), unreadable };
+    for (claim, reported) in [
+        (None, UpstreamAmr::Absent),
+        (Some(serde_json::json!(null)), UpstreamAmr::Absent),
         (Some(serde_json::json!([])), unreadable(0)),
         (Some(serde_json::json!("pwd")), unreadable(1)),
         (Some(serde_json::json!([1, {}])), unreadable(2)),
-        (Some(serde_json::json!(["pwd", "otp"])), Told::these(&["pwd", "otp"])),
+        (Some(serde_json::json!(["pwd", "otp"])), UpstreamAmr::from_methods(&["pwd", "otp"])),
     ] {
-        assert_eq!(Told::by_claim(claim.as_ref()), told, "{claim:?}");
+        assert_eq!(UpstreamAmr::from_claim(claim.as_ref()), reported, "{claim:?}");
     }
-    let gathered = Evidence::gather(&unreadable(2), &owned("pwd"), &[]);
-    assert_eq!(gathered.dropped, BTreeMap::from([(Dropped::Unreadable, 2)]));
+    let gathered = AmrEvidence::gather(&unreadable(2), &owned("pwd"), &[]);
+    assert_eq!(gathered.dropped, BTreeMap::from([(DropReason::Unreadable, 2)]));
     assert_eq!(
-        gathered.evidence.outgoing("hub"),
+        gathered.evidence.amr_claim("hub"),
         ["hub"],
-        "the static list is for identity providers that say nothing"
+        "the static list applies only without an amr"
     );
 }
 
 #[test]
 fn evidence_survives_being_stored() {
-    let evidence = Evidence::gather(&Told::these(&["sc", "mfa"]), &[], &owned("pin sc")).evidence;
+    let evidence = AmrEvidence::gather(&UpstreamAmr::from_methods(&["sc", "mfa"]), &[], &owned("pin sc")).evidence;
     let stored = serde_json::to_string(&evidence).unwrap();
-    assert_eq!(serde_json::from_str::<Evidence>(&stored).unwrap(), evidence);
+    assert_eq!(serde_json::from_str::<AmrEvidence>(&stored).unwrap(), evidence);
 }
 
 proptest! {
     #[test]
     fn mfa_if_and_only_if_two_categories(picked in proptest::sample::subsequence(&RFC_8176[..], 0..=21)) {
-        let gathered = Evidence::gather(&Told::these(&picked), &[], &[]);
-        let outgoing = gathered.evidence.outgoing("hub");
+        let gathered = AmrEvidence::gather(&UpstreamAmr::from_methods(&picked), &[], &[]);
+        let outgoing = gathered.evidence.amr_claim("hub");
         let categories: BTreeSet<Category> =
-            outgoing.iter().filter_map(|name| Method::named(name)).filter_map(Method::category).collect();
+            outgoing.iter().filter_map(|name| Method::from_name(name)).filter_map(Method::category).collect();
         prop_assert_eq!(outgoing.contains(&"mfa".to_owned()), categories.len() >= 2);
         prop_assert_eq!(outgoing.last().map(String::as_str), Some("hub"));
         let contradicts = picked.contains(&"mfa") && categories.len() < 2;
-        let expected = if contradicts { BTreeMap::from([(Dropped::MfaUnproven, 1)]) } else { BTreeMap::new() };
+        let expected = if contradicts { BTreeMap::from([(DropReason::MfaUnproven, 1)]) } else { BTreeMap::new() };
         prop_assert_eq!(gathered.dropped, expected);
         prop_assert_eq!(outgoing.iter().collect::<BTreeSet<_>>().len(), outgoing.len());
     }

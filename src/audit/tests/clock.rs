@@ -1,13 +1,13 @@
-//! What the machine's clock may do to a log.
+//! Tests of the machine's clock.
 
 use std::time::Duration;
 
 use super::super::*;
-use super::{World, flaws, names, received, verify};
+use super::{Fixture, finding_kinds, names, received, verify};
 
 #[test]
-fn a_clock_that_was_set_back_leaves_the_log_sealed() {
-    let world = World::new();
+fn a_clock_that_was_set_back_does_not_stop_checkpoints() {
+    let world = Fixture::new();
     // The key signs from noon on.
     world.clock.advance(Duration::from_secs(7200));
     let (audit, memory) = world.in_memory(WhenFull::Stop);
@@ -15,10 +15,10 @@ fn a_clock_that_was_set_back_leaves_the_log_sealed() {
     world.clock.set_back(Duration::from_secs(3600));
     received(&audit, 1);
     audit.flush();
-    let seals = || names(&memory.text()).iter().filter(|name| *name == "checkpoint").count();
-    assert_eq!(seals(), 2);
+    let checkpoints = || names(&memory.text()).iter().filter(|name| *name == "checkpoint").count();
+    assert_eq!(checkpoints(), 2);
     received(&audit, 1);
     audit.flush();
-    assert_eq!(seals(), 2, "each minute from there on");
-    assert_eq!(flaws(&verify(&memory.text())), []);
+    assert_eq!(checkpoints(), 2, "each minute from there on");
+    assert_eq!(finding_kinds(&verify(&memory.text())), []);
 }

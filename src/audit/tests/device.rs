@@ -1,12 +1,12 @@
-//! What a device that takes nothing may do to a log.
+//! Tests of full devices.
 
 use super::*;
 
-/// The real thing: a device that is always full.
+/// On `/dev/full`, which is always full.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_device_that_is_full_is_refused_by_the_file_sink() {
-    let world = World::new();
+fn a_full_device_stops_new_logins() {
+    let world = Fixture::new();
     struct Full(fs::File);
     impl Sink for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -23,25 +23,25 @@ fn a_device_that_is_full_is_refused_by_the_file_sink() {
         }
     }
     let audit =
-        world.begin(Full(fs::File::create("/dev/full").unwrap()), Found::default(), WhenFull::Stop);
+        world.begin(Full(fs::File::create("/dev/full").unwrap()), LogEnd::default(), WhenFull::Stop);
     audit.flush();
-    assert_eq!(audit.admits(), Err(ErrorCode::AuditUnwritable));
-    assert!(audit.complaints()[0].contains("No space left"), "{:?}", audit.complaints());
+    assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
+    assert!(audit.warnings()[0].contains("No space left"), "{:?}", audit.warnings());
 }
 
 #[test]
 fn a_disk_that_is_full_for_minutes_leaves_an_honest_log_that_verifies() {
-    let world = World::new();
+    let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
-    // More than the 4 MB that wait for the disk.
+    // More than the 4 MB of the buffer.
     for _ in 0..40 {
         received(&audit, 1000);
         audit.flush();
     }
     for _ in 0..5 {
-        world.minute();
+        world.pass_a_minute();
         received(&audit, 1);
         audit.flush();
     }
@@ -53,7 +53,7 @@ fn a_disk_that_is_full_for_minutes_leaves_an_honest_log_that_verifies() {
         6,
         "one at the start and one for each minute"
     );
-    assert_eq!(names.last().unwrap(), "lost");
+    assert_eq!(names.last().unwrap(), "events_lost");
     let report = verify(&memory.text());
-    assert_eq!((flaws(&report), report.verdict()), (vec![], Verdict::Whole));
+    assert_eq!((finding_kinds(&report), report.result()), (vec![], VerificationResult::Intact));
 }

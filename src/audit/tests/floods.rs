@@ -1,15 +1,15 @@
-//! What a stranger may do who sends requests as fast as he can.
+//! Tests of strangers who flood the hub with requests.
 
 use std::sync::{Arc, Mutex};
 
-use super::super::memory::Memory;
-use super::super::writer::Found;
+use super::super::memory::MemorySink;
+use super::super::writer::LogEnd;
 use super::super::*;
-use super::{World, flaws, names, received, verify};
+use super::{Fixture, finding_kinds, names, received, verify};
 use crate::env::Timestamp;
 
-/// A disk that hangs for a while, as it does with each checkpoint.
-struct Hanging(Arc<Mutex<()>>, Memory);
+/// Disk that hangs for a while, as with each checkpoint.
+struct Hanging(Arc<Mutex<()>>, MemorySink);
 
 impl Sink for Hanging {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -28,35 +28,35 @@ impl Sink for Hanging {
 }
 
 #[test]
-fn a_flood_of_bad_requests_stops_no_login_and_drives_no_event_out() {
+fn a_flood_of_bad_requests_stops_no_login_and_displaces_no_event() {
     let strangers = |audit: &Audit, times: usize| {
         for _ in 0..times {
-            audit.tell(|| {
-                Event::of(Name::AuthorizationRefused)
+            audit.record(|| {
+                Event::new(EventKind::AuthorizationRefused)
                     .code(ErrorCode::BadRequest)
                     .support_id(&"0123456789AB".into())
             });
         }
     };
-    let told =
+    let received_count =
         |text: &str| names(text).iter().filter(|name| *name == "authorization_received").count();
-    // While the disk hangs, the queue is what is flooded.
-    let (world, gate, memory) = (World::new(), Arc::new(Mutex::new(())), Memory::default());
+    // While the disk hangs, the queue is flooded.
+    let (world, gate, memory) = (Fixture::new(), Arc::new(Mutex::new(())), MemorySink::default());
     let audit = {
         let _hangs = gate.lock().unwrap();
         let audit = world.begin(
             Hanging(Arc::clone(&gate), memory.clone()),
-            Found::default(),
+            LogEnd::default(),
             WhenFull::Stop,
         );
         strangers(&audit, 10_000);
-        assert_eq!(audit.admits(), Ok(()));
+        assert_eq!(audit.check_admission(), Ok(()));
         received(&audit, 500);
         audit
     };
     audit.flush();
-    assert_eq!(told(&memory.text()), 500);
-    // While the disk is full, it is what waits for room.
+    assert_eq!(received_count(&memory.text()), 500);
+    // While the disk is full, the buffer is flooded.
     let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
@@ -67,7 +67,7 @@ fn a_flood_of_bad_requests_stops_no_login_and_drives_no_event_out() {
     received(&audit, 500);
     memory.limit(None);
     audit.flush();
-    assert_eq!(told(&memory.text()), 500);
-    assert_eq!(flaws(&verify(&memory.text())), []);
-    assert!(names(&memory.text()).iter().any(|name| name == "lost"));
+    assert_eq!(received_count(&memory.text()), 500);
+    assert_eq!(finding_kinds(&verify(&memory.text())), []);
+    assert!(names(&memory.text()).iter().any(|name| name == "events_lost"));
 }

@@ -1,4 +1,4 @@
-//! `passerelle audit verify`: whether an audit log is what the hub wrote.
+//! `passerelle audit verify`: verifies that an audit log is as the hub wrote it.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -6,89 +6,93 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use passerelle::audit::last_seal::SealCheck;
-use passerelle::audit::report::{Flaw, Note, Place, Report, Verdict};
-use passerelle::audit::verify::{Chains, Head, Kept, Verifier};
+use passerelle::audit::last_checkpoint::CheckpointCheck;
+use passerelle::audit::report::{FindingKind, NoteKind, LineLocation, VerificationReport, VerificationResult};
+use passerelle::audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
 use passerelle::env::Env;
 use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
-use super::output::{complain, outln};
+use super::output::{print_error, outln};
 
-/// Nothing can be said: a file or a key is missing.
-const UNPROVEN: u8 = 2;
+/// Exit code if nothing is proven because a file or a key is missing.
+const EXIT_UNVERIFIED: u8 = 2;
 
 #[derive(Subcommand)]
 pub enum AuditCommand {
-    /// Prove a log: find lines that were removed, changed, moved, put in twice or cut off. Ends with 0 if it is whole as far as
-    /// it is sealed, 1 if somebody did something to it, 2 if that can't be told.
+    /// Verify a log: find lines that were removed, changed, moved, duplicated or truncated. Exit
+    /// code 0: the log is intact up to its last checkpoint; 1: it has been modified; 2: neither can
+    /// be proven.
     Verify {
-        /// Every file of the log that there is; their order is found out.
+        /// All files of the log, in any order.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Key sets of the hub, as kept over time. Without one, the keys of `--keys` count.
+        /// Saved key sets of the hub. Default: the keys in the folder of --keys.
         #[arg(long)]
         jwks: Vec<PathBuf>,
-        /// The hub's folder of keys.
+        /// Key folder of the hub.
         #[arg(long, default_value = "config/keys")]
         keys: PathBuf,
-        /// Text with checkpoints that were kept elsewhere, such as the hub's log: finds an end that was cut off.
+        /// Text with checkpoints saved elsewhere, such as the hub's log; they reveal a truncated
+        /// end.
         #[arg(long)]
         checkpoints: Vec<PathBuf>,
-        /// The files hold several chains, as standard output gives one for each start.
+        /// The files hold several chains: standard output gets a new one at each start.
         #[arg(long)]
         several_chains: bool,
-        /// For machines.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
 }
 
 impl AuditCommand {
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
         let Self::Verify { files, jwks, keys, checkpoints, several_chains, json } = self;
         let chains = if several_chains { Chains::Several } else { Chains::One };
         let report =
-            match known(&jwks, &keys).and_then(|keys| verify(files, &keys, &checkpoints, chains)) {
+            match load_verification_keys(&jwks, &keys).and_then(|keys| verify_files(files, &keys, &checkpoints, chains)) {
                 Ok(report) => report,
                 Err(message) => {
-                    complain(message);
-                    return ExitCode::from(UNPROVEN);
+                    print_error(message);
+                    return ExitCode::from(EXIT_UNVERIFIED);
                 }
             };
-        let verdict = report.verdict();
+        let verdict = report.result();
         if json {
             let verdict = match verdict {
-                Verdict::Whole => "whole",
-                Verdict::TamperedWith => "tampered_with",
-                Verdict::Unproven => "unproven",
+                VerificationResult::Intact => "intact",
+                VerificationResult::Modified => "modified",
+                VerificationResult::Unproven => "unproven",
             };
             let mut value = serde_json::to_value(&report).unwrap_or_default();
             if let Value::Object(members) = &mut value {
-                members.insert("verdict".to_owned(), verdict.into());
+                members.insert("result".to_owned(), verdict.into());
             }
             outln!("{value:#}");
         } else {
-            tell(&report, verdict);
+            print_report(&report, verdict);
         }
         match verdict {
-            Verdict::Whole => ExitCode::SUCCESS,
-            Verdict::TamperedWith => ExitCode::FAILURE,
-            Verdict::Unproven => ExitCode::from(UNPROVEN),
+            VerificationResult::Intact => ExitCode::SUCCESS,
+            VerificationResult::Modified => ExitCode::FAILURE,
+            VerificationResult::Unproven => ExitCode::from(EXIT_UNVERIFIED),
         }
     }
 }
 
-/// Every public key that may have signed: of all the sets, or of the folder, whosever turn it is now.
-fn known(sets: &[PathBuf], folder: &Path) -> Result<VerificationKeys, String> {
+/// Loads every public key that may have signed: those of all sets, or of the folder, current or
+/// not.
+fn load_verification_keys(sets: &[PathBuf], folder: &Path) -> Result<VerificationKeys, String> {
     let mut all = Vec::new();
     for path in sets {
         let bytes = std::fs::read(path)
             .map_err(|error| format!("{} can't be read: {error}", path.display()))?;
         let set: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let keys = set.get("keys").and_then(Value::as_array);
-        let no_set = || format!("{} is no JWK Set: {{\"keys\": […]}}", path.display());
+        let no_set = || format!("{} is not a JWK Set: {{\"keys\": […]}}", path.display());
         all.extend(
             keys.ok_or_else(no_set)?
                 .iter()
@@ -99,8 +103,8 @@ fn known(sets: &[PathBuf], folder: &Path) -> Result<VerificationKeys, String> {
     }
     if sets.is_empty() {
         let now = Env::system().now();
-        let ring = keyfiles::load(folder, now).map_err(|fault| {
-            format!("{fault}\nThe hub's keys are needed: name its folder by --keys, or key sets that were kept by --jwks")
+        let ring = keyfiles::load_keyring(folder, now).map_err(|fault| {
+            format!("{fault}\nThe hub's keys are needed: give its key folder with --keys, or saved key sets with --jwks")
         })?;
         all.extend(
             ring.states(now)
@@ -112,59 +116,59 @@ fn known(sets: &[PathBuf], folder: &Path) -> Result<VerificationKeys, String> {
     VerificationKeys::from_jwks(set.as_bytes()).map_err(|fault| fault.to_string())
 }
 
-fn verify(
+fn verify_files(
     mut files: Vec<PathBuf>,
     keys: &VerificationKeys,
     checkpoints: &[PathBuf],
     chains: Chains,
-) -> Result<Report, String> {
-    let unreadable =
+) -> Result<VerificationReport, String> {
+    let read_error =
         |path: &Path, error: std::io::Error| format!("{} can't be read: {error}", path.display());
     let mut text = String::new();
     for path in checkpoints {
-        let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+        let bytes = std::fs::read(path).map_err(|error| read_error(path, error))?;
         text.push_str(&String::from_utf8_lossy(&bytes));
         text.push('\n');
     }
-    let kept = Kept::in_text(&text, keys);
-    if !checkpoints.is_empty() && kept.is_empty() {
-        return Err("none of the files given by --checkpoints holds a checkpoint that one of the keys has signed".to_owned());
+    let trusted = TrustedCheckpoints::from_text(&text, keys);
+    if !checkpoints.is_empty() && trusted.is_empty() {
+        return Err("no file given with --checkpoints holds a checkpoint signed by one of the keys".to_owned());
     }
     if chains == Chains::One {
-        // A chain counts through all of its files. Files of which the first line makes no sense come first, and are told.
-        files.sort_by_cached_key(|path| first_of(path).map_or(0, |head| head.seq));
+        // A chain numbers its lines through all files. Files with an invalid first line come first.
+        files.sort_by_cached_key(|path| first_header(path).map_or(0, |head| head.seq));
     }
-    let mut verifier = Verifier::new(keys, kept, chains);
+    let mut verifier = Verifier::new(keys, trusted, chains);
     for path in files {
-        let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
+        let file = File::open(&path).map_err(|error| read_error(&path, error))?;
         let name = path.display().to_string();
         verifier
-            .read(&name, &mut BufReader::new(file))
-            .map_err(|error| unreadable(&path, error))?;
+            .read_file(&name, &mut BufReader::new(file))
+            .map_err(|error| read_error(&path, error))?;
     }
     Ok(verifier.finish())
 }
 
-/// The first line that makes sense.
-fn first_of(path: &Path) -> Option<Head> {
+/// Returns the header of the first valid line.
+fn first_header(path: &Path) -> Option<LineHeader> {
     let file = BufReader::new(File::open(path).ok()?);
-    file.split(b'\n').take(2).find_map(|line| Head::read(&[line.ok()?.as_slice(), b"\n"].concat()))
+    file.split(b'\n').take(2).find_map(|line| LineHeader::parse(&[line.ok()?.as_slice(), b"\n"].concat()))
 }
 
-fn tell(report: &Report, verdict: Verdict) {
-    let at = |place: &Place| format!("{}:{}", place.file, place.line);
+fn print_report(report: &VerificationReport, verdict: VerificationResult) {
+    let at = |place: &LineLocation| format!("{}:{}", place.file, place.line);
     for finding in &report.findings {
-        outln!("{}: {}", at(&finding.place), in_words(&finding.flaw));
+        outln!("{}: {}", at(&finding.location), describe_finding(&finding.kind));
     }
-    if report.more > 0 {
-        outln!("and {} more findings", report.more);
+    if report.omitted_findings > 0 {
+        outln!("and {} more findings", report.omitted_findings);
     }
-    for noted in &report.notes {
-        outln!("{}: note: {}", at(&noted.place), noted_in_words(&noted.note));
+    for note in &report.notes {
+        outln!("{}: note: {}", at(&note.location), describe_note(&note.kind));
     }
     for kid in &report.unknown_keys {
         outln!(
-            "unproven: checkpoints are signed with the key {kid}, which was not given; if the hub never had it, they are forged"
+            "unproven: checkpoints are signed with key {kid}, which was not given; if the hub never had it, they are forged"
         );
     }
     if let (Some(first), Some(last)) = (&report.first, &report.last) {
@@ -177,78 +181,78 @@ fn tell(report: &Report, verdict: Verdict) {
             last.time
         );
     } else {
-        outln!("no line of an audit log");
+        outln!("no audit log lines found");
     }
-    match (&report.sealed, &report.last) {
-        (Some(sealed), Some(last)) if sealed.seq + 1 >= last.seq => {
+    match (&report.last_signed, &report.last) {
+        (Some(signed), Some(last)) if signed.seq + 1 >= last.seq => {
             outln!(
-                "sealed to its end by {} checkpoints, the last at {}",
+                "signed to its end by {} checkpoints, the last at {}",
                 report.checkpoints,
-                sealed.time
+                signed.time
             );
         }
-        (Some(sealed), _) => outln!(
-            "not sealed since {}: what follows line {} can't be proven yet",
-            sealed.time,
-            sealed.seq
+        (Some(signed), _) => outln!(
+            "not signed since {}: the lines after {} can't be verified yet",
+            signed.time,
+            signed.seq
         ),
-        (None, _) => outln!("not sealed at all"),
+        (None, _) => outln!("no checkpoint found"),
     }
     outln!(
         "{}",
         match verdict {
-            Verdict::Whole => "The log is whole.",
-            Verdict::TamperedWith => "SOMEBODY DID SOMETHING TO THIS LOG.",
-            Verdict::Unproven => "Nothing speaks against the log, but it could not be proven.",
+            VerificationResult::Intact => "The log is intact.",
+            VerificationResult::Modified => "THE LOG HAS BEEN MODIFIED.",
+            VerificationResult::Unproven => "No modification was found, but the log could not be verified.",
         }
     );
 }
 
-fn in_words(flaw: &Flaw) -> String {
-    match flaw {
-        Flaw::Malformed => "this is no line of an audit log".to_owned(),
-        Flaw::Changed { seq } => format!("line {seq} was changed: it is not what the next line says it was"),
-        Flaw::Removed { from, to } if from == to => format!("line {from} is missing before this one"),
-        Flaw::Removed { from, to } => format!("lines {from} to {to} are missing before this one"),
-        Flaw::Moved { seq } => format!("line {seq} stands where it does not belong"),
-        Flaw::Duplicated { seq } => format!("line {seq} is there a second time"),
-        Flaw::BegunAnew => {
-            "a chain begins anew behind another one; expected only of standard output (--several-chains)".to_owned()
+fn describe_finding(finding: &FindingKind) -> String {
+    match finding {
+        FindingKind::Malformed => "not a line of an audit log".to_owned(),
+        FindingKind::Changed { seq } => format!("line {seq} was changed: its hash differs from the one in the next line"),
+        FindingKind::Removed { from, to } if from == to => format!("line {from} is missing before this one"),
+        FindingKind::Removed { from, to } => format!("lines {from} to {to} are missing before this one"),
+        FindingKind::Moved { seq } => format!("line {seq} is out of order"),
+        FindingKind::Duplicated { seq } => format!("line {seq} is duplicated"),
+        FindingKind::SecondChain => {
+            "a second chain begins here; expected only of standard output (--several-chains)".to_owned()
         }
-        Flaw::SealBroken { seq, why } => format!("the checkpoint in line {seq} does not hold: {why}"),
-        Flaw::Truncated { last, kept } => {
-            format!("the end was cut off after line {last}: a checkpoint that was kept elsewhere is over line {kept}")
+        FindingKind::InvalidCheckpoint { seq, reason: why } => format!("the checkpoint in line {seq} is invalid: {why}"),
+        FindingKind::Truncated { last, trusted } => {
+            format!("the log is truncated after line {last}: a checkpoint saved elsewhere covers line {trusted}")
         }
-        Flaw::Unsealed { from, to, seconds } => {
-            format!("lines {from} to {to} stand up to {seconds} seconds after the last checkpoint; a hub seals them within 90")
+        FindingKind::NotSigned { from, to, seconds } => {
+            format!("lines {from} to {to} were written up to {seconds} seconds after the last checkpoint; a hub signs them within 90")
         }
-        Flaw::NotAsSealed { from, to, sealed, check } => {
+        FindingKind::DiffersFromLastCheckpoint { from, to, checkpoint_seq: signed, check } => {
             let what = match check {
-                SealCheck::Missing => "the log ended before",
-                SealCheck::Changed | SealCheck::Matched | SealCheck::Unknown | SealCheck::Unreadable => {
-                    "another line stood in the place of"
+                CheckpointCheck::Missing => "the log ended before",
+                CheckpointCheck::Changed | CheckpointCheck::Matched | CheckpointCheck::Unknown | CheckpointCheck::Unreadable => {
+                    "another line replaced"
                 }
             };
             format!(
-                "when the hub started here, {what} the checkpoint in line {sealed} that it had kept:                  lines {from} to {to} are not, or no longer, as the hub wrote them"
+                "when the hub started here, {what} the checkpoint in line {signed} that it had saved: lines {from} to {to} are not as the hub wrote them"
             )
         }
-        Flaw::NotCompared { seq } => format!(
-            "the start in line {seq} could not compare the log with its last checkpoint: the copies of it, or a file of the log, could not be read"
+        FindingKind::LastCheckpointUnreadable { seq } => format!(
+            "the hub could not compare the log with its last checkpoint at the start in line {seq}: the copies of the checkpoint, or a file of the log, could not be read"
         ),
-        Flaw::OtherThanKept { seq } => format!("line {seq} is not the one that a checkpoint kept elsewhere is over"),
+        FindingKind::DiffersFromTrusted { seq } => format!("line {seq} differs from the one that a checkpoint saved elsewhere covers"),
     }
 }
 
-fn noted_in_words(note: &Note) -> String {
+fn describe_note(note: &NoteKind) -> String {
     match note {
-        Note::BeginsLater { seq } => format!("begins with line {seq}; those before are not among these files"),
-        Note::CutOff { unsealed, half_a_line } => {
-            let half = if *half_a_line { ", and half a line" } else { "" };
-            format!("the process before was cut off: {unsealed} lines{half} were not sealed before this start")
+        NoteKind::BeginsLater { seq } => format!("begins with line {seq}; earlier lines are not in these files"),
+        NoteKind::Interrupted { unsigned, partial_line } => {
+            let partial = if *partial_line { " and a partial line" } else { "" };
+            format!("the previous process was killed: {unsigned} lines{partial} were not signed before this start")
         }
-        Note::SealUnknown { .. } => "this start knew no seal of the lines before it: the copies outside of the log were removed, or an older release wrote them".to_owned(),
-        Note::BeginsAnew => "a chain of its own begins".to_owned(),
-        Note::Unfinished => "the last line has no end yet: the hub is at work on it, or was cut off".to_owned(),
+        NoteKind::LastCheckpointUnknown { .. } => "this start found no checkpoint of the lines before it: the copies outside of the log were removed, or an older release wrote them".to_owned(),
+        NoteKind::NewChain => "a new chain begins".to_owned(),
+        NoteKind::Unfinished => "the last line is incomplete: the hub is writing it, or was killed".to_owned(),
     }
 }

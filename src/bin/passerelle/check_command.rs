@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use passerelle::app::check::connector::{self, Asked};
-use passerelle::config::surroundings::Surroundings;
-use passerelle::config::{Environment, Problem};
-use passerelle::connector::finding::Verdict;
+use passerelle::app::check::connector::{self, OnlineCheck};
+use passerelle::config::check_context::CheckContext;
+use passerelle::config::{Environment, Diagnostic};
+use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
-use super::in_system;
+use super::block_on;
 use super::output::{out, outln};
 
-/// More than any identity provider's answer may be.
-const LONGEST_SAMPLE: u64 = 1 << 20;
+/// Larger than any response of an identity provider may be.
+const MAX_SAMPLE_BYTES: u64 = 1 << 20;
 
 #[derive(Subcommand)]
 pub enum CheckCommand {
-    /// Check one connector's file: its form, what becomes of a sample of claims, what its identity provider says. Exit
-    /// code 0: all is well; 1: a fault; 2: warnings alone.
+    /// Check one connector's file: its form, a sample of claims, its identity provider. Exit code
+    /// 0: no findings; 1: an error; 2: warnings only.
     Connector(ConnectorArguments),
 }
 
@@ -28,21 +28,25 @@ pub enum CheckCommand {
 pub struct ConnectorArguments {
     /// The connector's file.
     file: PathBuf,
-    /// Folder of passerelle.toml; the defaults of the standard platform when absent.
+    /// Folder of passerelle.toml. Default: the settings of a standard platform.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// JSON object of claims as the identity provider gives them, to be mapped and judged; - for standard input.
+    /// JSON object of claims as the identity provider sends them; - for standard input.
     #[arg(long)]
     sample: Option<PathBuf>,
-    /// Ask the identity provider.
+    /// Call the identity provider.
     #[arg(long)]
     online: bool,
-    /// As one JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
 impl CheckCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Returns the error message.
     pub fn run(self) -> Result<ExitCode, String> {
         match self {
             Self::Connector(arguments) => arguments.run(),
@@ -52,57 +56,57 @@ impl CheckCommand {
 
 impl ConnectorArguments {
     fn run(self) -> Result<ExitCode, String> {
-        let environment = Environment::of_process();
-        let around = match &self.config {
+        let environment = Environment::from_process();
+        let context = match &self.config {
             Some(folder) => {
-                Surroundings::of_folder(folder, &environment).map_err(|problems| told(&problems))?
+                CheckContext::from_folder(folder, &environment).map_err(|problems| describe_problems(&problems))?
             }
-            None => Surroundings::alone(self.file.parent().unwrap_or(Path::new("."))),
+            None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
         };
-        let sample = self.sample.as_deref().map(read).transpose()?;
-        let asked = if self.online { Asked::Yes } else { Asked::No };
+        let sample = self.sample.as_deref().map(read_sample).transpose()?;
+        let online = if self.online { OnlineCheck::Run } else { OnlineCheck::Skip };
         let file = self.file;
-        let report = in_system(async move {
-            Ok(connector::connector(
+        let report = block_on(async move {
+            Ok(connector::check_connector(
                 &file,
-                &around,
+                &context,
                 &environment,
                 sample.as_deref(),
-                asked,
+                online,
                 &Env::system(),
             )
             .await)
         })?;
         if self.json {
-            outln!("{}", report.json().map_err(|error| error.to_string())?);
+            outln!("{}", report.to_json().map_err(|error| error.to_string())?);
         } else {
             out!("{report}");
         }
-        Ok(match report.verdict {
-            Verdict::Ok => ExitCode::SUCCESS,
-            Verdict::Fault => ExitCode::FAILURE,
-            Verdict::Warning => ExitCode::from(2),
+        Ok(match report.status {
+            DiagnosticStatus::Ok => ExitCode::SUCCESS,
+            DiagnosticStatus::Error => ExitCode::FAILURE,
+            DiagnosticStatus::Warning => ExitCode::from(2),
         })
     }
 }
 
-fn told(problems: &[Problem]) -> String {
+fn describe_problems(problems: &[Diagnostic]) -> String {
     let lines = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    format!("the configuration is not usable\n{lines}")
+    format!("the configuration is invalid\n{lines}")
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+fn read_sample(path: &Path) -> Result<Vec<u8>, String> {
     let fault =
         |error: std::io::Error| format!("the sample {} can not be read: {error}", path.display());
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin().take(LONGEST_SAMPLE + 1).read_to_end(&mut bytes).map_err(fault)?;
+        std::io::stdin().take(MAX_SAMPLE_BYTES + 1).read_to_end(&mut bytes).map_err(fault)?;
     } else {
         std::fs::File::open(path)
-            .and_then(|file| file.take(LONGEST_SAMPLE + 1).read_to_end(&mut bytes))
+            .and_then(|file| file.take(MAX_SAMPLE_BYTES + 1).read_to_end(&mut bytes))
             .map_err(fault)?;
     }
-    if bytes.len() as u64 > LONGEST_SAMPLE {
+    if bytes.len() as u64 > MAX_SAMPLE_BYTES {
         Err("the sample is larger than 1 MiB".into())
     } else {
         Ok(bytes)

@@ -1,4 +1,4 @@
-//! `passerelle idp`: what identity providers the running hub has, and switching them off and on again, at once.
+//! `passerelle idp`: lists, blocks and unblocks the identity providers of the running hub.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,68 +7,71 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::actor::registry::{
-    BlockRow, By, Circuit, ConnectorRow, ConnectorState, HealthRow, NewBlock,
+    BlockRow, BlockOrigin, ReportedCircuit, ConnectorRow, ConnectorState, HealthRow, NewBlock,
 };
-use passerelle::app::administer::{AdministerFault, Administration};
-use passerelle::config::access::Access;
-use passerelle::config::{Environment, in_language, in_rfc3339};
+use passerelle::app::admin_client::{AdminClientError, AdminClient};
+use passerelle::config::admin_access::AdminAccess;
+use passerelle::config::{Environment, text_in_language, format_rfc3339};
 use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId};
-use passerelle::web::admin::Changed;
+use passerelle::web::admin::BlockChange;
 
-use super::in_system;
-use super::output::{complain, out, outln};
+use super::block_on;
+use super::output::{print_error, out, outln};
 
-/// The hub does not answer, or what answers is no hub.
-const UNREACHED: u8 = 3;
-/// The token is missing, or refused.
-const NOT_LET_IN: u8 = 4;
+/// Exit code if no hub answers.
+const EXIT_UNREACHABLE: u8 = 3;
+/// Exit code if the token is missing or rejected.
+const EXIT_UNAUTHORIZED: u8 = 4;
 
-/// Exit codes: 0 done; 1 refused, with the reason; 64 a wrong option; 3 the hub does not answer; 4 no token, or a wrong one.
+/// Exit codes: 0 success; 1 rejected, with the reason; 3 the hub does not answer; 4 missing or
+/// wrong token; 64 wrong option.
 #[derive(Subcommand)]
 pub enum IdpCommand {
-    /// Keep everybody, or the users of one service provider, away from an identity provider: at once, running logins too.
+    /// Block an identity provider for all users or for one service provider: at once, for logins in
+    /// progress too.
     Block {
         /// The connector's id: its file's stem.
         connector: String,
-        /// Only for this service provider, by its client_id.
+        /// Only for the service provider with this client_id.
         #[arg(long)]
         sp: Option<String>,
         /// Why, for operators: shown by `idp list` and in the log.
         #[arg(long)]
         reason: String,
-        /// What persons are told, as fr="…"; once for each language. A standard sentence without.
+        /// Message for users, as fr="…"; once for each language. Default: a standard sentence.
         #[arg(long, value_name = "LANGUAGE=TEXT")]
         message: Vec<String>,
-        /// In force from this moment on, as 2027-03-01T00:00:00Z; without it at once.
+        /// Begin of the block, as 2027-03-01T00:00:00Z. Default: now.
         #[arg(long)]
         from: Option<String>,
-        /// In force up to this moment; without it until it is lifted.
+        /// End of the block. Default: until it is lifted.
         #[arg(long)]
         until: Option<String>,
-        /// Instead of --from and --until: for so long from now, as 90s, 30m, 2h or 7d.
-        #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["until", "from"], value_parser = duration)]
+        /// Instead of --from and --until: duration from now, as 90s, 30m, 2h or 7d.
+        #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["until", "from"], value_parser = parse_duration)]
         lasting: Option<Duration>,
         #[command(flatten)]
         hub: HubOptions,
     },
-    /// Lift what `idp block` has set.
+    /// Lift blocks that were set by `idp block`.
     Unblock {
-        /// The connector's id: all its blocks for everybody are lifted, or with --sp those for that service provider.
+        /// The connector's id: its blocks for all users are lifted, or with --sp those for that
+        /// service provider.
         #[arg(required_unless_present = "id", conflicts_with = "id")]
         connector: Option<String>,
-        /// Only those for this service provider, by its client_id.
+        /// Only blocks for the service provider with this client_id.
         #[arg(long, conflicts_with = "id")]
         sp: Option<String>,
-        /// One block alone, by the id that `idp list` shows.
+        /// Only the block with this id, as shown by `idp list`.
         #[arg(long)]
         id: Option<String>,
         #[command(flatten)]
         hub: HubOptions,
     },
-    /// List every connector: on, off or blocked, by whom, why and until when.
+    /// List every connector with its state and its blocks.
     List {
-        /// As JSON, for programs.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -78,66 +81,67 @@ pub enum IdpCommand {
 
 #[derive(Args)]
 pub struct HubOptions {
-    /// Folder of passerelle.toml, which names the private listener and its token.
+    /// Folder of passerelle.toml, which sets the private listener and its token.
     #[arg(long, default_value = "config")]
     config: PathBuf,
-    /// Address of the private listener, if it is not reached at private.listen: http://127.0.0.1:9090.
+    /// Address of the private listener, if it differs from private.listen: http://127.0.0.1:9090.
     #[arg(long, alias = "url", value_name = "URL")]
     private: Option<String>,
 }
 
-/// What went wrong, and the exit code that says so.
-pub struct Failure(u8, String);
+/// Error of a command: exit code and message.
+pub struct CommandError(u8, String);
 
-impl From<AdministerFault> for Failure {
-    fn from(fault: AdministerFault) -> Self {
+impl From<AdminClientError> for CommandError {
+    fn from(fault: AdminClientError) -> Self {
         let code = match &fault {
-            AdministerFault::NoAnswer { .. }
-            | AdministerFault::Stranger { .. }
-            | AdministerFault::NoPort => UNREACHED,
-            AdministerFault::NoToken
-            | AdministerFault::TokenRefused { .. }
-            | AdministerFault::TooMany { .. }
-            | AdministerFault::Off { .. } => NOT_LET_IN,
-            AdministerFault::Address(_) | AdministerFault::Refused(_) => 1,
+            AdminClientError::Unreachable { .. }
+            | AdminClientError::NotAHub { .. }
+            | AdminClientError::NoPort => EXIT_UNREACHABLE,
+            AdminClientError::NoToken
+            | AdminClientError::TokenRejected { .. }
+            | AdminClientError::TooManyAttempts { .. }
+            | AdminClientError::Disabled { .. } => EXIT_UNAUTHORIZED,
+            AdminClientError::Address(_) | AdminClientError::Rejected(_) => 1,
         };
         Self(code, fault.to_string())
     }
 }
 
-impl Failure {
-    /// Says what went wrong, if anything, and what to exit with.
-    pub fn told(done: Result<(), Self>) -> ExitCode {
+impl CommandError {
+    /// Prints the error, if any, and returns the exit code.
+    pub fn exit_code(done: Result<(), Self>) -> ExitCode {
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(Self(code, what)) => {
-                complain(what);
+                print_error(what);
                 ExitCode::from(code)
             }
         }
     }
 }
 
-impl From<String> for Failure {
+impl From<String> for CommandError {
     fn from(what: String) -> Self {
         Self(1, what)
     }
 }
 
 impl IdpCommand {
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let done = in_system(async move { Ok(self.ask().await) })
-            .map_err(Failure::from)
+        let done = block_on(async move { Ok(self.execute().await) })
+            .map_err(CommandError::from)
             .and_then(|done| done);
-        Failure::told(done)
+        CommandError::exit_code(done)
     }
 
-    async fn ask(self) -> Result<(), Failure> {
+    async fn execute(self) -> Result<(), CommandError> {
         match self {
             Self::Block { connector, sp, reason, message, from, until, lasting, hub } => {
-                let message = messages(&message)?;
+                let message = parse_messages(&message)?;
                 let until =
-                    lasting.map(|lasting| in_rfc3339(Env::system().now() + lasting)).or(until);
+                    lasting.map(|lasting| format_rfc3339(Env::system().now() + lasting)).or(until);
                 let service_provider = sp.map(ClientId::new);
                 let new = NewBlock {
                     connector: ConnectorId::new(connector),
@@ -147,27 +151,27 @@ impl IdpCommand {
                     from,
                     until,
                 };
-                tell("blocked", &hub.reach()?.block(&new).await?);
+                print_change("blocked", &hub.connect()?.block(&new).await?);
             }
             Self::Unblock { id: Some(id), hub, .. } => {
-                tell("lifted", &hub.reach()?.unblock(&id).await?)
+                print_change("lifted", &hub.connect()?.unblock(&id).await?)
             }
             Self::Unblock { connector, sp, hub, .. } => {
                 let (connector, sp) =
                     (ConnectorId::new(connector.unwrap_or_default()), sp.map(ClientId::new));
-                unblock(&hub.reach()?, &connector, sp.as_ref()).await?;
+                lift_blocks(&hub.connect()?, &connector, sp.as_ref()).await?;
             }
             Self::List { json, hub } => {
-                let list = hub.reach()?.connectors().await?;
+                let list = hub.connect()?.connectors().await?;
                 if json {
                     outln!(
                         "{}",
                         serde_json::to_string_pretty(&list).map_err(|error| error.to_string())?
                     );
                 } else {
-                    out!("{}", list.connectors.iter().map(told).collect::<String>());
+                    out!("{}", list.connectors.iter().map(format_connector).collect::<String>());
                     let orphaned = |block: &BlockRow| {
-                        format!("{:<24} gone\n{}", block.connector.as_str(), line(block))
+                        format!("{:<24} gone\n{}", block.connector.as_str(), format_block(block))
                     };
                     out!("{}", list.orphaned_blocks.iter().map(orphaned).collect::<String>());
                 }
@@ -178,34 +182,38 @@ impl IdpCommand {
 }
 
 impl HubOptions {
-    pub fn reach(&self) -> Result<Administration, Failure> {
-        let access = Access::read(&self.config, &Environment::of_process())
-            .map_err(|problems| unusable(&self.config, &problems))?;
-        Ok(Administration::of(access, self.private.as_deref())?)
+    /// Returns a client of the running hub.
+    ///
+    /// # Errors
+    /// Returns an error if the configuration does not define how to reach the hub.
+    pub fn connect(&self) -> Result<AdminClient, CommandError> {
+        let access = AdminAccess::read(&self.config, &Environment::from_process())
+            .map_err(|problems| describe_problems(&self.config, &problems))?;
+        Ok(AdminClient::new(access, self.private.as_deref())?)
     }
 }
 
-fn unusable(folder: &Path, problems: &[passerelle::config::Problem]) -> String {
+fn describe_problems(folder: &Path, problems: &[passerelle::config::Diagnostic]) -> String {
     let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
     format!(
-        "{} does not say how the hub is reached{problems}",
+        "{} does not define how to reach the hub{problems}",
         folder.join("passerelle.toml").display()
     )
 }
 
-/// Lifts every block by command that says exactly this.
-async fn unblock(
-    hub: &Administration,
+/// Lifts every block by command for exactly these users.
+async fn lift_blocks(
+    hub: &AdminClient,
     connector: &ConnectorId,
     sp: Option<&ClientId>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let list = hub.connectors().await?;
     let of_row = list
         .connectors
         .iter()
         .find(|row| row.id == *connector)
         .map(|row| row.blocks.iter().collect());
-    // A block outlives its connector's file, and keeps its name.
+    // A block remains when its connector's file is removed.
     let orphaned: Vec<&BlockRow> =
         list.orphaned_blocks.iter().filter(|block| block.connector == *connector).collect();
     let Some(blocks): Option<Vec<&BlockRow>> =
@@ -224,59 +232,59 @@ async fn unblock(
     let ids: Vec<&str> =
         blocks.iter().copied().filter(meant).filter_map(|block| block.id.as_deref()).collect();
     for id in &ids {
-        tell("lifted", &hub.unblock(id).await?);
+        print_change("lifted", &hub.unblock(id).await?);
     }
-    // Whoever lifts a block wants to know what is still in the way.
+    // Show the blocks that remain.
     let rest: Vec<&BlockRow> = blocks
         .iter()
         .copied()
         .filter(|block| block.id.as_deref().is_none_or(|id| !ids.contains(&id)))
         .collect();
-    let rest_told: String = rest.iter().map(|block| line(block)).collect();
+    let rest_told: String = rest.iter().map(|block| format_block(block)).collect();
     match (ids.is_empty(), rest.is_empty()) {
         (true, true) => Err(format!("nothing blocks {connector}").into()),
         (true, false) => Err(format!(
-            "no block of {connector} that was set by command is meant; what there is (a file's ends with its [[block]] table):\n{rest_told}"
+            "no matching block of {connector} was set by a command; its blocks (remove one set by file from its [[block]] table):\n{rest_told}"
         )
         .into()),
         (false, true) => Ok(()),
         (false, false) => {
-            out!("still there:\n{rest_told}");
+            out!("remaining blocks:\n{rest_told}");
             Ok(())
         }
     }
 }
 
-fn tell(what: &str, changed: &Changed) {
-    out!("{what}: {}\n{}", changed.block.connector, line(&changed.block));
+fn print_change(what: &str, changed: &BlockChange) {
+    out!("{what}: {}\n{}", changed.block.connector, format_block(&changed.block));
     if let Some(warning) = &changed.warning {
-        complain(warning);
+        print_error(warning);
     }
 }
 
-/// One connector: its state in the first line, how its identity provider is doing and what blocks it below.
-fn told(row: &ConnectorRow) -> String {
+/// Formats one connector: its state, then its health and its blocks.
+fn format_connector(row: &ConnectorRow) -> String {
     let state = match row.state {
         ConnectorState::On => "on",
         ConnectorState::Off => "off",
         ConnectorState::Blocked => "blocked",
     };
-    let (id, name) = (row.id.as_str(), in_language(&row.name, "en"));
+    let (id, name) = (row.id.as_str(), text_in_language(&row.name, "en"));
     let levels = format!("{}..{}", row.lowest.as_str(), row.highest.as_str());
-    let health = row.health.as_ref().map(ill).unwrap_or_default();
+    let health = row.health.as_ref().map(format_health).unwrap_or_default();
     format!(
         "{id:<24} {state:<8} {levels:<14} {name}\n{health}{}",
-        row.blocks.iter().map(line).collect::<String>()
+        row.blocks.iter().map(format_block).collect::<String>()
     )
 }
 
-/// Nothing of one that is well.
-fn ill(health: &HealthRow) -> String {
+/// Formats the health of a connector; empty if it is healthy.
+fn format_health(health: &HealthRow) -> String {
     let what = match health.circuit {
-        Circuit::Open => "fails, and is left alone",
-        Circuit::HalfOpen => "has failed, and is tried again",
-        Circuit::Closed if health.failure_ratio > 0.0 => "fails now and then",
-        Circuit::Closed => return String::new(),
+        ReportedCircuit::Open => "circuit open",
+        ReportedCircuit::HalfOpen => "circuit half-open",
+        ReportedCircuit::Closed if health.failure_ratio > 0.0 => "some calls fail",
+        ReportedCircuit::Closed => return String::new(),
     };
     let within = health
         .p99_seconds
@@ -288,13 +296,13 @@ fn ill(health: &HealthRow) -> String {
     )
 }
 
-fn line(block: &BlockRow) -> String {
-    let by = match (block.by, &block.id) {
-        (By::File, _) | (By::Command, None) => "by its file".to_owned(),
-        (By::Command, Some(id)) => format!("by command {id}"),
+fn format_block(block: &BlockRow) -> String {
+    let by = match (block.origin, &block.id) {
+        (BlockOrigin::File, _) | (BlockOrigin::Command, None) => "by its file".to_owned(),
+        (BlockOrigin::Command, Some(id)) => format!("by command {id}"),
     };
     let whom = block.service_providers.as_ref().map_or_else(
-        || "for everybody".to_owned(),
+        || "for all users".to_owned(),
         |some| format!("for {}", some.iter().map(ClientId::as_str).collect::<Vec<_>>().join(", ")),
     );
     let from = block
@@ -307,8 +315,8 @@ fn line(block: &BlockRow) -> String {
     format!("  {force} {whom} {by}{from}{until}: {}\n", block.reason)
 }
 
-/// `fr=Fermé`, once for each language.
-fn messages(given: &[String]) -> Result<BTreeMap<String, String>, String> {
+/// Parses messages such as `fr=Fermé`, one for each language.
+fn parse_messages(given: &[String]) -> Result<BTreeMap<String, String>, String> {
     let mut messages = BTreeMap::new();
     for one in given {
         let (language, text) = one
@@ -321,8 +329,8 @@ fn messages(given: &[String]) -> Result<BTreeMap<String, String>, String> {
     Ok(messages)
 }
 
-/// `90s`, `30m`, `2h`, `7d`.
-fn duration(text: &str) -> Result<Duration, String> {
+/// Parses a duration such as `90s`, `30m`, `2h` or `7d`.
+fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = |unit| match unit {
         's' => Some(1),
         'm' => Some(60),
@@ -335,6 +343,6 @@ fn duration(text: &str) -> Result<Duration, String> {
         number.checked_mul(unit).filter(|seconds| (1..=366 * 86_400).contains(seconds))
     });
     parsed.map(Duration::from_secs).ok_or_else(|| {
-        "write a number and a unit, as 90s, 30m, 2h or 7d; a year at most".to_owned()
+        "write a number and a unit, such as 90s, 30m, 2h or 7d; at most a year".to_owned()
     })
 }

@@ -1,6 +1,6 @@
-//! The thin binary: parse arguments, load the configuration, run.
+//! The `passerelle` program: parses arguments, loads the configuration and runs the command.
 
-// They panic where nobody reads any more: `output` writes.
+// These macros panic on a closed pipe; use `output` instead.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::IsTerminal as _;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use passerelle::app::health::{self, Probe};
-use passerelle::app::{self, Parts, Program};
+use passerelle::app::health::{self, HealthProbe};
+use passerelle::app::{self, ProgramDeps, HubServer};
 use passerelle::audit;
-use passerelle::config::model::{Log, LogFormat};
-use passerelle::config::{self, Environment, Loaded};
+use passerelle::config::model::{LogConfig, LogFormat};
+use passerelle::config::{self, Environment, LoadedConfig};
 use passerelle::demo::Demo;
 use passerelle::env::Env;
 use passerelle::protocol::catalogue;
@@ -26,16 +26,16 @@ mod keys_command;
 mod output;
 mod register_command;
 mod serve_command;
-mod top_command;
+mod status_command;
 
 use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use idp_command::IdpCommand;
 use keys_command::KeysCommand;
-use output::{complain, out, outln};
+use output::{print_error, out, outln};
 use register_command::RegisterCommand;
-use serve_command::{Listeners, Signals, until_stopped};
-use top_command::TopCommand;
+use serve_command::{Listeners, Signals, run_until_stopped};
+use status_command::StatusCommand;
 
 /// An identity federation hub.
 #[derive(Parser)]
@@ -53,84 +53,90 @@ enum Command {
         #[arg(long, default_value = "config")]
         config: PathBuf,
     },
-    /// Check the configuration: every file, key and rule, and all that the hub needs to start.
+    /// Check the configuration: every file, key and rule, and everything that the hub needs to
+    /// start.
     #[command(args_conflicts_with_subcommands = true)]
     Check {
         #[command(subcommand)]
-        one: Option<CheckCommand>,
+        connector: Option<CheckCommand>,
+        /// Folder of passerelle.toml.
         #[arg(long, default_value = "config")]
         config: PathBuf,
-        /// Ask every identity provider for its metadata and keys as well.
+        /// Also fetch the metadata and keys of every identity provider.
         #[arg(long)]
         online: bool,
     },
-    /// Say what a reload would change, and which service providers it touches. Ends with 0 if nothing, 2 if something would
-    /// change, 1 if the files are faulty or there is nothing to hold them against.
+    /// Show what a reload would change, and the affected service providers. Exit code 0: no change;
+    /// 2: changes; 1: invalid files, or nothing to compare with.
     Plan {
+        /// Folder of passerelle.toml.
         #[arg(long, default_value = "config")]
         config: PathBuf,
-        /// Hold the files against those of this folder, instead of what a running hub has in use.
+        /// Compare with the files of this folder instead of the configuration of the running hub.
         #[arg(long)]
         against: Option<PathBuf>,
-        /// For machines.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Say whether the hub on this machine is alive, for a container's health check. Ends with 0 if so, else with 1.
+    /// Check whether the hub on this machine is alive, for container health checks. Exit code 0 if
+    /// so, 1 if not.
     Health {
-        /// Its private listener.
+        /// Address of the private listener.
         #[arg(long, default_value = "127.0.0.1:9090")]
         address: SocketAddr,
-        /// Ask whether it should be sent requests, instead.
+        /// Check whether it is ready for requests instead.
         #[arg(long)]
         ready: bool,
     },
-    /// Run both platforms, each a hub and two sandbox identity providers, and a service provider, all on this machine.
+    /// Run a demo on this machine: for each platform a hub and two sandbox identity providers, and
+    /// a service provider.
     Demo {
-        /// Port of the standard hub; the others follow from it, up to 20 above. 0 takes free ones.
+        /// Port of the standard hub; the others use the ports up to 22 above it. 0 chooses free
+        /// ports.
         #[arg(long, default_value_t = 8080)]
         port: u16,
     },
     /// List every error code.
     Errors {
-        /// As the Markdown page of the documentation.
+        /// Print the Markdown page of the documentation.
         #[arg(long)]
         markdown: bool,
     },
     /// List every metric.
     Metrics {
-        /// As the Markdown table of the documentation.
+        /// Print the Markdown page of the documentation.
         #[arg(long)]
         markdown: bool,
     },
-    /// Levels of assurance.
+    /// Explain levels of assurance.
     Acr {
         #[command(subcommand)]
         command: AcrCommand,
     },
-    /// Keys: those that sign tokens, and those that face identity providers.
+    /// Create, list and rotate keys.
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// The audit log.
+    /// Verify the audit log.
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Identity providers of the running hub: list, block, unblock.
+    /// List, block and unblock the identity providers of the running hub.
     Idp {
         #[command(subcommand)]
         command: IdpCommand,
     },
-    /// How the running hub is doing, in the terminal, anew each second.
-    Top(TopCommand),
-    /// The register of natural persons.
+    /// Show the status of the running hub.
+    Status(StatusCommand),
+    /// Import and query the register of persons.
     Register {
         #[command(subcommand)]
         command: RegisterCommand,
     },
-    /// Generate what editors and readers need to know of the configuration.
+    /// Generate the JSON Schemas and the reference of the configuration.
     Schemas {
         /// Write the JSON Schemas into this folder.
         #[arg(long)]
@@ -143,14 +149,16 @@ enum Command {
 
 #[derive(Subcommand)]
 enum AcrCommand {
-    /// Say what a login does with levels: what is sent, what is accepted, what the service provider sees.
+    /// Explain the levels of a login: what is sent, what is accepted, what the service provider
+    /// sees.
     Explain {
+        /// Folder of passerelle.toml.
         #[arg(long, default_value = "config")]
         config: PathBuf,
         /// The service provider's client_id.
         #[arg(long)]
         sp: String,
-        /// The connector's id: its file's stem.
+        /// The connector's id: the name of its file without .toml.
         #[arg(long)]
         idp: String,
         /// The request's acr_values, as "eidas2" or "eidas3 eidas2".
@@ -162,104 +170,105 @@ enum AcrCommand {
     },
 }
 
-/// What a command line that is not understood ends with (EX_USAGE of sysexits.h); clap's own 2 says "warnings" here.
-const USAGE: u8 = 64;
+/// Exit code of an invalid command line (`EX_USAGE` of sysexits.h); clap's own 2 means warnings
+/// here.
+const EXIT_USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(told) => {
-            // Help and version come this way too.
-            if told.use_stderr() {
-                let _unread = told.print();
-                return ExitCode::from(USAGE);
+        Err(error) => {
+            // `--help` and `--version` are errors in clap too.
+            if error.use_stderr() {
+                let _unread = error.print();
+                return ExitCode::from(EXIT_USAGE);
             }
-            let text = told.render();
+            let text = error.render();
             match std::io::stdout().is_terminal() {
                 true => out!("{}", text.ansi()),
                 false => out!("{text}"),
             }
-            return output::end(ExitCode::SUCCESS);
+            return output::finish(ExitCode::SUCCESS);
         }
     };
-    output::end(run(arguments.command).unwrap_or_else(|message| {
-        complain(message);
+    output::finish(run(arguments.command).unwrap_or_else(|message| {
+        print_error(message);
         ExitCode::FAILURE
     }))
 }
 
 fn run(command: Command) -> Result<ExitCode, String> {
     match command {
-        Command::Serve { config } => serve(&config)?,
-        Command::Check { one: Some(one), .. } => return one.run(),
-        Command::Check { one: None, config, online } => return check(&config, online),
-        Command::Plan { config, against, json } => return plan(&config, against.as_deref(), json),
+        Command::Serve { config } => run_hub(&config)?,
+        Command::Check { connector: Some(connector), .. } => return connector.run(),
+        Command::Check { connector: None, config, online } => return check_config(&config, online),
+        Command::Plan { config, against, json } => return print_plan(&config, against.as_deref(), json),
         Command::Health { address, ready } => {
-            let probe = if ready { Probe::Ready } else { Probe::Alive };
+            let probe = if ready { HealthProbe::Ready } else { HealthProbe::Alive };
             outln!(
                 "{}",
-                in_system(async {
-                    health::ask(address, probe).await.map_err(|unwell| unwell.to_string())
+                block_on(async {
+                    health::probe_hub(address, probe).await.map_err(|error| error.to_string())
                 })?
             );
         }
-        Command::Demo { port } => demo(port)?,
-        Command::Errors { markdown: true } => out!("{}", catalogue::markdown()),
-        Command::Errors { markdown: false } => out!("{}", catalogue::table()),
-        Command::Metrics { markdown } => out!("{}", metrics(markdown)?),
+        Command::Demo { port } => run_demo(port)?,
+        Command::Errors { markdown: true } => out!("{}", catalogue::render_markdown()),
+        Command::Errors { markdown: false } => out!("{}", catalogue::render_table()),
+        Command::Metrics { markdown } => out!("{}", list_metrics(markdown)?),
         Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
             let explanation =
-                app::explain::explain(&load(&config)?, &sp, &idp, &acr, claims.as_deref());
+                app::explain::explain_levels(&load_config(&config)?, &sp, &idp, &acr, claims.as_deref());
             out!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
         Command::Keys { command } => return command.run(),
         Command::Audit { command } => return Ok(command.run()),
         Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
-        Command::Top(command) => return Ok(command.run()),
-        Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
+        Command::Status(command) => return Ok(command.run()),
+        Command::Schemas { write, reference } => write_schemas(write.as_deref(), reference.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn metrics(markdown: bool) -> Result<String, String> {
+fn list_metrics(markdown: bool) -> Result<String, String> {
     let metrics =
         telemetry::Metrics::new(Env::system().now()).map_err(|fault| fault.to_string())?;
-    let name = |metric: &telemetry::Declared| format!("{}\n", metric.name);
+    let name = |metric: &telemetry::MetricDeclaration| format!("{}\n", metric.name);
     Ok(if markdown {
-        telemetry::page(metrics.declared())
+        telemetry::markdown_page(metrics.declared())
     } else {
         metrics.declared().iter().map(name).collect()
     })
 }
 
-fn serve(folder: &Path) -> Result<(), String> {
-    let loaded = load(folder)?;
-    log_to(&loaded.settings.log)?;
-    telemetry::tell_panics_by_place();
+fn run_hub(folder: &Path) -> Result<(), String> {
+    let loaded = load_config(folder)?;
+    init_logging(&loaded.settings.log)?;
+    telemetry::log_panic_locations();
     for warning in loaded.warnings_at(Env::system().now()) {
-        tracing::warn!(warning = warning.in_line(), "allowed, but worth a thought");
+        tracing::warn!(warning = warning.to_single_line(), "configuration warning");
     }
-    for problem in loaded.faults() {
+    for problem in loaded.check_failures() {
         tracing::warn!(
-            problem = problem.in_line(),
-            "refused by `passerelle check`, and served all the same"
+            problem = problem.to_single_line(),
+            "rejected by `passerelle check`, but served"
         );
     }
-    let listeners = Listeners::take(&loaded)?;
-    in_system(async move {
-        // From here on, so that a hub which is told to go down while it starts leaves what it has taken up to the next one.
+    let listeners = Listeners::open(&loaded)?;
+    block_on(async move {
+        // Before the build, so that a hub stopped during its start saves what it has restored.
         let signals = Signals::listen()?;
-        let program = Program::build(&loaded, Parts::real()).map_err(|fault| fault.to_string())?;
+        let program = HubServer::build(&loaded, ProgramDeps::system()).map_err(|fault| fault.to_string())?;
         let running = listeners.start(program)?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
-        until_stopped(running, signals).await
+        run_until_stopped(running, signals).await
     })
 }
 
-fn demo(port: u16) -> Result<(), String> {
-    log_to(&Log { format: LogFormat::Human, filter: "warn".into() })?;
-    in_system(async move {
+fn run_demo(port: u16) -> Result<(), String> {
+    init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
+    block_on(async move {
         let demo = Demo::start(port, &Env::system()).map_err(|fault| fault.to_string())?;
         outln!("The demo runs until you press Ctrl+C.");
         for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
@@ -267,7 +276,7 @@ fn demo(port: u16) -> Result<(), String> {
             outln!("  hub                 {}", addresses.hub);
             outln!("  its metrics         {}/metrics", addresses.private);
             outln!(
-                "  its window          {}/admin/ opened by the token in {}",
+                "  its console         {}/admin/ with the token in {}",
                 addresses.private,
                 addresses.admin_token.display()
             );
@@ -277,39 +286,39 @@ fn demo(port: u16) -> Result<(), String> {
             }
             outln!("  data provider       {}", addresses.data_provider);
         }
-        outln!("\nA file in connectors/ of a hub's folder is one more identity provider, at once.");
-        outln!("Open {}", demo.open);
+        outln!("\nA new file in connectors/ of a hub's folder adds an identity provider at once.");
+        outln!("Open {}", demo.start_url);
         Signals::listen()?.stop().await;
         demo.stop().await;
         Ok(())
     })
 }
 
-fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
-    let loaded = config::load(folder, &Environment::of_process());
+fn check_config(folder: &Path, online: bool) -> Result<ExitCode, String> {
+    let loaded = config::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
         out!("{report}");
         return Ok(ExitCode::FAILURE);
     };
-    let faults = app::check(&loaded, &Env::system());
+    let faults = app::find_startup_errors(&loaded, &Env::system());
     if !faults.is_empty() {
-        outln!("The files are well formed, but the hub would not start:");
+        outln!("The files are is_valid formed, but the hub would not start:");
         for fault in faults {
             outln!("  {fault}");
         }
         return Ok(ExitCode::FAILURE);
     }
     out!("{report}");
-    let well = loaded.faults().next().is_none();
+    let is_valid = loaded.check_failures().next().is_none();
     if !online {
-        return Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        return Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let (store, findings, client_keys) = in_system(async move {
+    let (store, findings, client_keys) = block_on(async move {
         let store =
             app::probe_store(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
         let findings =
-            app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
+            app::probe_providers(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
         Ok((
             store,
             findings,
@@ -318,62 +327,62 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
                 .map_err(|fault| fault.to_string())?,
         ))
     })?;
-    let mut all_well = well;
+    let mut all_ok = is_valid;
     match store {
         None => {}
         Some(Ok(summary)) => outln!("store: {summary}"),
         Some(Err(fault)) => {
-            all_well = false;
+            all_ok = false;
             outln!("store: {fault}");
         }
     }
     for (asked, outcome) in findings {
         match outcome {
-            Ok(()) => outln!("{asked}: answers as it should"),
+            Ok(()) => outln!("{asked}: ok"),
             Err(fault) => {
-                all_well = false;
+                all_ok = false;
                 outln!("{asked}: {fault}");
             }
         }
     }
     for (client_id, outcome) in client_keys {
         match outcome {
-            Ok(()) => outln!("service provider {client_id}: the keys at its jwks_uri are fine"),
+            Ok(()) => outln!("service provider {client_id}: the keys at its jwks_uri are valid"),
             Err(fault) => {
-                all_well = false;
+                all_ok = false;
                 outln!("service provider {client_id}: its jwks_uri: {fault}");
             }
         }
     }
-    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What differs, for whoever is about to put files in place.
-const CHANGES: u8 = 2;
+/// Exit code of `plan` if a reload would change something.
+const EXIT_CHANGES: u8 = 2;
 
-fn plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitCode, String> {
-    let (next, env) = (load(folder)?, Env::system());
-    let faults = app::plan::faults(&next, &env);
+fn print_plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitCode, String> {
+    let (next, env) = (load_config(folder)?, Env::system());
+    let faults = app::plan::find_connector_errors(&next, &env);
     if !faults.is_empty() {
         let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-        return Err(format!("a reload would refuse these files\n{}", faults.join("\n")));
+        return Err(format!("a reload would reject these files\n{}", faults.join("\n")));
     }
     let before = match against {
-        Some(other) => load(other)?.files.outline(),
-        None => in_system(async {
-            app::plan::in_use(next.settings.private.listen).await.map_err(|fault| fault.to_string())
+        Some(other) => load_config(other)?.files.digest(),
+        None => block_on(async {
+            app::plan::fetch_active_digest(next.settings.private.listen).await.map_err(|fault| fault.to_string())
         })?,
     };
-    let changes = before.changes(&next.files.outline());
+    let changes = before.changes_to(&next.files.digest());
     if json {
         outln!("{}", serde_json::to_string_pretty(&changes).map_err(|error| error.to_string())?);
     } else {
         out!("{}", changes.report());
     }
-    Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHANGES) })
+    Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_CHANGES) })
 }
 
-fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String> {
+fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String> {
     if let Some(folder) = write {
         let written = config::write_schemas(folder).and_then(|()| audit::write_schema(folder));
         written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
@@ -391,13 +400,13 @@ fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String>
     Ok(())
 }
 
-fn load(folder: &Path) -> Result<Loaded, String> {
-    let loaded = config::load(folder, &Environment::of_process());
+fn load_config(folder: &Path) -> Result<LoadedConfig, String> {
+    let loaded = config::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
-    loaded.map_err(|_| format!("the configuration is not usable\n{report}"))
+    loaded.map_err(|_| format!("the configuration is invalid\n{report}"))
 }
 
-fn log_to(log: &Log) -> Result<(), String> {
+fn init_logging(log: &LogConfig) -> Result<(), String> {
     let format = match log.format {
         LogFormat::Human => LineFormat::Human,
         LogFormat::Json => LineFormat::Json,
@@ -405,6 +414,6 @@ fn log_to(log: &Log) -> Result<(), String> {
     telemetry::init_logging(format, &log.filter).map_err(|fault| fault.to_string())
 }
 
-fn in_system<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     actix::System::new().block_on(work)
 }

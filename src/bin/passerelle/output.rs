@@ -1,18 +1,18 @@
-//! Standard output and standard error of every command.
+//! Writes to standard output and standard error.
 //!
-//! `print!` panics where the reader has gone. Here a closed pipe ends the output and nothing else: the command goes on to its
-//! own exit code. Any other failure is kept, and reported once at the end.
+//! Unlike `print!`, a closed pipe does not panic: the command continues without output and ends
+//! with its own exit code. Any other write error is reported once at the end.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-/// What a command ends with whose output could not be written (EX_IOERR of sysexits.h).
-pub const OUTPUT_LOST: u8 = 74;
+/// Exit code of a command whose output could not be written (`EX_IOERR` of sysexits.h).
+pub const EXIT_IO_ERROR: u8 = 74;
 
-/// The first failure; nothing is written after it.
-static FAILED: OnceLock<io::Error> = OnceLock::new();
+/// The first write error; nothing is written after it.
+static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
 
 /// Writes to standard output, as `print!` does.
 macro_rules! out {
@@ -28,11 +28,11 @@ pub(crate) use {out, outln};
 
 /// Writes to standard output, unless an earlier write has failed.
 pub fn write(text: fmt::Arguments<'_>) {
-    if FAILED.get().is_none()
+    if WRITE_ERROR.get().is_none()
         && let Err(error) = write_to(&mut io::stdout().lock(), text)
     {
-        // Only one thread writes; a second error would say the same.
-        let _first = FAILED.set(error);
+        // Only one thread writes.
+        let _first = WRITE_ERROR.set(error);
     }
 }
 
@@ -41,26 +41,26 @@ fn write_to(output: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()>
     output.flush()
 }
 
-/// Whether nothing can be written any more, which ends what would otherwise run on.
+/// Returns true after a write error, so that endless output can stop.
 pub fn has_failed() -> bool {
-    FAILED.get().is_some()
+    WRITE_ERROR.get().is_some()
 }
 
-/// Writes a line about this command to standard error. Where that is closed too, nobody is left to read it.
-pub fn complain(message: impl fmt::Display) {
+/// Writes a line to standard error.
+pub fn print_error(message: impl fmt::Display) {
     let _unread = writeln!(io::stderr(), "passerelle: {message}");
 }
 
-/// The exit code of a command that has written all it has to say.
-pub fn end(code: ExitCode) -> ExitCode {
-    match FAILED.get() {
+/// Returns the exit code of a command, or that of a write error.
+pub fn finish(code: ExitCode) -> ExitCode {
+    match WRITE_ERROR.get() {
         None => code,
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
         Some(error) => {
-            complain(format_args!(
-                "standard output can't be written: {error}; free space there, or write elsewhere"
+            print_error(format_args!(
+                "standard output can't be written: {error}; free some space, or write elsewhere"
             ));
-            ExitCode::from(OUTPUT_LOST)
+            ExitCode::from(EXIT_IO_ERROR)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `passerelle register`: fill the file register, and ask whichever register is configured about one person.
+//! `passerelle register`: imports a file into the register, and queries the configured register.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -8,44 +8,46 @@ use clap::{Args, Subcommand};
 use passerelle::app;
 use passerelle::config::model::RegisterConfig;
 use passerelle::env::Env;
-use passerelle::identity::rules::{Required, Rules};
+use passerelle::identity::rules::{RequiredClaims, IdentityRules};
 use passerelle::identity::{Claim, Identity};
 use passerelle::protocol::acr::Platform;
 use passerelle::protocol::json::parse_object;
-use passerelle::register::Answer;
-use passerelle::register::file::import::{Keep, import};
+use passerelle::register::RegisterAnswer;
+use passerelle::register::file::import::{ImportMode, import};
 use serde_json::{Map, Value};
 
 use super::output::outln;
-use super::{in_system, load};
+use super::{block_on, load_config};
 
 #[derive(Subcommand)]
 pub enum RegisterCommand {
-    /// Check a CSV file and merge it into the register file: all of it, or, if one line is bad, nothing.
+    /// Check a CSV file and merge it into the register file; if one line is invalid, nothing is
+    /// imported.
     Import {
-        /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
+        /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
+        /// birthcountry, status.
         source: PathBuf,
-        /// The register file; the configuration's `register.file.path` when absent.
+        /// The register file. Default: `register.file.path` of the configuration.
         #[arg(long)]
         to: Option<PathBuf>,
-        /// Drop who is not in the source.
+        /// Remove persons that are not in the source.
         #[arg(long)]
         replace: bool,
         #[arg(long, default_value = "config")]
         config: PathBuf,
     },
-    /// Ask the configured register about one person, given by options, or as a JSON object on standard input, where no
-    /// list of processes shows it. Tells the outcome, and no data of the person.
+    /// Query the configured register about one person, given by options or, hidden from process
+    /// lists, as a JSON object on standard input. Prints the outcome, and no data of the person.
     Lookup {
         #[arg(long, default_value = "config")]
         config: PathBuf,
         #[command(flatten)]
-        person: Person,
+        person: PersonOptions,
     },
 }
 
 #[derive(Args)]
-pub struct Person {
+pub struct PersonOptions {
     /// Separated by spaces.
     #[arg(long)]
     given_names: Option<String>,
@@ -66,53 +68,57 @@ pub struct Person {
 }
 
 impl RegisterCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Returns the error message.
     pub fn run(self) -> Result<ExitCode, String> {
         match self {
             Self::Import { source, to, replace, config } => {
-                let loaded = load(&config)?;
+                let loaded = load_config(&config)?;
                 let configured = match &loaded.settings.register {
                     Some(RegisterConfig::File(file)) => Some(file.path.clone()),
                     Some(RegisterConfig::Http(_)) | None => None,
                 };
-                let mend =
-                    "the configuration has no [register.file]: name the file to write by --to";
-                let target = to.or(configured).ok_or(mend)?;
-                let keep = if replace { Keep::SourceOnly } else { Keep::Both };
+                let fix =
+                    "the configuration has no [register.file]: give the file to write with --to";
+                let target = to.or(configured).ok_or(fix)?;
+                let keep = if replace { ImportMode::Replace } else { ImportMode::Merge };
                 let done = import(&source, &target, &loaded.settings.home_country, keep)
                     .map_err(|fault| fault.to_string())?;
                 outln!("{}: {done}", target.display());
                 Ok(ExitCode::SUCCESS)
             }
-            Self::Lookup { config, person } => lookup(&config, person),
+            Self::Lookup { config, person } => look_up_person(&config, person),
         }
     }
 }
 
-fn lookup(config: &std::path::Path, person: Person) -> Result<ExitCode, String> {
-    let loaded = load(config)?;
+fn look_up_person(config: &std::path::Path, person: PersonOptions) -> Result<ExitCode, String> {
+    let loaded = load_config(config)?;
     if loaded.settings.platform == Platform::High {
         let what =
-            "the high platform asks no register: identities are the identity providers' there";
+            "the high platform has no register: its identities come from the identity providers";
         return Err(what.to_owned());
     }
-    let claims = person.claims()?;
+    let claims = person.into_claims()?;
     let rules =
-        Rules { home_country: loaded.settings.home_country.clone(), required: Required::Pivot };
+        IdentityRules { home_country: loaded.settings.home_country.clone(), required: RequiredClaims::Pivot };
     let pivot = Identity::from_claims(&claims, &rules)
-        .map_err(|fault| format!("the person given: {}", in_own_words(&fault)))?;
+        .map_err(|fault| format!("invalid person: {}", describe_error(&fault)))?;
     let asked = pivot.clone();
-    let answer = in_system(async move {
-        app::ask_register(&loaded, &Env::system(), &asked).await.map_err(|fault| fault.to_string())
+    let answer = block_on(async move {
+        app::query_register(&loaded, &Env::system(), &asked).await.map_err(|fault| fault.to_string())
     })?;
-    let (told, code) = match answer {
-        Ok(Answer::Found(_)) => {
+    let (text, code) = match answer {
+        Ok(RegisterAnswer::Found(_)) => {
             outln!("found");
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(Answer::Corrected(known)) => {
+        Ok(RegisterAnswer::Corrected(known)) => {
             outln!(
                 "corrected: the register writes {} differently",
-                differences(&pivot, &known).join(", ")
+                differing_claims(&pivot, &known).join(", ")
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -120,15 +126,15 @@ fn lookup(config: &std::path::Path, person: Person) -> Result<ExitCode, String> 
         Err(fault) => (format!("{}: {fault}", fault.label()), Some(fault.code())),
     };
     match code {
-        Some(code) => outln!("{told}\na login of this person ends with {}", code.entry().code),
-        None => outln!("{told}"),
+        Some(code) => outln!("{text}\na login of this person ends with {}", code.entry().code),
+        None => outln!("{text}"),
     }
     Ok(ExitCode::FAILURE)
 }
 
-impl Person {
-    /// As an identity provider would send them.
-    fn claims(self) -> Result<Map<String, Value>, String> {
+impl PersonOptions {
+    /// Returns the claims as an identity provider would send them.
+    fn into_claims(self) -> Result<Map<String, Value>, String> {
         let Self { given_names, family_name, birthdate, gender, birthplace, birthcountry } = self;
         let given = [
             (Claim::GivenName, given_names),
@@ -160,16 +166,16 @@ impl Person {
     }
 }
 
-/// The member or option as it is called here.
-fn in_own_words(fault: &passerelle::identity::rules::IdentityFault) -> String {
+/// Describes an error with the names of this command.
+fn describe_error(fault: &passerelle::identity::rules::IdentityError) -> String {
     match fault.claim {
         Claim::GivenName | Claim::GivenNameArray => format!("given_names: {}", fault.rule),
         _ => fault.to_string(),
     }
 }
 
-/// Names of what differs, never a value.
-fn differences(asked: &Identity, known: &Identity) -> Vec<&'static str> {
+/// Returns the names of the claims that differ, never a value.
+fn differing_claims(asked: &Identity, known: &Identity) -> Vec<&'static str> {
     let pairs = [
         ("given_names", asked.given_name() != known.given_name()),
         ("family_name", asked.family_name != known.family_name),

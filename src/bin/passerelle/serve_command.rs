@@ -1,68 +1,81 @@
-//! `passerelle serve`, from the sockets to the last signal.
+//! `passerelle serve`: listeners and signals.
 
 use std::net::{SocketAddr, TcpListener};
 
-use passerelle::app::handed::Handed;
+use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::service_manager::ServiceManager;
-use passerelle::app::{Program, Running, Sockets};
-use passerelle::config::{Environment, Loaded};
+use passerelle::app::{HubServer, RunningHub, SocketOwner};
+use passerelle::config::{Environment, LoadedConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Both listeners: handed over by a service manager, or bound as configured.
+/// Both listeners, inherited from a service manager or bound as configured.
 pub struct Listeners {
     public: TcpListener,
     private: TcpListener,
-    sockets: Sockets,
+    sockets: SocketOwner,
 }
 
 impl Listeners {
-    pub fn take(loaded: &Loaded) -> Result<Self, String> {
-        let handed = Handed::take(&Environment::of_process()).map_err(|fault| fault.to_string())?;
+    /// Takes the inherited sockets and binds the others.
+    ///
+    /// # Errors
+    /// Returns an error if a socket is unsuitable or an address is in use.
+    pub fn open(loaded: &LoadedConfig) -> Result<Self, String> {
+        let inherited = InheritedSockets::take(&Environment::from_process()).map_err(|fault| fault.to_string())?;
         let bind = |address: SocketAddr| {
             TcpListener::bind(address)
-                .map_err(|error| format!("{address} can not be listened on: {error}"))
+                .map_err(|error| format!("{address} can't be listened on: {error}"))
         };
-        let sockets = if handed.public.is_some() { Sockets::HandedOver } else { Sockets::Bound };
-        let public = handed.public.map_or_else(|| bind(loaded.settings.public.listen), Ok)?;
-        let private = handed.private.map_or_else(|| bind(loaded.settings.private.listen), Ok)?;
+        let sockets = if inherited.public.is_some() { SocketOwner::ServiceManager } else { SocketOwner::Process };
+        let public = inherited.public.map_or_else(|| bind(loaded.settings.public.listen), Ok)?;
+        let private = inherited.private.map_or_else(|| bind(loaded.settings.private.listen), Ok)?;
         Ok(Self { public, private, sockets })
     }
 
-    pub fn start(self, program: Program) -> Result<Running, String> {
+    /// Starts the hub on the listeners.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses a listener.
+    pub fn start(self, program: HubServer) -> Result<RunningHub, String> {
         let mut running =
             program.start(self.public, Some(self.private)).map_err(|fault| fault.to_string())?;
-        running.sockets = self.sockets;
+        running.socket_owner = self.sockets;
         Ok(running)
     }
 }
 
-/// Runs until the first SIGTERM or SIGINT, then goes down; a second one hurries. SIGHUP has the files read at once.
-pub async fn until_stopped(mut running: Running, mut signals: Signals) -> Result<(), String> {
-    let mut manager = ServiceManager::of(&Environment::of_process(), &running);
-    manager.ready();
+/// Runs until the first SIGTERM or SIGINT, then shuts down; a second one cuts pending requests.
+/// SIGHUP reloads the files.
+///
+/// # Errors
+/// Returns an error if the public listener fails.
+pub async fn run_until_stopped(mut running: RunningHub, mut signals: Signals) -> Result<(), String> {
+    let mut manager = ServiceManager::from_environment(&Environment::from_process(), &running);
+    manager.notify_ready();
     loop {
-        let asked = tokio::select! {
-            asked = signals.next() => asked,
-            () = manager.follow() => continue,
-            died = running.died() => return Err(died),
+        let request = tokio::select! {
+            request = signals.next() => request,
+            () = manager.report_status() => continue,
+            reason = running.listener_failure() => return Err(reason),
         };
-        match asked {
-            Asked::Reload => manager.reload(running.reload()),
-            Asked::Stop => break,
+        match request {
+            SignalRequest::Reload => manager.start_reload(running.reload()),
+            SignalRequest::Stop => break,
         }
     }
-    tracing::info!("going down");
-    manager.stopping();
-    running.stop_or_hurry(signals.stop()).await;
+    tracing::info!("shutting down");
+    manager.notify_stopping();
+    running.stop_or_abort(signals.stop()).await;
     Ok(())
 }
 
-/// What a signal asks for.
-enum Asked {
+/// Request made by a signal.
+enum SignalRequest {
     Stop,
     Reload,
 }
 
+/// SIGTERM, SIGINT and SIGHUP.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -70,6 +83,10 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Registers the signal handlers.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses a handler.
     pub fn listen() -> Result<Self, String> {
         let on = |kind| signal(kind).map_err(|error| format!("signals can't be received: {error}"));
         Ok(Self {
@@ -79,16 +96,16 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Asked {
+    async fn next(&mut self) -> SignalRequest {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::Stop,
-            _ = self.interrupt.recv() => Asked::Stop,
-            _ = self.hang_up.recv() => Asked::Reload,
+            _ = self.terminate.recv() => SignalRequest::Stop,
+            _ = self.interrupt.recv() => SignalRequest::Stop,
+            _ = self.hang_up.recv() => SignalRequest::Reload,
         }
     }
 
-    /// The next SIGTERM, or Ctrl+C.
+    /// Waits for the next SIGTERM or SIGINT.
     pub async fn stop(&mut self) {
-        while matches!(self.next().await, Asked::Reload) {}
+        while matches!(self.next().await, SignalRequest::Reload) {}
     }
 }

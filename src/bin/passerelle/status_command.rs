@@ -1,6 +1,6 @@
-//! `passerelle top`: how the running hub is doing, in the terminal, anew each second.
+//! `passerelle status`: shows the status of the running hub.
 
-mod reading;
+mod scrape;
 mod screen;
 
 use std::collections::VecDeque;
@@ -9,90 +9,91 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use passerelle::app::administer::Administration;
+use passerelle::app::admin_client::AdminClient;
 
-use self::reading::{Reading, Told};
-use super::idp_command::{Failure, HubOptions};
+use self::scrape::{Scrape, StatusView};
+use super::idp_command::{CommandError, HubOptions};
 use super::output::{self, out, outln};
-use super::{Signals, in_system};
+use super::{Signals, block_on};
 
-/// Between two looks.
-const ROUND: Duration = Duration::from_secs(1);
-/// Readings that are kept: what is told of happened in this many seconds.
-const KEPT: usize = 60;
+/// Interval between two scrapes.
+const SCRAPE_INTERVAL: Duration = Duration::from_secs(1);
+/// Scrapes kept: `--watch` shows rates over this many seconds.
+const MAX_SCRAPES: usize = 60;
 
-/// Another screen, which leaves the terminal's own as it was; no cursor; long lines are cut, and not wrapped.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+/// Switches to the alternate screen, without cursor and line wrapping.
+const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const LEAVE_SCREEN: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/// Ctrl+C ends it. Exit codes: 0; 1 refused, with the reason; 64 a wrong option; 3 the hub does not answer; 4 no token, or a
-/// wrong one.
+/// Measures for a second and prints the result. Exit codes: 0 success; 1 rejected, with the reason;
+/// 3 the hub does not answer; 4 missing or wrong token; 64 wrong option.
 #[derive(Args)]
-pub struct TopCommand {
-    /// Look for a second, print, and end; so it does too where the output is no terminal.
+pub struct StatusCommand {
+    /// Refresh the screen each second until Ctrl+C. Without a terminal, print once.
     #[arg(long)]
-    once: bool,
-    /// As JSON, for programs: once.
+    watch: bool,
+    /// Print JSON, once.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     hub: HubOptions,
 }
 
-impl TopCommand {
+impl StatusCommand {
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let done = in_system(async move { Ok(self.look().await) })
-            .map_err(Failure::from)
+        let done = block_on(async move { Ok(self.show().await) })
+            .map_err(CommandError::from)
             .and_then(|done| done);
-        Failure::told(done)
+        CommandError::exit_code(done)
     }
 
-    async fn look(self) -> Result<(), Failure> {
-        let hub = self.hub.reach()?;
-        let first = Reading::of(&hub).await?;
-        if self.once || self.json || !std::io::stdout().is_terminal() {
-            tokio::time::sleep(ROUND).await;
-            let told = Told::of(&first, Reading::of(&hub).await?);
+    async fn show(self) -> Result<(), CommandError> {
+        let hub = self.hub.connect()?;
+        let first = Scrape::fetch(&hub).await?;
+        if !self.watch || self.json || !std::io::stdout().is_terminal() {
+            tokio::time::sleep(SCRAPE_INTERVAL).await;
+            let view = StatusView::between(&first, Scrape::fetch(&hub).await?);
             if self.json {
                 outln!(
                     "{}",
-                    serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?
+                    serde_json::to_string_pretty(&view).map_err(|error| error.to_string())?
                 );
             } else {
-                out!("{}", screen::draw(&told));
+                out!("{}", screen::render_screen(&view));
             }
             return Ok(());
         }
-        // Whatever ends the loop, the terminal is as it was.
+        // However the loop ends, the terminal is restored.
         let mut signals = Signals::listen()?;
-        out!("{ENTER}");
+        out!("{ENTER_SCREEN}");
         let ended = tokio::select! {
-            ended = follow(&hub, first) => ended,
+            ended = watch(&hub, first) => ended,
             () = signals.stop() => Ok(()),
         };
-        out!("{LEAVE}");
+        out!("{LEAVE_SCREEN}");
         ended
     }
 }
 
-async fn follow(hub: &Administration, first: Reading) -> Result<(), Failure> {
-    let mut kept = VecDeque::from([first]);
+async fn watch(hub: &AdminClient, first: Scrape) -> Result<(), CommandError> {
+    let mut scrapes = VecDeque::from([first]);
     loop {
-        tokio::time::sleep(ROUND).await;
-        let frame = match Reading::of(hub).await {
-            Ok(reading) => {
-                let since = kept.front().cloned().unwrap_or_else(|| reading.clone());
-                let frame = screen::draw(&Told::of(&since, reading.clone()));
-                kept.push_back(reading);
-                if kept.len() > KEPT {
-                    kept.pop_front();
+        tokio::time::sleep(SCRAPE_INTERVAL).await;
+        let frame = match Scrape::fetch(hub).await {
+            Ok(scrape) => {
+                let since = scrapes.front().cloned().unwrap_or_else(|| scrape.clone());
+                let frame = screen::render_screen(&StatusView::between(&since, scrape.clone()));
+                scrapes.push_back(scrape);
+                if scrapes.len() > MAX_SCRAPES {
+                    scrapes.pop_front();
                 }
                 frame
             }
-            // It is just being restarted, perhaps: whoever watches wants to see it come back.
+            // The hub may be restarting: keep trying.
             Err(fault) => {
-                kept.clear();
-                format!("{fault}\n\nTrying again each second; Ctrl+C ends.\n")
+                scrapes.clear();
+                format!("{fault}\n\nRetrying each second; press Ctrl+C to stop.\n")
             }
         };
         out!("\x1b[H{}\x1b[J", frame.replace('\n', "\x1b[K\r\n"));

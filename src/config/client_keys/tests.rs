@@ -1,4 +1,4 @@
-//! Keys of service providers as an operator writes them.
+//! Tests the keys of service providers.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ static KEY: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     key.into()
 });
 
-/// The key as a TOML table's inside, without these members.
+/// Returns the key as the content of a TOML table, without these members.
 fn toml_members(without: &[&str]) -> String {
     let members = KEY.iter().filter(|(name, _)| !without.contains(&name.as_str()));
     members.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
@@ -31,7 +31,7 @@ fn public_set() -> String {
     json!({ "keys": [key] }).to_string()
 }
 
-/// A folder whose service provider has these lines more.
+/// Returns a folder whose service provider has these additional lines.
 fn with(lines: &str) -> Folder {
     Folder::good().with("sp.jwks.json", public_set()).edit(
         SP,
@@ -48,13 +48,13 @@ fn keys_stand_in_a_file_or_as_tables() {
         let KeySource::Inline(keys) = &loaded.service_providers.get("sp").unwrap().keys else {
             panic!("{lines}")
         };
-        assert_eq!(keys.encryption.choose(EncryptionAlg::EcdhEs).unwrap().kid, "ec-1");
-        assert!(keys.verification.is_empty(), "the key says that it is for encryption");
+        assert_eq!(keys.encryption.select(EncryptionAlg::EcdhEs).unwrap().kid, "ec-1");
+        assert!(keys.verification.is_empty(), "the key's use is encryption");
     }
 }
 
 #[test]
-fn an_address_is_kept_with_what_the_guard_must_know() {
+fn a_jwks_uri_is_returned_with_its_egress_rules() {
     let loaded =
         with("jwks_uri = \"https://sp.internal/jwks\"\ninternal_hosts = [\"sp.internal\"]")
             .loaded();
@@ -63,13 +63,13 @@ fn an_address_is_kept_with_what_the_guard_must_know() {
     };
     assert_eq!(
         (address.uri.as_str(), address.schemes),
-        ("https://sp.internal/jwks", Schemes::HttpsOnly)
+        ("https://sp.internal/jwks", AllowedSchemes::HttpsOnly)
     );
     assert_eq!(address.internal_hosts, ["sp.internal"]);
 }
 
 #[test]
-fn each_bad_key_source_is_named_with_its_mend() {
+fn each_bad_key_source_is_named_with_its_fix() {
     let private = format!("jwks = {{ keys = [{{ {} }}] }}", toml_members(&[]));
     let symmetric = "jwks = { keys = [{ kty = \"oct\", k = \"c2VjcmV0\" }] }";
     let both = "jwks = { file = \"sp.jwks.json\" }\njwks_uri = \"https://sp.example.org/jwks\"";
@@ -78,13 +78,13 @@ fn each_bad_key_source_is_named_with_its_mend() {
     for (lines, key, words) in [
         (both, "jwks_uri", "remove one of the two"),
         (&two, "jwks", "file and keys"),
-        ("jwks = {}", "jwks", "leads to no key"),
+        ("jwks = {}", "jwks", "contains no key"),
         ("jwks = { file = \"none.json\" }", "jwks.file", "missing"),
-        ("jwks = { file = \"passerelle.toml\" }", "jwks.file", "no JWK Set"),
+        ("jwks = { file = \"passerelle.toml\" }", "jwks.file", "not a JWK Set"),
         ("jwks = { flie = \"x\" }", "jwks.flie", "use one of: file, keys"),
         (&private, "jwks.keys", "private"),
         (symmetric, "jwks.keys", "symmetric"),
-        ("jwks = { keys = [{ kty = \"EC\" }] }", "jwks.keys", "no key that is usable"),
+        ("jwks = { keys = [{ kty = \"EC\" }] }", "jwks.keys", "no usable key"),
         ("jwks_uri = \"http://localhost/jwks\"", "jwks_uri", "insecure_http"),
         ("jwks_uri = \"/jwks\"", "jwks_uri", "absolute"),
         ("jwks_uri = \"https://me:pw@sp.example.org/\"", "jwks_uri", "user name"),
@@ -110,10 +110,10 @@ fn high(lines: &str) -> Folder {
 const INLINE: &str = "jwks = { file = \"sp.jwks.json\" }";
 
 #[test]
-fn on_high_a_service_provider_says_how_it_is_answered() {
+fn on_high_a_service_provider_declares_its_encryption() {
     let ecdh =
-        AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
-    let mixed = AnswerEncryption { userinfo: EncryptionAlg::RsaOaep256, ..ecdh };
+        ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
+    let mixed = ResponseEncryptionAlgs { userinfo: EncryptionAlg::RsaOaep256, ..ecdh };
     let uri = "jwks_uri = \"https://sp.example.org/jwks\"";
     for (keys, lines, expected) in [
         (INLINE, "id_token_encrypted_response_alg = \"ECDH-ES\"", ecdh),
@@ -139,7 +139,7 @@ fn on_high_a_service_provider_says_how_it_is_answered() {
 }
 
 #[test]
-fn a_service_provider_that_could_not_be_answered_on_high_is_refused_when_its_file_is_loaded() {
+fn on_high_a_service_provider_without_an_encryption_key_is_rejected() {
     let ecdh = "id_token_encrypted_response_alg = \"ECDH-ES\"";
     let nameless = format!("jwks = {{ keys = [{{ {} }}] }}\n{ecdh}", toml_members(&["d", "kid"]));
     let signs = format!(
@@ -147,7 +147,7 @@ fn a_service_provider_that_could_not_be_answered_on_high_is_refused_when_its_fil
         toml_members(&["d"]).replace("\"enc\"", "\"sig\"")
     );
     for (lines, key, words) in [
-        (ecdh, "jwks", "is missing, and on the high platform"),
+        (ecdh, "jwks", "is missing, but on the high platform"),
         (INLINE, "id_token_encrypted_response_alg", "(its keys allow ECDH-ES)"),
         (
             &format!("{INLINE}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""),
@@ -175,8 +175,8 @@ fn a_service_provider_that_could_not_be_answered_on_high_is_refused_when_its_fil
         assert_eq!((file.as_str(), found.as_str()), (SP, key), "{lines}: {text}");
         assert!(text.contains(words), "{lines}: {text}");
     }
-    // Of no use for anything at all: refused on either platform.
-    assert!(high(&nameless).problem().2.contains("no key that is usable"));
+    // Unusable keys are rejected on both platforms.
+    assert!(high(&nameless).problem().2.contains("no usable key"));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn on_standard_nothing_is_encrypted() {
 }
 
 #[test]
-fn what_the_high_platform_never_uses_is_warned_of() {
+fn settings_without_effect_on_the_high_platform_are_warnings() {
     let good = format!("{INLINE}\nid_token_encrypted_response_alg = \"ECDH-ES\"");
     let low = "name = { en = \"Low\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nacr = { eidas1 = [\"low\"] }\n\
                [kind.oidc]\nissuer = \"https://low.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"CONNECTOR_IDP__SECRET\" }\n";
@@ -208,8 +208,8 @@ fn what_the_high_platform_never_uses_is_warned_of() {
         .loaded();
     let warned = |key: &str| loaded.warnings.iter().any(|warning| warning.key == key);
     assert!(warned("levels.highest") && warned("register"), "{:#?}", loaded.warnings);
-    assert!(!warned("identity_source"), "on high the provider is the rule");
-    // With such a connector alone nobody could ever log in.
+    assert!(!warned("identity_source"), "on high, identities always come from the provider");
+    // With only this connector, no user could ever log in.
     let (file, key, _) = high(&good).with("connectors/idp.toml", low).problem();
     assert_eq!((file.as_str(), key.as_str()), (SP, "connectors"));
 }

@@ -1,4 +1,4 @@
-//! Data providers as an operator writes them.
+//! Tests the files of data providers.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::json;
 
 use super::*;
-use crate::config::federation::{Federation, IntrospectionForm};
+use crate::config::federation::{Federation, IntrospectionResponseFormat};
 use crate::config::tests::{CLIENT_SECRET, Folder};
 
 const FILE: &str = "data-providers/archive.toml";
@@ -50,43 +50,43 @@ fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     let archive = loaded.data_providers.get("archive").unwrap();
     assert_eq!(archive.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!((archive.sector.as_str(), archive.subject_key_version), ("archive", 1));
-    let federation = Federation::of(&loaded);
+    let federation = Federation::from_loaded(&loaded);
     let archive = federation.data_provider(&"archive".into()).unwrap();
-    assert_eq!((archive.active, archive.form), (true, IntrospectionForm::Json));
+    assert_eq!((archive.active, archive.response_format), (true, IntrospectionResponseFormat::Json));
     assert!(federation.service(&"archive".into()).is_none(), "it can't ask for a login");
-    let off = Federation::of(&with("active = false").loaded());
+    let off = Federation::from_loaded(&with("active = false").loaded());
     assert_eq!(off.active_data_providers().count(), 0);
 }
 
 #[test]
-fn the_form_of_answers_is_what_the_file_says() {
+fn the_response_format_is_that_of_the_file() {
     for (lines, expected) in [
         (
             "introspection_signed_response_alg = \"ES256\"",
-            IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: None },
+            IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: None },
         ),
         (
             ENCRYPTED,
-            IntrospectionForm::Jwt { alg: SigningAlg::RS256, sealed: Some(EncryptionAlg::EcdhEs) },
+            IntrospectionResponseFormat::Jwt { alg: SigningAlg::RS256, encryption: Some(EncryptionAlg::EcdhEs) },
         ),
     ] {
-        let federation = Federation::of(&with(lines).loaded());
-        assert_eq!(federation.data_provider(&"archive".into()).unwrap().form, expected);
+        let federation = Federation::from_loaded(&with(lines).loaded());
+        assert_eq!(federation.data_provider(&"archive".into()).unwrap().response_format, expected);
     }
 }
 
 #[test]
-fn each_bad_data_provider_is_named_with_its_mend() {
+fn each_bad_data_provider_is_named_with_its_fix() {
     let uri = "jwks_uri = \"http://archive.example/jwks\"\nintrospection_signed_response_alg = \"ES256\"\nintrospection_encrypted_response_alg = \"ECDH-ES\"";
     for (from, to, key, words) in [
         ("client_id = \"archive\"", "client_id = \"the archive\"", "client_id", "printable"),
-        ("client_id = \"archive\"", "client_id = \"sp\"", "client_id", "an id of its own"),
-        ("{ fr = \"Archives\", en = \"Archive\" }", "{}", "name", "has no language"),
+        ("client_id = \"archive\"", "client_id = \"sp\"", "client_id", "a unique client_id"),
+        ("{ fr = \"Archives\", en = \"Archive\" }", "{}", "name", "has no text in any language"),
         ("\"family_name\"", "\"surname\"", "scopes[1]", "birthcountry"),
         (", \"family_name\"", "", "scopes", "every token would be inactive"),
         ("[\"openid\", \"family_name\"]", "[]", "scopes", "every token would be inactive"),
-        ("\"family_name\"", "\"family_name\", \"email\"", "scopes[2]", "never told"),
-        ("{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }", "", "secrets", "give one or two"),
+        ("\"family_name\"", "\"family_name\", \"email\"", "scopes[2]", "never receive"),
+        ("{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }", "", "secrets", "add one or two"),
         (
             "DATA_PROVIDER_ARCHIVE__SECRET",
             "DATA_PROVIDER_ARCHIVE__SHORT",
@@ -107,7 +107,7 @@ fn each_bad_data_provider_is_named_with_its_mend() {
             "client_id",
             "jwks = { file = \"archive.jwks\" }\nclient_id",
             "jwks",
-            "nothing is encrypted to",
+            "responses are not encrypted",
         ),
         (
             "client_id",
@@ -142,7 +142,7 @@ fn each_bad_data_provider_is_named_with_its_mend() {
 }
 
 #[test]
-fn a_sector_is_shared_with_service_providers_only_by_those_who_say_so() {
+fn a_sector_is_shared_with_service_providers_only_if_both_declare_it() {
     let shared = with("sector = \"tax\"")
         .edit("service-providers/sp.toml", "client_id", "sector = \"tax\"\nclient_id")
         .loaded();
@@ -154,7 +154,7 @@ fn a_sector_is_shared_with_service_providers_only_by_those_who_say_so() {
 }
 
 #[test]
-fn one_whose_secrets_are_over_is_told_about_and_not_refused() {
+fn expired_secrets_are_a_warning() {
     let over = folder()
         .edit(
             FILE,
@@ -162,11 +162,11 @@ fn one_whose_secrets_are_over_is_told_about_and_not_refused() {
             "DATA_PROVIDER_ARCHIVE__SECRET\", not_after = 2027-01-01T00:00:00Z }",
         )
         .loaded();
-    let told = |seconds| {
+    let is_reported = |seconds| {
         over.warnings_at(Timestamp::from_seconds(seconds))
-            .any(|warning| warning.what.contains("introspection"))
+            .any(|warning| warning.message.contains("introspection"))
     };
-    assert_eq!((told(1_798_761_599), told(1_798_761_600)), (false, true));
+    assert_eq!((is_reported(1_798_761_599), is_reported(1_798_761_600)), (false, true));
 }
 
 #[test]
@@ -174,5 +174,5 @@ fn a_variable_that_sets_a_key_is_no_secret_of_a_data_provider() {
     let folder = folder()
         .edit(FILE, "DATA_PROVIDER_ARCHIVE__SECRET", "PASSERELLE_HOME_COUNTRY")
         .variable("PASSERELLE_HOME_COUNTRY", "99100");
-    assert!(folder.problem().2.contains("may not refer to"));
+    assert!(folder.problem().2.contains("may not reference"));
 }

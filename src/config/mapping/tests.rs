@@ -1,4 +1,4 @@
-//! What an operator may write in `[mapping]`, and what is refused, with its line.
+//! Tests valid and invalid `[mapping]` tables.
 
 use super::super::tests::Folder;
 use super::*;
@@ -13,7 +13,7 @@ fn with(mapping: &str) -> Folder {
 fn a_mapping_that_can_not_work_is_refused_by_key() {
     for (mapping, key, word) in [
         ("surname = { from = \"sn\" }", "mapping.surname", "family_name"),
-        ("sub = { from = \"id\" }", "mapping.sub", "sub of its own"),
+        ("sub = { from = \"id\" }", "mapping.sub", "its own sub"),
         ("gender = {}", "mapping.gender", "add from"),
         ("gender = { from = \"a\", value = \"male\" }", "mapping.gender", "keep one"),
         ("gender = { form = \"a\" }", "mapping.gender.form", "from, join"),
@@ -27,14 +27,14 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         ("name = { join = [\"a\"], with = \"\\n\" }", "mapping.name.with", "control"),
         ("name = { from = \"a\", with = \"-\" }", "mapping.name.with", "nothing is joined"),
         ("given_name_array = { join = [\"a\"] }", "mapping.given_name_array.join", "given_name"),
-        ("family_name = { value = \"X\" }", "mapping.family_name.value", "same for everybody"),
+        ("family_name = { value = \"X\" }", "mapping.family_name.value", "same for every user"),
         ("birthcountry = { value = \"FR\" }", "mapping.birthcountry.value", "geographic code"),
         ("birthcountry = { value = 99100 }", "mapping.birthcountry.value", "form"),
         ("email_verified = { value = \"true\" }", "mapping.email_verified.value", "OpenID Connect"),
         (
             "gender = { value = \"male\", map = { M = \"male\" } }",
             "mapping.gender.value",
-            "as it shall be",
+            "the final value",
         ),
         ("gender = { from = \"a\", map = {} }", "mapping.gender.map", "1 to 1000"),
         (
@@ -50,7 +50,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         (
             "gender = { from = \"a\", otherwise = \"male\" }",
             "mapping.gender.otherwise",
-            "without a map",
+            "without map",
         ),
         (
             "address = { from = \"a\", map = { M = \"male\" } }",
@@ -63,7 +63,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
             "mapping.birthdate",
             "keep one",
         ),
-        ("locale = { from = \"a\", date = \"YYYY\" }", "mapping.locale.date", "birthdate alone"),
+        ("locale = { from = \"a\", date = \"YYYY\" }", "mapping.locale.date", "birthdate only"),
         (
             "given_name_array = { from = \"a\", split = \"\" }",
             "mapping.given_name_array.split",
@@ -72,7 +72,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         (
             "given_name_array = { from = \"a\", split = \" \", part = 0 }",
             "mapping.given_name_array",
-            "makes a text",
+            "returns a text",
         ),
         ("family_name = { from = \"a\", split = \" \" }", "mapping.family_name.split", "part = 0"),
         (
@@ -88,7 +88,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         (
             "email_verified = { from = \"a\", case = \"lower\" }",
             "mapping.email_verified",
-            "makes a text",
+            "returns a text",
         ),
     ] {
         let (file, at, text) = with(mapping).problem();
@@ -116,5 +116,5 @@ fn the_example_of_the_documentation_is_a_mapping() {
     let loaded =
         with("gender = { from = \"sex\", map = { \"1\" = \"male\", \"2\" = \"female\" }, otherwise = \"unspecified\" }").loaded();
     let connector = loaded.connectors.values().next().unwrap();
-    assert_eq!(of(&connector.file).unwrap().rules.len(), 1);
+    assert_eq!(parse_mapping(&connector.file).unwrap().rules.len(), 1);
 }

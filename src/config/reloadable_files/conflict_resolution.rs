@@ -1,98 +1,99 @@
-//! Which of the newest versions count, when they don't all go together.
+//! Decides which pending versions become active when some of them conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::Files;
-use super::shelf::Order;
+use super::ReloadableFiles;
+use super::file_set::ChangeOrder;
 use crate::config::data_providers;
-use crate::config::problem::Problem;
-use crate::config::service_providers::{self, Reach};
-use crate::config::source::problem_of_file;
-use crate::config::together::{self, Conflict, Party};
+use crate::config::diagnostic::Diagnostic;
+use crate::config::service_providers::{self, ExistingConnectors};
+use crate::config::source_file::file_diagnostic;
+use crate::config::consistency::{self, Conflict, ClientDeclaration};
 
-/// Beyond so many files held back at once, none is tried again on its own before the next reading.
-const TRIED_AGAIN: usize = 64;
+/// Maximum number of rejected files for which each is retried on its own in the same scan.
+const MAX_FILES_TO_READMIT: usize = 64;
 
-/// Files whose newest version must not count, with the reasons.
-type Held = BTreeMap<PathBuf, Vec<Problem>>;
+/// Files whose newest version is rejected, with the reasons.
+type RejectedFiles = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
-impl Files {
-    /// The newest versions count if they go together; where they don't, the one that changed last keeps its last good
-    /// version. What only the going of a file has caused is said, and holds nothing up.
-    pub(super) fn settle(&mut self) {
-        let pending: BTreeMap<PathBuf, Order> = self.pending();
-        let mut held = Held::new();
-        self.left_behind = loop {
-            let (blamed, left_behind) = blame(self.conflicts(&held), &pending, &held);
-            if blamed.is_empty() {
-                break left_behind;
+impl ReloadableFiles {
+    /// Activates the pending versions. Where versions conflict, the file that changed last keeps
+    /// its last valid version. A conflict that a removed file causes is reported and rejects
+    /// nothing.
+    pub(super) fn resolve_conflicts(&mut self) {
+        let pending: BTreeMap<PathBuf, ChangeOrder> = self.pending_files();
+        let mut rejected = RejectedFiles::new();
+        self.unattributed = loop {
+            let (attributed, unattributed) = attribute_conflicts(self.conflicts(&rejected), &pending, &rejected);
+            if attributed.is_empty() {
+                break unattributed;
             }
-            held.extend(blamed);
+            rejected.extend(attributed);
         };
-        self.left_behind.extend(self.nobody());
-        if (2..=TRIED_AGAIN).contains(&held.len()) {
-            self.try_again(&mut held);
+        self.unattributed.extend(self.no_connector_warning());
+        if (2..=MAX_FILES_TO_READMIT).contains(&rejected.len()) {
+            self.readmit_innocent(&mut rejected);
         }
-        self.services.settle(&mut held);
-        self.data_providers.settle(&mut held);
-        self.connectors.settle(&mut held);
-        self.scopes.settle(&mut held);
-        self.notices.settle(&mut held);
+        self.services.activate_pending(&mut rejected);
+        self.data_providers.activate_pending(&mut rejected);
+        self.connectors.activate_pending(&mut rejected);
+        self.scopes.activate_pending(&mut rejected);
+        self.notices.activate_pending(&mut rejected);
     }
 
-    /// One that was only held back beside the one at fault comes in after all.
-    fn try_again(&self, held: &mut Held) {
-        let accepted = self.conflicts(held).len();
-        let files: Vec<PathBuf> = held.keys().cloned().collect();
+    /// Accepts rejected files that cause no further conflict on their own.
+    fn readmit_innocent(&self, rejected: &mut RejectedFiles) {
+        let accepted = self.conflicts(rejected).len();
+        let files: Vec<PathBuf> = rejected.keys().cloned().collect();
         for file in files {
-            let Some(reasons) = held.remove(&file) else { continue };
-            if self.conflicts(held).len() > accepted {
-                held.insert(file, reasons);
+            let Some(reasons) = rejected.remove(&file) else { continue };
+            if self.conflicts(rejected).len() > accepted {
+                rejected.insert(file, reasons);
             }
         }
     }
 
-    /// A hub may start without any connector, and the last one may go; but then nobody can log in.
-    fn nobody(&self) -> Option<Problem> {
-        let is_empty = self.connectors.is_empty() && self.connectors.complaints().next().is_none();
-        let mend = "put an identity provider's .toml file there";
+    /// Warns if service providers exist but no connector.
+    fn no_connector_warning(&self) -> Option<Diagnostic> {
+        let is_empty = self.connectors.is_empty() && self.connectors.diagnostics().next().is_none();
+        let fix = "add a connector file there";
         (is_empty && !self.services.is_empty()).then(|| {
-            problem_of_file(
-                &self.ground.connectors,
-                "holds no connector, so that nobody can log in",
-                mend,
+            file_diagnostic(
+                &self.context.connectors,
+                "contains no connector, so no user can log in",
+                fix,
             )
         })
     }
 
-    fn pending(&self) -> BTreeMap<PathBuf, Order> {
-        let all = self.services.pending().chain(self.data_providers.pending());
-        let all = all.chain(self.connectors.pending()).chain(self.scopes.pending());
+    fn pending_files(&self) -> BTreeMap<PathBuf, ChangeOrder> {
+        let all = self.services.pending_files().chain(self.data_providers.pending_files());
+        let all = all.chain(self.connectors.pending_files()).chain(self.scopes.pending_files());
         all.map(|(path, order)| (path.to_owned(), order)).collect()
     }
 
-    /// What does not go together, if the newest versions count except those held.
-    fn conflicts(&self, held: &Held) -> Vec<Conflict> {
-        let is_held = |path: &Path| held.contains_key(path);
-        let services: Vec<_> = self.services.chosen(&is_held).collect();
-        let data_providers: Vec<_> = self.data_providers.chosen(&is_held).collect();
-        let of_services = services
+    /// Returns the conflicts that activating every pending version except `rejected` would cause.
+    fn conflicts(&self, rejected: &RejectedFiles) -> Vec<Conflict> {
+        let is_rejected = |path: &Path| rejected.contains_key(path);
+        let services: Vec<_> = self.services.candidate_versions(&is_rejected).collect();
+        let data_providers: Vec<_> = self.data_providers.candidate_versions(&is_rejected).collect();
+        let service_providers = services
             .iter()
-            .map(|version| Party::of_service(&version.source, &version.says.client.file));
-        let of_data = data_providers
+            .map(|version| ClientDeclaration::from_service_provider(&version.source, &version.content.client.file));
+        let data = data_providers
             .iter()
-            .map(|version| Party::of_data_provider(&version.source, &version.says.registered.file));
-        let parties: Vec<_> = of_services.chain(of_data).collect();
-        let mut found = together::conflicts(&parties, &self.ground.subject_keys);
+            .map(|version| ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file));
+        let parties: Vec<_> = service_providers.chain(data).collect();
+        let mut found = consistency::find_conflicts(&parties, &self.context.subject_keys);
 
-        if let Some(scopes) = self.scopes.chosen(&is_held).next() {
-            let (tables, file) = (&scopes.says.tables, scopes.source.path());
+        if let Some(scopes) = self.scopes.candidate_versions(&is_rejected).next() {
+            let (tables, file) = (&scopes.content.tables, scopes.source.path());
             for version in &services {
                 let mut problems = Vec::new();
-                service_providers::against_scopes(
+                service_providers::check_scopes(
                     &version.source,
-                    &version.says.client.file,
+                    &version.content.client.file,
                     tables,
                     &mut problems,
                 );
@@ -104,8 +105,8 @@ impl Files {
             }
             for version in &data_providers {
                 let mut problems = Vec::new();
-                let registered = &version.says.registered.file;
-                data_providers::against_scopes(
+                let registered = &version.content.registered.file;
+                data_providers::check_scopes(
                     &version.source,
                     registered,
                     &tables.scopes,
@@ -119,59 +120,61 @@ impl Files {
             }
         }
 
-        let connectors: Vec<_> = self.connectors.chosen(&is_held).collect();
+        let connectors: Vec<_> = self.connectors.candidate_versions(&is_rejected).collect();
         let clients = services
             .iter()
             .map(|version| &version.source)
             .chain(data_providers.iter().map(|version| &version.source));
         let all = clients.chain(connectors.iter().map(|version| &version.source));
-        found.extend(together::shared_secrets(all, &self.ground.folder));
+        found.extend(consistency::shared_secret_conflicts(all, &self.context.folder));
         let described = connectors.iter().map(|version| {
-            let configured = &version.says.configured;
+            let configured = &version.content.configured;
             (&configured.id, (configured.file.levels.highest, version.source.path()))
         });
-        let reach = Reach { connectors: described.collect() };
-        let files = services.iter().map(|version| (&version.source, &version.says.client.file));
-        found.extend(service_providers::reachable(files, &reach, self.ground.platform));
+        let existing_connectors = ExistingConnectors { connectors: described.collect() };
+        let files = services.iter().map(|version| (&version.source, &version.content.client.file));
+        found.extend(service_providers::unreachable_conflicts(files, &existing_connectors, self.context.platform));
         found
     }
 }
 
-/// For each conflict the file that changed last, with the reason; and what no change has caused.
-fn blame(
+/// Attributes each conflict to the involved file that changed last. Also returns the conflicts that
+/// no pending change has caused.
+fn attribute_conflicts(
     conflicts: Vec<Conflict>,
-    pending: &BTreeMap<PathBuf, Order>,
-    held: &Held,
-) -> (Held, Vec<Problem>) {
-    let (mut blamed, mut left_behind) = (Held::new(), Vec::new());
-    for Conflict { problem, between } in conflicts {
-        // One that another conflict has taken out may have ended this one as well: that is seen the next time around.
-        if let Some(already) = between.iter().find(|file| blamed.contains_key(*file)) {
-            if let Some(reasons) = blamed.get_mut(already) {
-                reasons.push(as_told_of(already, problem));
+    pending: &BTreeMap<PathBuf, ChangeOrder>,
+    rejected: &RejectedFiles,
+) -> (RejectedFiles, Vec<Diagnostic>) {
+    let (mut attributed, mut unattributed) = (RejectedFiles::new(), Vec::new());
+    for Conflict { problem, files } in conflicts {
+        // Rejecting a file for another conflict may resolve this one too; the next iteration finds
+        // out.
+        if let Some(already) = files.iter().find(|file| attributed.contains_key(*file)) {
+            if let Some(reasons) = attributed.get_mut(already) {
+                reasons.push(attribute_to(already, problem));
             }
             continue;
         }
-        let open: BTreeSet<_> = between.iter().filter(|file| !held.contains_key(*file)).collect();
-        let last = open.into_iter().filter_map(|file| Some((pending.get(file)?, file))).max();
+        let candidates: BTreeSet<_> = files.iter().filter(|file| !rejected.contains_key(*file)).collect();
+        let last = candidates.into_iter().filter_map(|file| Some((pending.get(file)?, file))).max();
         match last {
             Some((_, file)) => {
-                blamed.insert(file.clone(), vec![as_told_of(file, problem)]);
+                attributed.insert(file.clone(), vec![attribute_to(file, problem)]);
             }
-            None => left_behind.push(problem),
+            None => unattributed.push(problem),
         }
     }
-    (blamed, left_behind)
+    (attributed, unattributed)
 }
 
-/// A fault that shows in one file and is held against another is told of the latter, where the mending is to be done.
-fn as_told_of(file: &Path, problem: Problem) -> Problem {
+/// Rewrites a problem that is reported in one file but attributed to `file`.
+fn attribute_to(file: &Path, problem: Diagnostic) -> Diagnostic {
     let name = file.display().to_string();
     if problem.file == name {
         return problem;
     }
     let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-    let what = format!("does not go with {}{line}: {} {}", problem.file, problem.key, problem.what);
-    let mend = format!("take this change back, or there: {}", problem.mend);
-    Problem { file: name, line: None, key: String::new(), what, mend }
+    let message = format!("conflicts with {}{line}: {} {}", problem.file, problem.key, problem.message);
+    let fix = format!("revert this change, or in that file: {}", problem.fix);
+    Diagnostic { file: name, line: None, key: String::new(), message, fix }
 }

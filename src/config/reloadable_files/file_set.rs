@@ -1,275 +1,289 @@
-//! One folder of files of one kind: of each the newest version, good or bad, and the last good one, which counts.
+//! Tracks the files of one kind: of each the newest version, valid or not, and the last valid one,
+//! which is active.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::outline::Fields;
-use crate::config::problem::Problem;
-use crate::config::regular::{self, Stamp};
-use crate::config::source::Source;
+use crate::config::config_digest::FieldDigests;
+use crate::config::diagnostic::Diagnostic;
+use crate::config::safe_read::{self, FileStamp};
+use crate::config::source_file::SourceFile;
 use crate::digest;
 
-/// A good version of a file: what it says, and where in it.
+/// A valid version of a file.
 #[derive(Debug)]
-pub struct Version<T> {
-    pub source: Source,
-    pub says: T,
-    pub fields: Arc<Fields>,
+pub struct FileVersion<T> {
+    /// The parsed file.
+pub source: SourceFile,
+    /// Its checked content.
+pub content: T,
+    /// Fingerprints of its values.
+pub fields: Arc<FieldDigests>,
 }
 
-/// When a version was first seen: in which reading, and among those of one reading by the file system's clock.
-pub type Order = (u64, Stamp);
+/// Order in which versions appeared: number of the scan, then the file system's timestamp.
+pub type ChangeOrder = (u64, FileStamp);
 
-/// One file.
+/// The state of one file.
 #[derive(Debug)]
-pub struct Filed<T> {
-    seen: Seen,
-    order: Order,
-    newest: Result<Arc<Version<T>>, Vec<Problem>>,
-    counts: Option<Arc<Version<T>>>,
-    /// Why the newest version does not count, although it is good by itself.
-    refused: Vec<Problem>,
-    opened: Opened,
+pub struct TrackedFile<T> {
+    fingerprint: FileFingerprint,
+    order: ChangeOrder,
+    newest: Result<Arc<FileVersion<T>>, Vec<Diagnostic>>,
+    active: Option<Arc<FileVersion<T>>>,
+    /// Why the newest version is not active although it is valid by itself.
+    rejections: Vec<Diagnostic>,
+    last_opened: LastOpened,
 }
 
-/// When a file was opened last. Thousands need not be opened each time; but a stamp tells no more than its clock, which
-/// stands still for milliseconds: only what one reading, and a later one, have found under the same stamp is taken as
-/// known by it.
+/// The stamp under which a file was last opened. A file with an unchanged stamp need not be opened
+/// again. Because file system clocks have a resolution of milliseconds, a stamp only identifies the
+/// content once two scans have seen it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Opened {
-    under: Stamp,
+struct LastOpened {
+    stamp: FileStamp,
     twice: bool,
 }
 
-impl Opened {
-    fn again(self, under: Stamp) -> Self {
-        Self { under, twice: self.under == under }
+impl LastOpened {
+    fn opened_again(self, stamp: FileStamp) -> Self {
+    Self { stamp, twice: self.stamp == stamp }
     }
 
-    fn is_known_by(self, stamp: Stamp) -> bool {
-        self.twice && self.under == stamp
+    fn is_known_by(self, stamp: FileStamp) -> bool {
+        self.twice && self.stamp == stamp
     }
 }
 
-/// What a version was told apart by.
+/// Identifies the content of a version.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Seen {
-    Text {
-        hash: [u8; 32],
-        /// What it refers to: secrets, key sets. `None`: not to be read.
-        referred: Vec<(PathBuf, Option<[u8; 32]>)>,
+pub enum FileFingerprint {
+/// The file could be read.
+Text {
+/// SHA-256 of the file.
+hash: [u8; 32],
+        /// SHA-256 of the referenced files (secrets, key sets); `None` if unreadable.
+        references: Vec<(PathBuf, Option<[u8; 32]>)>,
     },
-    Unreadable(Problem),
-}
+    /// The file could not be read.
+    Unreadable(Diagnostic),
+    }
 
+/// The files of one kind.
 #[derive(Debug)]
-pub struct Shelf<T> {
-    files: BTreeMap<PathBuf, Filed<T>>,
-    /// The folder itself can't be read: everything stays as it was.
-    complaint: Option<Problem>,
+pub struct FileSet<T> {
+    files: BTreeMap<PathBuf, TrackedFile<T>>,
+    /// Set while the folder is unreadable; all versions then stay active.
+    folder_problem: Option<Diagnostic>,
 }
 
-/// How the files of a shelf are read.
-pub struct Reading<'a> {
-    pub number: u64,
-    /// What references count from.
+/// Parameters of a scan.
+pub struct ScanContext<'a> {
+    /// Number of the scan.
+pub number: u64,
+    /// Folder that references are relative to.
     pub folder: &'a Path,
 }
 
-/// What a look found.
+/// Result of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
-    Settled,
-    /// A file changed while it was read: it is left as it was, and is to be looked at again soon.
+pub enum ScanOutcome {
+    /// Every changed file was read.
+Complete,
+    /// A file changed while it was read. It keeps its version and must be scanned again soon.
     BeingWritten,
 }
 
-// Derived, these would ask the same of `T`.
-impl<T> Default for Shelf<T> {
+// Derived implementations would require the same traits of `T`.
+impl<T> Default for FileSet<T> {
     fn default() -> Self {
-        Self { files: BTreeMap::new(), complaint: None }
+        Self { files: BTreeMap::new(), folder_problem: None }
     }
 }
 
-impl<T> Clone for Filed<T> {
+impl<T> Clone for TrackedFile<T> {
     fn clone(&self) -> Self {
-        let Self { seen, order, newest, counts, refused, opened } = self;
-        let (seen, newest, counts) = (seen.clone(), newest.clone(), counts.clone());
-        Self { seen, order: *order, newest, counts, refused: refused.clone(), opened: *opened }
+        let Self { fingerprint, order, newest, active, rejections, last_opened } = self;
+        let (fingerprint, newest, active) = (fingerprint.clone(), newest.clone(), active.clone());
+        Self { fingerprint, order: *order, newest, active, rejections: rejections.clone(), last_opened: *last_opened }
     }
 }
 
-impl<T> Clone for Shelf<T> {
+impl<T> Clone for FileSet<T> {
     fn clone(&self) -> Self {
-        Self { files: self.files.clone(), complaint: self.complaint.clone() }
+        Self { files: self.files.clone(), folder_problem: self.folder_problem.clone() }
     }
 }
 
-impl<T> Version<T> {
-    pub fn new(source: Source, says: T, folder: &Path) -> Self {
-        let fields = Arc::new(Fields::of(&source, &referred(&source, folder)));
-        Self { source, says, fields }
+impl<T> FileVersion<T> {
+    /// Creates a version, fingerprinting the file and its references.
+pub fn new(source: SourceFile, content: T, folder: &Path) -> Self {
+        let fields = Arc::new(FieldDigests::from_source(&source, &hash_references(&source, folder)));
+        Self { source, content, fields }
     }
 }
 
-impl<T> Shelf<T> {
-    /// A version that was read and judged elsewhere, and counts.
-    pub fn put(&mut self, version: Version<T>, folder: &Path) {
+impl<T> FileSet<T> {
+    /// Inserts an already checked version as active.
+    pub fn insert_checked(&mut self, version: FileVersion<T>, folder: &Path) {
         let path = version.source.path().to_owned();
-        let seen = Seen::Text {
+        let fingerprint = FileFingerprint::Text {
             hash: *version.source.hash(),
-            referred: referred(&version.source, folder),
+            references: hash_references(&version.source, folder),
         };
-        let (order, version) = ((0, Stamp::of(&path)), Arc::new(version));
-        let filed = Filed {
-            seen,
+        let (order, version) = ((0, FileStamp::from_path(&path)), Arc::new(version));
+        let file = TrackedFile {
+            fingerprint,
             order,
             newest: Ok(Arc::clone(&version)),
-            counts: Some(version),
-            refused: Vec::new(),
-            opened: Opened::default(),
+            active: Some(version),
+            rejections: Vec::new(),
+            last_opened: LastOpened::default(),
         };
-        self.files.insert(path, filed);
+        self.files.insert(path, file);
     }
 
-    /// Reads every listed file that is new or says something else than before, by its bytes and by those of the files that it
-    /// refers to. What is not listed is gone. An unreadable folder changes nothing.
-    pub fn look(
+    /// Reads the files in `paths` that are new or whose content, including that of referenced
+    /// files, has changed. Forgets files that are not in `paths`. An unreadable folder changes
+    /// nothing.
+    pub fn scan(
         &mut self,
-        listed: Result<Vec<PathBuf>, Problem>,
-        reading: &Reading<'_>,
-        read: impl Fn(&Path) -> Result<Vec<u8>, Problem>,
-        judge: impl Fn(&Source) -> Result<T, Vec<Problem>>,
-    ) -> Found {
-        let listed = match listed {
-            Ok(listed) => listed,
+        paths: Result<Vec<PathBuf>, Diagnostic>,
+        scan: &ScanContext<'_>,
+        read: impl Fn(&Path) -> Result<Vec<u8>, Diagnostic>,
+        check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
+    ) -> ScanOutcome {
+        let paths = match paths {
+            Ok(paths) => paths,
             Err(problem) => {
-                self.complaint = Some(problem);
-                return Found::Settled;
+                self.folder_problem = Some(problem);
+                return ScanOutcome::Complete;
             }
         };
-        self.complaint = None;
-        let mut found = Found::Settled;
+        self.folder_problem = None;
+        let mut outcome = ScanOutcome::Complete;
         let mut before = std::mem::take(&mut self.files);
-        for path in listed {
-            let stamp = Stamp::of(&path);
+        for path in paths {
+            let stamp = FileStamp::from_path(&path);
             let known = before.remove(&path);
             if known.as_ref().is_some_and(|known| {
-                known.opened.is_known_by(stamp) && known.seen.refers_to_the_same(reading.folder)
+                known.last_opened.is_known_by(stamp) && known.fingerprint.references_unchanged(scan.folder)
             }) {
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
             let bytes = read(&path);
-            if known.as_ref().is_some_and(|known| known.seen.still(&bytes, reading.folder)) {
+            if known.as_ref().is_some_and(|known| known.fingerprint.matches(&bytes, scan.folder)) {
                 self.files.extend(
-                    known.map(|known| (path, Filed { opened: known.opened.again(stamp), ..known })),
+                    known.map(|known| (path, TrackedFile { last_opened: known.last_opened.opened_again(stamp), ..known })),
                 );
                 continue;
             }
-            let (seen, newest) = version(&path, bytes, reading.folder, &judge);
-            if Stamp::of(&path) != stamp {
-                // Half of a file that is written in place may look whole.
-                found = Found::BeingWritten;
+            let (fingerprint, newest) = read_version(&path, bytes, scan.folder, &check);
+            if FileStamp::from_path(&path) != stamp {
+                // A partially written file may parse.
+                outcome = ScanOutcome::BeingWritten;
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
-            let counts = known.and_then(|known| known.counts);
-            let order = (reading.number, stamp);
+            let active = known.and_then(|known| known.active);
+            let order = (scan.number, stamp);
             self.files.insert(
                 path,
-                Filed {
-                    seen,
+                TrackedFile {
+                    fingerprint,
                     order,
                     newest,
-                    counts,
-                    refused: Vec::new(),
-                    opened: Opened::default().again(stamp),
+                    active,
+                    rejections: Vec::new(),
+                    last_opened: LastOpened::default().opened_again(stamp),
                 },
             );
         }
-        found
+        outcome
     }
 
-    pub fn is_empty(&self) -> bool {
+    /// Returns true if there are no files.
+pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Files whose newest version is good and doesn't count yet.
-    pub fn pending(&self) -> impl Iterator<Item = (&Path, Order)> {
-        let pending = self.files.iter().filter(|(_, filed)| filed.is_pending());
-        pending.map(|(path, filed)| (path.as_path(), filed.order))
+    /// Returns the files whose newest version is valid and not active yet.
+    pub fn pending_files(&self) -> impl Iterator<Item = (&Path, ChangeOrder)> {
+        let pending = self.files.iter().filter(|(_, file)| file.is_pending());
+        pending.map(|(path, file)| (path.as_path(), file.order))
     }
 
-    /// The versions that would count if the newest did, except those of the files in `held`.
-    pub fn chosen<'a>(
+    /// Returns the versions that would be active if every pending one was accepted, except those of
+    /// rejected files.
+    pub fn candidate_versions<'a>(
         &'a self,
-        held: &'a dyn Fn(&Path) -> bool,
-    ) -> impl Iterator<Item = &'a Arc<Version<T>>> {
-        self.files.iter().filter_map(|(path, filed)| match &filed.newest {
-            Ok(newest) if !filed.is_pending() || !held(path) => Some(newest),
-            Ok(_) | Err(_) => filed.counts.as_ref(),
+        is_rejected: &'a dyn Fn(&Path) -> bool,
+    ) -> impl Iterator<Item = &'a Arc<FileVersion<T>>> {
+        self.files.iter().filter_map(|(path, file)| match &file.newest {
+            Ok(newest) if !file.is_pending() || !is_rejected(path) => Some(newest),
+            Ok(_) | Err(_) => file.active.as_ref(),
         })
     }
 
-    /// From now on the newest versions count, except where there is something to say against one.
-    pub fn settle(&mut self, against: &mut BTreeMap<PathBuf, Vec<Problem>>) {
-        for (path, filed) in &mut self.files {
-            filed.refused = against.remove(path).unwrap_or_default();
-            if let (Ok(newest), []) = (&filed.newest, filed.refused.as_slice()) {
-                filed.counts = Some(Arc::clone(newest));
+    /// Activates the newest versions, except those with problems in `rejected`.
+    pub fn activate_pending(&mut self, rejected: &mut BTreeMap<PathBuf, Vec<Diagnostic>>) {
+        for (path, file) in &mut self.files {
+            file.rejections = rejected.remove(path).unwrap_or_default();
+            if let (Ok(newest), []) = (&file.newest, file.rejections.as_slice()) {
+                file.active = Some(Arc::clone(newest));
             }
         }
     }
 
-    /// Versions that count, by file.
-    pub fn counting(&self) -> impl Iterator<Item = &Arc<Version<T>>> {
-        self.files.values().filter_map(|filed| filed.counts.as_ref())
+    /// Returns the active versions, by file.
+    pub fn active_versions(&self) -> impl Iterator<Item = &Arc<FileVersion<T>>> {
+        self.files.values().filter_map(|file| file.active.as_ref())
     }
 
-    /// What is wrong, file by file; of the folder first.
-    pub fn complaints(&self) -> impl Iterator<Item = &Problem> {
-        let of_files = self.files.values().flat_map(|filed| match &filed.newest {
-            Ok(_) => filed.refused.iter(),
+    /// Returns every problem, the folder's first, then by file.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let from_files = self.files.values().flat_map(|file| match &file.newest {
+            Ok(_) => file.rejections.iter(),
             Err(problems) => problems.iter(),
         });
-        self.complaint.iter().chain(of_files)
+        self.folder_problem.iter().chain(from_files)
     }
 
-    /// How many files are bad; an unreadable folder is one more.
-    pub fn bad(&self) -> usize {
+    /// Returns the number of invalid files, plus one for an unreadable folder.
+    pub fn bad_file_count(&self) -> usize {
         let files = self
             .files
             .values()
-            .filter(|filed| filed.newest.is_err() || !filed.refused.is_empty())
+            .filter(|file| file.newest.is_err() || !file.rejections.is_empty())
             .count();
-        files + usize::from(self.complaint.is_some())
+        files + usize::from(self.folder_problem.is_some())
     }
 }
 
-impl<T> Filed<T> {
+impl<T> TrackedFile<T> {
     fn is_pending(&self) -> bool {
         let Ok(newest) = &self.newest else { return false };
-        self.counts.as_ref().is_none_or(|counts| !Arc::ptr_eq(counts, newest))
+        self.active.as_ref().is_none_or(|active| !Arc::ptr_eq(active, newest))
     }
 }
 
-impl Seen {
-    /// What it refers to says the same as before.
-    fn refers_to_the_same(&self, folder: &Path) -> bool {
+impl FileFingerprint {
+    /// Returns true if the referenced files are unchanged.
+    fn references_unchanged(&self, folder: &Path) -> bool {
         match self {
-            Self::Text { referred, .. } => {
-                referred.iter().all(|(path, hash)| hash_of(&folder.join(path)) == *hash)
+            Self::Text { references, .. } => {
+            references.iter().all(|(path, hash)| hash_file(&folder.join(path)) == *hash)
             }
             Self::Unreadable(_) => false,
         }
     }
 
-    fn still(&self, bytes: &Result<Vec<u8>, Problem>, folder: &Path) -> bool {
+    fn matches(&self, bytes: &Result<Vec<u8>, Diagnostic>, folder: &Path) -> bool {
         match (self, bytes) {
             (Self::Text { hash, .. }, Ok(bytes)) => {
-                digest::sha256(bytes) == *hash && self.refers_to_the_same(folder)
+                digest::sha256(bytes) == *hash && self.references_unchanged(folder)
             }
             (Self::Unreadable(known), Err(problem)) => known == problem,
             (Self::Text { .. }, Err(_)) | (Self::Unreadable(_), Ok(_)) => false,
@@ -277,42 +291,43 @@ impl Seen {
     }
 }
 
-type Newest<T> = Result<Arc<Version<T>>, Vec<Problem>>;
+type VersionResult<T> = Result<Arc<FileVersion<T>>, Vec<Diagnostic>>;
 
-fn version<T>(
+fn read_version<T>(
     path: &Path,
-    bytes: Result<Vec<u8>, Problem>,
+    bytes: Result<Vec<u8>, Diagnostic>,
     folder: &Path,
-    judge: impl Fn(&Source) -> Result<T, Vec<Problem>>,
-) -> (Seen, Newest<T>) {
+    check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
+) -> (FileFingerprint, VersionResult<T>) {
     let bytes = match bytes {
         Ok(bytes) => bytes,
-        Err(problem) => return (Seen::Unreadable(problem.clone()), Err(vec![problem])),
+        Err(problem) => return (FileFingerprint::Unreadable(problem.clone()), Err(vec![problem])),
     };
     let hash = digest::sha256(&bytes);
-    let source = match Source::of_bytes(path, bytes) {
+    let source = match SourceFile::from_bytes(path, bytes) {
         Ok(source) => source,
-        Err(problem) => return (Seen::Text { hash, referred: Vec::new() }, Err(vec![problem])),
+        Err(problem) => return (FileFingerprint::Text { hash, references: Vec::new() }, Err(vec![problem])),
     };
-    // Before they are used, so that a change between the two is seen as one the next time.
-    let seen = Seen::Text { hash, referred: referred(&source, folder) };
-    let judged = judge(&source);
-    (seen, judged.map(|says| Arc::new(Version::new(source, says, folder))))
+    // References are hashed before they are used, so that the next scan notices a change in
+    // between.
+    let fingerprint = FileFingerprint::Text { hash, references: hash_references(&source, folder) };
+    let checked = check(&source);
+    (fingerprint, checked.map(|content| Arc::new(FileVersion::new(source, content, folder))))
 }
 
-fn referred(source: &Source, folder: &Path) -> Vec<(PathBuf, Option<[u8; 32]>)> {
+fn hash_references(source: &SourceFile, folder: &Path) -> Vec<(PathBuf, Option<[u8; 32]>)> {
     let hashed = |path: PathBuf| {
-        let hash = hash_of(&folder.join(&path));
+        let hash = hash_file(&folder.join(&path));
         (path, hash)
     };
-    // A logo lies beside the file that names it.
-    let beside = source.path().parent().unwrap_or(folder);
-    let logo = source.text("logo").map(|name| beside.join(name));
-    source.files_referred_to().into_iter().chain(logo).map(hashed).collect()
+    // A logo is relative to the folder of the file that names it.
+    let source_folder = source.path().parent().unwrap_or(folder);
+    let logo = source.text_at("logo").map(|name| source_folder.join(name));
+    source.referenced_files().into_iter().chain(logo).map(hashed).collect()
 }
 
-fn hash_of(path: &Path) -> Option<[u8; 32]> {
-    regular::read(path).ok().map(|bytes| digest::sha256(&bytes))
+fn hash_file(path: &Path) -> Option<[u8; 32]> {
+    safe_read::read_regular_file(path).ok().map(|bytes| digest::sha256(&bytes))
 }
 
 #[cfg(test)]
@@ -323,65 +338,65 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_of_files_that_stay_as_they_are_are_not_opened_each_time() {
+    fn unchanged_files_are_not_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one.toml");
-        let (mut shelf, opened) = (Shelf::<String>::default(), Cell::new(0));
+        let (mut files, opened) = (FileSet::<String>::default(), Cell::new(0));
         let mut number = 0;
-        let mut look = |expected: &str| {
+        let mut scan = |expected: &str| {
             number += 1;
             opened.set(0);
             let read = |path: &Path| {
                 opened.set(opened.get() + 1);
                 Ok(fs::read(path).unwrap())
             };
-            let judge = |source: &Source| Ok(source.text("says").unwrap_or_default().to_owned());
-            shelf.look(
+            let check = |source: &SourceFile| Ok(source.text_at("text").unwrap_or_default().to_owned());
+            files.scan(
                 Ok(vec![path.clone()]),
-                &Reading { number, folder: folder.path() },
+                &ScanContext { number, folder: folder.path() },
                 read,
-                judge,
+                check,
             );
-            shelf.settle(&mut BTreeMap::new());
+            files.activate_pending(&mut BTreeMap::new());
             assert_eq!(
-                shelf.counting().map(|version| version.says.as_str()).collect::<Vec<_>>(),
+                files.active_versions().map(|version| version.content.as_str()).collect::<Vec<_>>(),
                 [expected]
             );
             opened.get()
         };
-        // Written anew under another name and put in its place, as careful editors do it: another file, for all that counts.
-        let write = |says: &str| {
+        // Replaces the file by renaming, as many editors do.
+        let write = |content: &str| {
             let draft = folder.path().join("draft");
-            fs::write(&draft, format!("says = \"{says}\"")).unwrap();
+            fs::write(&draft, format!("text = \"{content}\"")).unwrap();
             fs::rename(&draft, &path).unwrap();
         };
         write("a");
-        assert_eq!([look("a"), look("a"), look("a"), look("a")], [1, 1, 0, 0]);
+        assert_eq!([scan("a"), scan("a"), scan("a"), scan("a")], [1, 1, 0, 0]);
         write("b");
-        assert_eq!([look("b"), look("b"), look("b")], [1, 1, 0]);
+        assert_eq!([scan("b"), scan("b"), scan("b")], [1, 1, 0]);
     }
 
     #[test]
-    fn what_a_file_refers_to_is_looked_at_each_time() {
+    fn referenced_files_are_read_in_each_scan() {
         let folder = tempfile::tempdir().unwrap();
         let (path, secret) = (folder.path().join("one.toml"), folder.path().join("secret"));
-        fs::write(&path, "says = { file = \"secret\" }").unwrap();
-        let mut shelf = Shelf::<Vec<u8>>::default();
-        let judged = |shelf: &mut Shelf<Vec<u8>>, number| {
-            let judge = |_: &Source| Ok(fs::read(&secret).unwrap());
+        fs::write(&path, "text = { file = \"secret\" }").unwrap();
+        let mut files = FileSet::<Vec<u8>>::default();
+        let checked = |files: &mut FileSet<Vec<u8>>, number| {
+            let check = |_: &SourceFile| Ok(fs::read(&secret).unwrap());
             let read = |path: &Path| Ok(fs::read(path).unwrap());
-            shelf.look(
+            files.scan(
                 Ok(vec![path.clone()]),
-                &Reading { number, folder: folder.path() },
+                &ScanContext { number, folder: folder.path() },
                 read,
-                judge,
+                check,
             );
-            shelf.settle(&mut BTreeMap::new());
-            shelf.counting().next().unwrap().says.clone()
+            files.activate_pending(&mut BTreeMap::new());
+            files.active_versions().next().unwrap().content.clone()
         };
-        for (number, says) in ["one", "one", "one", "two", "two", "two", "xyz"].iter().enumerate() {
-            fs::write(&secret, says).unwrap();
-            assert_eq!(judged(&mut shelf, number as u64), says.as_bytes());
+        for (number, content) in ["one", "one", "one", "two", "two", "two", "xyz"].iter().enumerate() {
+            fs::write(&secret, content).unwrap();
+            assert_eq!(checked(&mut files, number as u64), content.as_bytes());
         }
     }
 }

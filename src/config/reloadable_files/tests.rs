@@ -5,18 +5,18 @@ use super::*;
 use crate::config::tests::{Folder, with_own_variables};
 use crate::ids::ClientId;
 
-/// A running hub's files, in a real folder.
+/// The reloadable files of a hub, in a real folder.
 struct Scene {
     folder: Folder,
-    files: Files,
+    files: ReloadableFiles,
 }
 
 impl Scene {
     fn good() -> Self {
-        Self::of(Folder::good())
+        Self::from_folder(Folder::good())
     }
 
-    fn of(folder: Folder) -> Self {
+    fn from_folder(folder: Folder) -> Self {
         let files = folder.loaded().files;
         Self { folder, files }
     }
@@ -35,7 +35,7 @@ impl Scene {
         fs::read_to_string(self.path(file)).unwrap()
     }
 
-    /// A service provider like `sp`, with these lines more.
+    /// Adds a service provider like `sp` with these additional lines.
     fn service(&self, id: &str, more: &str) {
         let text = self.text("service-providers/sp.toml").replacen(
             "client_id = \"sp\"",
@@ -51,14 +51,14 @@ impl Scene {
     }
 
     fn read(&mut self) -> Vec<String> {
-        assert_eq!(self.files.read(&|_| Ok(())), Found::Settled);
+        assert_eq!(self.files.rescan(&|_| Ok(())), ScanOutcome::Complete);
         let root = format!("{}/", self.folder.path().display());
-        self.files.complaints().iter().map(|problem| problem.in_line().replace(&root, "")).collect()
+        self.files.diagnostics().iter().map(|problem| problem.to_single_line().replace(&root, "")).collect()
     }
 
-    /// What counts: connectors, service providers.
+    /// Returns the active connectors and service providers.
     fn counts(&self) -> (Vec<String>, Vec<String>) {
-        let federation = self.files.federation();
+        let federation = self.files.build_federation();
         let connectors = federation.connectors().keys().map(ToString::to_string).collect();
         (
             connectors,
@@ -70,12 +70,12 @@ impl Scene {
     }
 
     fn name(&self, id: &str) -> String {
-        self.files.federation().connector(&id.into()).unwrap().name["en"].clone()
+        self.files.build_federation().connector(&id.into()).unwrap().name["en"].clone()
     }
 }
 
 #[test]
-fn what_is_dropped_in_is_there_and_what_is_removed_is_gone_at_once() {
+fn added_and_removed_files_take_effect_at_once() {
     let mut scene = Scene::good();
     scene.connector("new");
     scene.service("more", "");
@@ -90,15 +90,14 @@ fn what_is_dropped_in_is_there_and_what_is_removed_is_gone_at_once() {
     assert_eq!(scene.counts(), (vec!["new".into()], vec!["more".into()]));
 }
 
-/// An empty folder is empty, but nobody is left in the dark about it.
 #[test]
-fn a_hub_whose_last_connector_goes_says_that_nobody_can_log_in() {
+fn removing_the_last_connector_is_reported() {
     let mut scene = Scene::good();
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     let complaints = scene.read();
     let [line] = complaints.as_slice() else { panic!("{complaints:?}") };
     assert!(
-        line.starts_with("connectors holds no connector, so that nobody can log in; put "),
+        line.starts_with("connectors contains no connector, so no user can log in; add "),
         "{line}"
     );
     assert_eq!(scene.counts().0, [""; 0]);
@@ -131,7 +130,7 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
             "larger than 1 MiB",
         ),
         ("a folder", |_, file| fs::create_dir(file).unwrap(), "is a folder"),
-        // Opening one waits for a writer, for ever.
+        // Opening a pipe would wait for a writer forever.
         (
             "a pipe",
             |_, file| {
@@ -144,9 +143,9 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
             |_, file| symlink("../passerelle.toml", file).unwrap(),
             "a link out of its folder",
         ),
-        ("a link to nowhere", |_, file| symlink("nowhere", file).unwrap(), "leads nowhere"),
+        ("a link to nowhere", |_, file| symlink("nowhere", file).unwrap(), "dangling link"),
     ];
-    for (what, spoil, told) in table {
+    for (message, change, expected) in table {
         let mut scene = Scene::good();
         scene.connector("other");
         scene.connector("aside");
@@ -154,7 +153,7 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         for file in ["other", "never"] {
             let path = scene.path(&format!("connectors/{file}.toml"));
             let _absent = fs::remove_file(&path);
-            spoil(&scene, &path);
+            change(&scene, &path);
         }
         let aside = scene.text("connectors/idp.toml").replace("Provider", "Another name");
         scene.put("connectors/aside.toml", aside);
@@ -162,18 +161,18 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         assert!(complaints.iter().all(|line| line.starts_with("connectors/never.toml")
             || line.starts_with("connectors/other.toml")));
         assert!(
-            complaints.iter().any(|line| line.contains(told) && line.contains("; ")),
-            "{what}: {complaints:?}"
+            complaints.iter().any(|line| line.contains(expected) && line.contains("; ")),
+            "{message}: {complaints:?}"
         );
         let (connectors, _) = scene.counts();
-        assert_eq!(connectors, ["aside", "idp", "other"], "{what}");
+        assert_eq!(connectors, ["aside", "idp", "other"], "{message}");
         assert_eq!(
             (scene.name("aside").as_str(), scene.name("other").as_str()),
             ("Another name", "Provider"),
-            "{what}"
+            "{message}"
         );
-        assert_eq!(scene.files.bad(Sort::Connector), 2, "{what}");
-        // And mended again.
+        assert_eq!(scene.files.bad_file_count(FileKind::Connector), 2, "{message}");
+        // And fixed again.
         for file in ["other", "never"] {
             let path = scene.path(&format!("connectors/{file}.toml"));
             if path.is_dir() {
@@ -183,7 +182,7 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
             }
             scene.connector(file);
         }
-        assert_eq!((scene.read().len(), scene.files.bad(Sort::Connector)), (0, 0), "{what}");
+        assert_eq!((scene.read().len(), scene.files.bad_file_count(FileKind::Connector)), (0, 0), "{message}");
         assert_eq!(scene.counts().0.len(), 4);
     }
 }
@@ -201,7 +200,7 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
     }
     symlink("..1", connectors.join("..data")).unwrap();
     symlink("..data/idp.toml", connectors.join("idp.toml")).unwrap();
-    let mut scene = Scene::of(folder);
+    let mut scene = Scene::from_folder(folder);
     assert_eq!((scene.read().len(), scene.name("idp").as_str()), (0, "First"));
     symlink("..2", connectors.join("..new")).unwrap();
     fs::rename(connectors.join("..new"), connectors.join("..data")).unwrap();
@@ -209,7 +208,7 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
 }
 
 #[test]
-fn a_fault_between_files_falls_on_the_one_that_changed_last() {
+fn a_conflict_is_attributed_to_the_file_that_changed_last() {
     type Change = fn(&Scene);
     let table: [(&str, Change, &str, &str); 5] = [
         (
@@ -222,63 +221,63 @@ fn a_fault_between_files_falls_on_the_one_that_changed_last() {
             "a sector whose other member does not say so",
             |scene| scene.service("zz", "sector = \"sp\""),
             "service-providers/zz.toml:",
-            "does not say that it shares it",
+            "doesn't declare a shared sector",
         ),
         (
-            "a version that no key has",
+            "a version that no subject key has",
             |scene| scene.service("zz", "subject_key_version = 9"),
             "service-providers/zz.toml:",
-            "no key has",
+            "no subject key has",
         ),
         (
-            "a service provider that nobody could log in to",
+            "a service provider without connectors",
             |scene| scene.service("zz", "connectors = { deny = [\"idp\"] }"),
             "service-providers/zz.toml:",
-            "leaves no connector that is there",
+            "excludes every existing connector",
         ),
         (
             "a scope that the tables lose",
             |scene| scene.put("scopes.toml", "[scopes]\nopenid = [\"sub\"]\n"),
             "scopes.toml does not go with",
-            "scopes table does not know it",
+            "is not in the scopes table",
         ),
     ];
-    for (what, change, file, told) in table {
+    for (message, change, file, expected) in table {
         let mut scene = Scene::good();
         let before = scene.counts();
         change(&scene);
-        // What has nothing to do with it comes in with the same reading.
+        // An unrelated change becomes active in the same scan.
         scene.service("aside", "");
         scene.connector("late");
-        if what == "a service provider that nobody could log in to" {
+        if message == "a service provider without connectors" {
             fs::remove_file(scene.path("connectors/late.toml")).unwrap();
         }
         let complaints = scene.read();
         assert!(
-            complaints.iter().any(|line| line.contains(file) && line.contains(told)),
-            "{what}: {complaints:?}"
+            complaints.iter().any(|line| line.contains(file) && line.contains(expected)),
+            "{message}: {complaints:?}"
         );
         let (_, services) = scene.counts();
-        assert_eq!(services, ["aside", "sp"], "{what}: {before:?}");
-        // It is looked at again each time, and told in the same words.
+        assert_eq!(services, ["aside", "sp"], "{message}: {before:?}");
+        // The next scan reports it again in the same words.
         let again = scene.read();
         assert!(
-            again.iter().any(|line| line.contains(file) && line.contains(told)),
-            "{what}: {again:?}"
+            again.iter().any(|line| line.contains(file) && line.contains(expected)),
+            "{message}: {again:?}"
         );
-        assert_eq!(scene.read(), again, "{what}");
+        assert_eq!(scene.read(), again, "{message}");
         assert!(
             scene
                 .files
-                .federation()
-                .scope_table(crate::protocol::registration::Rules::Federation)
-                .known(&"email".into())
+                .build_federation()
+                .scope_table(crate::protocol::registration::ProtocolRules::Federation)
+                .contains(&"email".into())
         );
     }
 }
 
 #[test]
-fn one_that_was_held_back_comes_in_when_what_stood_against_it_is_gone() {
+fn a_rejected_file_becomes_active_when_the_conflict_is_resolved() {
     let mut scene = Scene::good();
     scene.service("zz", "sector = \"sp\"");
     assert_eq!(scene.read().len(), 1);
@@ -290,18 +289,18 @@ fn one_that_was_held_back_comes_in_when_what_stood_against_it_is_gone() {
     scene.put("service-providers/sp.toml", shared);
     assert_eq!(scene.read(), [""; 0]);
     assert_eq!(scene.counts().1, ["sp", "zz"]);
-    // Both at once, of which neither could go alone: back to sectors of their own.
+    // Both files return to their own sector at once, which neither could do alone.
     let alone = scene.text("service-providers/sp.toml").replacen("sector = \"sp\"\n", "", 1);
     scene.put("service-providers/sp.toml", alone);
     fs::remove_file(scene.path("service-providers/zz.toml")).unwrap();
     scene.service("zz", "");
     assert_eq!(scene.read(), [""; 0]);
-    assert_eq!(scene.files.federation().service(&"zz".into()).unwrap().sector, "zz");
+    assert_eq!(scene.files.build_federation().service(&"zz".into()).unwrap().sector, "zz");
 }
 
 #[test]
-fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
-    let mut scene = Scene::of(Folder::good().edit("passerelle.toml", "\"standard\"", "\"high\"").edit(
+fn an_invalid_connector_does_not_delay_another() {
+    let mut scene = Scene::from_folder(Folder::good().edit("passerelle.toml", "\"standard\"", "\"high\"").edit(
         "service-providers/sp.toml",
         "client_id",
         "jwks = { keys = [{ kty = \"EC\", crv = \"P-256\", kid = \"e\", use = \"enc\", \
@@ -325,7 +324,7 @@ fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
 }
 
 #[test]
-fn the_going_of_a_connector_is_held_up_by_nobody() {
+fn removing_a_connector_is_never_rejected() {
     let mut scene = Scene::good();
     scene.connector("second");
     scene.service("picky", "connectors = { deny = [\"second\"] }");
@@ -341,7 +340,7 @@ fn the_going_of_a_connector_is_held_up_by_nobody() {
 }
 
 #[test]
-fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything() {
+fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() {
     let mut scene = Scene::good();
     let (folder, aside) = (scene.path("connectors"), scene.path("aside"));
     fs::rename(&folder, &aside).unwrap();
@@ -350,7 +349,7 @@ fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything
         matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")),
         "{complaints:?}"
     );
-    assert_eq!((scene.counts().0, scene.files.bad(Sort::Connector)), (vec!["idp".to_owned()], 1));
+    assert_eq!((scene.counts().0, scene.files.bad_file_count(FileKind::Connector)), (vec!["idp".to_owned()], 1));
     fs::create_dir(&folder).unwrap();
     let complaints = scene.read();
     assert!(
@@ -361,35 +360,35 @@ fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything
 }
 
 #[test]
-fn a_data_providers_folder_may_come_late_and_its_vanishing_is_told() {
+fn the_data_providers_folder_may_be_added_later_and_its_removal_is_reported() {
     let mut scene = Scene::good();
     let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"profile\"]\nsecrets = [{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }]\n";
     scene.put("data-providers/archive.toml", file);
     assert_eq!(scene.read(), [""; 0]);
     let archive = ClientId::from("archive");
-    assert!(scene.files.federation().data_provider(&archive).is_some());
+    assert!(scene.files.build_federation().data_provider(&archive).is_some());
     fs::remove_dir_all(scene.path("data-providers")).unwrap();
     assert_eq!(scene.read().len(), 1);
-    assert!(scene.files.federation().data_provider(&archive).is_some());
+    assert!(scene.files.build_federation().data_provider(&archive).is_some());
 }
 
 #[test]
-fn what_a_file_refers_to_is_part_of_it() {
+fn a_changed_referenced_file_is_a_change() {
     let secret = "a client secret of more than 32 characters";
     let folder = Folder::good().with("sp.secret", secret).edit(
         "service-providers/sp.toml",
         "env = \"SERVICE_PROVIDER_SP__SECRET\"",
         "file = \"sp.secret\"",
     );
-    let mut scene = Scene::of(folder);
+    let mut scene = Scene::from_folder(folder);
     let hash = |scene: &Scene| match &scene
         .files
-        .federation()
+        .build_federation()
         .service(&"sp".into())
         .unwrap()
         .authentication
     {
-        crate::config::federation::Authentication::SecretPost(secrets) => secrets[0].sha256,
+        crate::config::federation::ClientAuthentication::SecretPost(secrets) => secrets[0].sha256,
         _ => panic!(),
     };
     let before = hash(&scene);
@@ -398,23 +397,23 @@ fn what_a_file_refers_to_is_part_of_it() {
     assert_ne!(hash(&scene), before);
     let after = hash(&scene);
     fs::remove_file(scene.path("sp.secret")).unwrap();
-    assert!(scene.read()[0].contains("names a file that is missing"));
-    assert_eq!(hash(&scene), after, "the last good one");
+    assert!(scene.read()[0].contains("references a file that is missing"));
+    assert_eq!(hash(&scene), after, "the last valid one");
 }
 
 #[test]
 fn an_unchanged_file_is_not_parsed_again() {
     let mut scene = Scene::good();
     scene.read();
-    let before = Arc::clone(scene.files.federation().service(&"sp".into()).unwrap());
+    let before = Arc::clone(scene.files.build_federation().service(&"sp".into()).unwrap());
     let connector = Arc::clone(&scene.files.connectors()[&ConnectorId::from("idp")].0);
     scene.service("more", "");
-    // The same text anew, in a file of another making.
+    // The same text, in a new file.
     let text = scene.text("service-providers/sp.toml");
     fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
     scene.put("service-providers/sp.toml", text);
     assert_eq!(scene.read(), [""; 0]);
-    assert!(Arc::ptr_eq(&before, scene.files.federation().service(&"sp".into()).unwrap()));
+    assert!(Arc::ptr_eq(&before, scene.files.build_federation().service(&"sp".into()).unwrap()));
     assert!(Arc::ptr_eq(&connector, &scene.files.connectors()[&ConnectorId::from("idp")].0));
 }
 
@@ -422,14 +421,14 @@ fn an_unchanged_file_is_not_parsed_again() {
 fn a_connector_that_can_not_be_built_is_a_bad_file() {
     let mut scene = Scene::good();
     scene.connector("zz");
-    scene.files.read(&|configured| match configured.id.as_str() {
+    scene.files.rescan(&|configured| match configured.id.as_str() {
         "zz" => Err(("kind.oidc.issuer".into(), "write another one".into())),
         _ => Ok(()),
     });
     assert_eq!(scene.counts().0, ["idp"]);
     assert!(
-        scene.files.complaints()[0]
-            .in_line()
+        scene.files.diagnostics()[0]
+            .to_single_line()
             .contains("kind.oidc.issuer can't work; write another one")
     );
 }

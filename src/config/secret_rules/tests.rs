@@ -1,17 +1,17 @@
-//! Attacks by a file that another team may write: what it refers to, and what it must not reach.
+//! Tests attacks by a file that another team may write: which secrets it can reference.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
-use crate::config::surroundings::Surroundings;
+use crate::config::check_context::CheckContext;
 use crate::config::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 
 const CONNECTOR: &str = "connectors/idp.toml";
 const SERVICE: &str = "service-providers/sp.toml";
 const BY_VARIABLE: &str = "{ env = \"CONNECTOR_IDP__SECRET\" }";
 
-/// Every secret of a hub beside the connector's own, each in a file.
+/// Returns a folder with every other secret of a hub in a file.
 fn hub() -> Folder {
     Folder::good()
         .edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", "{ file = \"subject.key\" }")
@@ -36,7 +36,7 @@ fn hub() -> Folder {
         .with("idp.secret", "its own")
 }
 
-/// What the connector's reference is refused with: key and both texts.
+/// Returns the problem of the connector's reference: key, and message with fix.
 #[track_caller]
 fn refused(folder: Folder, reference: &str) -> (String, String) {
     let (file, key, text) = folder.edit(CONNECTOR, BY_VARIABLE, reference).problem();
@@ -84,7 +84,7 @@ fn a_connector_that_names_the_subject_key_or_anothers_file_is_refused() {
     ] {
         let (key, text) = refused(hub(), &format!("{{ file = \"{file}\" }}"));
         assert_eq!(key, "kind.oidc.client_secret.file", "{file}");
-        assert!(text.contains("outside those that this file may refer to"), "{file}: {text}");
+        assert!(text.contains("a file that this file may not reference"), "{file}: {text}");
         assert!(
             text.contains("secrets/connectors/idp") && text.contains("idp.secret"),
             "{file}: {text}"
@@ -93,7 +93,7 @@ fn a_connector_that_names_the_subject_key_or_anothers_file_is_refused() {
 }
 
 #[test]
-fn whether_anothers_file_exists_is_not_said() {
+fn the_error_does_not_reveal_whether_another_file_exists() {
     let (_, there) = refused(hub(), "{ file = \"subject.key\" }");
     let (_, missing) = refused(hub(), "{ file = \"nowhere.key\" }");
     assert_eq!(there, missing);
@@ -115,16 +115,16 @@ fn a_link_from_the_connectors_own_folder_leads_nowhere_else() {
         symlink(target, &path).unwrap();
         let (_, text) = refused(folder, &format!("{{ file = \"{link}\" }}"));
         assert!(
-            text.contains("outside those that this file may refer to"),
+            text.contains("a file that this file may not reference"),
             "{link} -> {target}: {text}"
         );
     }
-    // The whole folder put in the place of another one's.
+    // A link to the whole folder of another file.
     let folder = hub();
     fs::remove_dir_all(folder.path().join("secrets/connectors/idp")).unwrap();
     symlink("other", folder.path().join("secrets/connectors/idp")).unwrap();
     let (_, text) = refused(folder, "{ file = \"secrets/connectors/idp/client.secret\" }");
-    assert!(text.contains("outside those that this file may refer to"), "{text}");
+    assert!(text.contains("a file that this file may not reference"), "{text}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_second_name_of_the_subject_key_is_refused() {
     )
     .unwrap();
     let (_, text) = refused(folder, "{ file = \"secrets/connectors/idp/key\" }");
-    assert!(text.contains("a file that passerelle.toml refers to"), "{text}");
+    assert!(text.contains("only passerelle.toml may reference"), "{text}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_second_name_of_a_file_in_the_folders_of_keys_and_state_is_refused() {
         fs::hard_link(folder.path().join(file), folder.path().join("secrets/connectors/idp/key"))
             .unwrap();
         let (_, text) = refused(folder, "{ file = \"secrets/connectors/idp/key\" }");
-        assert!(text.contains("a file that passerelle.toml refers to"), "{file}: {text}");
+        assert!(text.contains("only passerelle.toml may reference"), "{file}: {text}");
     }
 }
 
@@ -177,11 +177,11 @@ fn a_connector_named_after_a_secret_of_the_settings_does_not_get_it() {
     let folder =
         hub().edit("passerelle.toml", "subject.key", "idp.secret").with("idp.secret", SUBJECT_KEY);
     let (_, text) = refused(folder, "{ file = \"idp.secret\" }");
-    assert!(text.contains("a file that passerelle.toml refers to"), "{text}");
+    assert!(text.contains("only passerelle.toml may reference"), "{text}");
     assert!(!text.contains(SUBJECT_KEY), "{text}");
 }
 
-/// As Kubernetes mounts secrets: each name is a link into a folder that is exchanged as a whole.
+/// Kubernetes mounts secrets as links into a folder that is replaced as a whole.
 #[test]
 fn links_of_a_mount_are_followed() {
     let mounted = |folder: Folder, parent: &str, name: &str| {
@@ -199,7 +199,7 @@ fn links_of_a_mount_are_followed() {
             folder.edit(CONNECTOR, BY_VARIABLE, &format!("{{ file = \"{file}\" }}")).loaded();
         assert_eq!(loaded.connectors["idp"].client_secret.as_ref().unwrap().reveal(), "mounted");
     }
-    // The folder of all secrets may be a link itself.
+    // The folder of all secrets may be a link too.
     let folder = hub();
     fs::rename(folder.path().join("secrets"), folder.path().join("elsewhere")).unwrap();
     symlink("elsewhere", folder.path().join("secrets")).unwrap();
@@ -227,7 +227,7 @@ fn a_connector_that_names_a_variable_of_the_settings_or_of_another_is_refused() 
         let (key, text) = refused(folder, &format!("{{ env = \"{name}\" }}"));
         assert_eq!(key, "kind.oidc.client_secret.env", "{name}");
         assert!(
-            text.contains("may not refer to") && text.contains("begin with CONNECTOR_IDP__:"),
+            text.contains("may not reference") && text.contains("start with CONNECTOR_IDP__:"),
             "{name}: {text}"
         );
         assert!(!text.contains(name) || "CONNECTOR_IDP__".starts_with(name), "{name}: {text}");
@@ -237,7 +237,7 @@ fn a_connector_that_names_a_variable_of_the_settings_or_of_another_is_refused() 
         taken.variable("CONNECTOR_IDP__SECRET", "an-admin-token-of-more-than-32-characters");
     let (_, key, text) = taken.problem();
     assert!(
-        key == "kind.oidc.client_secret.env" && text.contains("may not refer to"),
+        key == "kind.oidc.client_secret.env" && text.contains("may not reference"),
         "{key}: {text}"
     );
 }
@@ -261,9 +261,9 @@ fn no_prefix_begins_another_ones_variables() {
         "é",
         "",
     ];
-    let kinds = [OwnerKind::Connector, OwnerKind::ServiceProvider, OwnerKind::DataProvider];
+    let kinds = [SecretOwnerKind::Connector, SecretOwnerKind::ServiceProvider, SecretOwnerKind::DataProvider];
     let prefixes: Vec<String> =
-        kinds.iter().flat_map(|kind| ids.iter().filter_map(|id| rules.prefix(*kind, id))).collect();
+        kinds.iter().flat_map(|kind| ids.iter().filter_map(|id| rules.variable_prefix(*kind, id))).collect();
     assert_eq!(prefixes.len(), 3 * 6, "{prefixes:?}");
     for (index, one) in prefixes.iter().enumerate() {
         for other in
@@ -272,7 +272,7 @@ fn no_prefix_begins_another_ones_variables() {
             assert!(!other.starts_with(one.as_str()), "{one} begins {other}");
         }
     }
-    let odd = Owner::File { kind: OwnerKind::ServiceProvider, id: "Odd.Name" };
+    let odd = SecretOwner::File { kind: SecretOwnerKind::ServiceProvider, id: "Odd.Name" };
     assert!(!rules.allows_variable(odd, "SERVICE_PROVIDER_ODD_NAME__SECRET"));
     assert!(rules.variable_advice(odd).contains("secrets/service-providers/Odd.Name"));
 }
@@ -325,18 +325,18 @@ fn a_connector_named_as_a_service_provider_does_not_get_its_secret() {
         ("connectors/sp.toml", "kind.oidc.client_secret.file")
     );
     assert!(
-        text.contains("names the secret of") && text.contains("service-providers/sp.toml"),
+        text.contains("references the secret of") && text.contains("service-providers/sp.toml"),
         "{text}"
     );
     let environment = folder.environment();
-    let around = Surroundings::of_folder(folder.path(), &environment).unwrap();
-    let draft = around.connector(&folder.path().join("connectors/sp.toml"), &environment);
+    let around = CheckContext::from_folder(folder.path(), &environment).unwrap();
+    let draft = around.check_connector(&folder.path().join("connectors/sp.toml"), &environment);
     assert!(
-        draft.problems.iter().any(|problem| problem.what.contains("names the secret of")),
+        draft.problems.iter().any(|problem| problem.message.contains("references the secret of")),
         "{:?}",
         draft.problems
     );
-    // Where the service provider keeps its secret elsewhere, the name is free.
+    // The file is available to the connector if the service provider's secret is elsewhere.
     connector(hub().with("sp.secret", "the connector's")).loaded();
 }
 
@@ -358,7 +358,7 @@ fn the_places_of_secrets_are_settings() {
     let (_, _, text) = folder.edit(CONNECTOR, "private/own", "secrets").problem();
     assert!(text.contains("private/own/connectors/idp"), "{text}");
     for (wrong, words) in
-        [("PASSERELLE_", "another"), ("login", "capital letters"), ("1A", "begin with a letter")]
+        [("PASSERELLE_", "another"), ("login", "capital letters"), ("1A", "starting with a letter")]
     {
         let table = format!("secrets.environment_prefix = \"{wrong}\"\nidentity_source");
         let (_, key, text) = Folder::good()
@@ -394,7 +394,7 @@ fn secrets_that_every_user_can_read_are_named() {
     };
     let all = ["subject.key", "idp.secret", "secrets/service-providers/sp/client.secret"];
     let exposed =
-        || folder.loaded().exposed.iter().map(|problem| problem.key.clone()).collect::<Vec<_>>();
+        || folder.loaded().exposed_secrets.iter().map(|problem| problem.key.clone()).collect::<Vec<_>>();
     all.iter().for_each(|file| set(file, 0o644));
     assert_eq!(exposed().len(), 3);
     let text = config_report(&folder);

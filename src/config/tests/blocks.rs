@@ -1,6 +1,6 @@
 use super::super::tests::{CLIENT_SECRET, Folder};
 use super::super::*;
-use crate::config::blocks::{Reach, in_force};
+use crate::config::blocks::{BlockTarget, find_block_in_force};
 
 const IDP: &str = "connectors/idp.toml";
 const TOKEN: &str = "private.admin_token = { env = \"ADMIN_TOKEN\" }\nidentity_source";
@@ -20,17 +20,17 @@ fn a_block_of_a_connectors_file_is_read() {
         panic!("one block")
     };
     assert_eq!((block.reason.as_str(), block.message["fr"].as_str()), ("works", "Fermé"));
-    assert_eq!(block.reach, Reach::Only(["sp".into()].into()));
-    assert_eq!(block.window.not_before.map(in_rfc3339).as_deref(), Some("2027-03-01T20:00:00Z"));
-    assert_eq!(block.window.not_after.map(in_rfc3339).as_deref(), Some("2027-03-02T05:00:00Z"));
+    assert_eq!(block.target, BlockTarget::Only(["sp".into()].into()));
+    assert_eq!(block.validity.not_before.map(format_rfc3339).as_deref(), Some("2027-03-01T20:00:00Z"));
+    assert_eq!(block.validity.not_after.map(format_rfc3339).as_deref(), Some("2027-03-02T05:00:00Z"));
     assert!(!loaded.warnings.iter().any(|warning| warning.key.starts_with("block")));
     let anybody = blocked("reason = \"works\"").loaded();
     let blocks = &anybody.connectors.get("idp").unwrap().blocks;
-    assert!(in_force(blocks, &"idp".into(), &"whoever".into(), Timestamp::default()).is_some());
+    assert!(find_block_in_force(blocks, &"idp".into(), &"any-sp".into(), Timestamp::default()).is_some());
 }
 
 #[test]
-fn a_bad_block_is_named_with_its_mend() {
+fn a_bad_block_is_named_with_its_fix() {
     for (table, key, words) in [
         ("message = { en = \"x\" }", "block[0].reason", "is missing"),
         ("reason = \"\"", "block[0].reason", "write 1 to 200 plain characters"),
@@ -49,11 +49,11 @@ fn a_bad_block_is_named_with_its_mend() {
             "block[0].service_providers",
             "remove the key to block it for all",
         ),
-        ("reason = \"r\"\nfrom = 2027-03-01", "block[0].from", "write a date, a time and a zone"),
+        ("reason = \"r\"\nfrom = 2027-03-01", "block[0].from", "write a date, a time and a time zone"),
         (
             "reason = \"r\"\nfrom = 2027-03-01T00:00:00Z\nuntil = 2027-03-01T00:00:00Z",
             "block[0].until",
-            "later than from",
+            "after from",
         ),
         (
             "reason = \"r\"\nlasting = \"x\"",
@@ -61,19 +61,19 @@ fn a_bad_block_is_named_with_its_mend() {
             "use one of: reason, message, service_providers, from, until",
         ),
     ] {
-        let (file, named, told) = blocked(table).problem();
-        assert_eq!((file.as_str(), named.as_str()), (IDP, key), "{table}: {told}");
-        assert!(told.contains(words), "{table}: {told}");
+        let (file, named, text) = blocked(table).problem();
+        assert_eq!((file.as_str(), named.as_str()), (IDP, key), "{table}: {text}");
+        assert!(text.contains(words), "{table}: {text}");
     }
 }
 
 #[test]
-fn a_block_for_nobody_known_is_a_warning() {
+fn a_block_for_an_unknown_service_provider_is_a_warning() {
     let loaded = blocked("reason = \"r\"\nservice_providers = [\"sp\", \"ghost\"]").loaded();
     let warning =
         loaded.warnings.iter().find(|warning| warning.key == "block[0].service_providers").unwrap();
     assert!(
-        warning.what.starts_with("names ghost,") && warning.file.ends_with("connectors/idp.toml"),
+        warning.message.starts_with("names ghost,") && warning.file.ends_with("connectors/idp.toml"),
         "{warning}"
     );
 }
@@ -89,9 +89,9 @@ fn an_administrators_token_that_could_be_guessed_is_refused() {
     assert!(Folder::good().loaded().admin_token.is_none());
     for weak in [&CLIENT_SECRET[..31], &format!("{CLIENT_SECRET} "), &format!("{CLIENT_SECRET}é")]
     {
-        let (file, key, told) = with(weak).problem();
+        let (file, key, text) = with(weak).problem();
         assert_eq!((file.as_str(), key.as_str()), ("passerelle.toml", "private.admin_token"));
-        assert!(told.contains("openssl rand -hex 32") && !told.contains(weak), "{told}");
+        assert!(text.contains("openssl rand -hex 32") && !text.contains(weak), "{text}");
     }
 }
 

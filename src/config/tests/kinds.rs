@@ -1,4 +1,4 @@
-//! Bad files of the kinds that return no `acr`, and what is said of them.
+//! Tests invalid files of the connector kinds that return no `acr`.
 
 use super::super::tests::Folder;
 
@@ -30,7 +30,7 @@ bind_password = { env = "CONNECTOR_KIND__SECRET" }
 base_dn = "dc=example,dc=org"
 "#;
 
-/// What is replaced, by what, the key that is named, and words of the text.
+/// Text to replace, replacement, expected key, and expected words.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 #[track_caller]
@@ -74,11 +74,11 @@ const LEVELS: [Row; 6] = [
         "ignore_acr",
         "has no effect",
     ),
-    ("highest = \"eidas1\"", "highest = \"eidas2\"", "levels.highest", "all that can be assumed"),
+    ("highest = \"eidas1\"", "highest = \"eidas2\"", "levels.highest", "the only level of this kind"),
 ];
 
 #[test]
-fn a_bad_oauth2_connector_is_told_what_to_mend() {
+fn each_bad_oauth2_setting_is_named_with_its_fix() {
     check(OAUTH2, &LEVELS);
     check(
         OAUTH2,
@@ -136,7 +136,7 @@ fn a_bad_oauth2_connector_is_told_what_to_mend() {
                 "client_id",
                 "authorize_params = { prompt = \"none\" }\nclient_id",
                 "kind.oauth2.authorize_params.prompt",
-                "keep it there only",
+                "remove it here",
             ),
             (
                 "CONNECTOR_KIND__SECRET",
@@ -167,12 +167,12 @@ fn a_bad_oauth2_connector_is_told_what_to_mend() {
 }
 
 #[test]
-fn a_bad_directory_is_told_what_to_mend() {
+fn each_bad_ldap_setting_is_named_with_its_fix() {
     check(LDAP, &LEVELS);
     check(
         LDAP,
         &[
-            ("ldaps://", "ldap://", "kind.ldap.url", "every password in the clear"),
+            ("ldaps://", "ldap://", "kind.ldap.url", "every password in clear text"),
             ("ldaps://", "https://", "kind.ldap.url", "neither ldaps nor ldap"),
             ("ldaps://ldap.example.org", "ldap.example.org", "kind.ldap.url", "absolute"),
             ("ldap.example.org\"", "\"", "kind.ldap.url", "no host"),

@@ -1,4 +1,4 @@
-//! `[store.redis]` and `[store.memory]`: what leads to a store, and what is refused with its mend.
+//! Tests `[store.redis]` and `[store.memory]`.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ fn stored(tables: &str) -> Folder {
 }
 
 #[test]
-fn a_store_is_read_with_its_secrets_and_tells_none() {
+fn a_store_is_read_with_its_secrets_and_debug_omits_them() {
     let loaded = folder(
         r#"nodes = ["10.0.0.1:26379", "[::1]:26379", "redis.example.org:26379"]
 mode = "sentinel"
 primary = "passerelle"
 user = "passerelle"
 password = { env = "PASSWORD" }
-seal_keys = [{ env = "SEAL" }, { env = "OTHER" }]"#,
+encryption_keys = [{ env = "SEAL" }, { env = "OTHER" }]"#,
     )
     .loaded();
     let Some(StoreConfig::Redis(redis)) = &loaded.settings.store else { panic!("no store") };
@@ -37,20 +37,20 @@ seal_keys = [{ env = "SEAL" }, { env = "OTHER" }]"#,
         (redis.mode, redis.call_milliseconds, redis.prefix.as_str()),
         (RedisMode::Sentinel, 500, "passerelle")
     );
-    assert_eq!(loaded.store.seal_keys.len(), 2);
+    assert_eq!(loaded.store.encryption_keys.len(), 2);
     assert!(!format!("{loaded:?}").contains(KEY));
 }
 
 #[test]
-fn each_bad_store_is_named_with_its_mend() {
-    const SEAL: &str = "seal_keys = [{ env = \"SEAL\" }]";
+fn each_bad_store_is_named_with_its_fix() {
+    const SEAL: &str = "encryption_keys = [{ env = \"SEAL\" }]";
     let rows = [
         ("nodes = []", SEAL, "nodes", "at least one"),
         ("nodes = [\"a:1\", \"b:1\"]", SEAL, "nodes", "mode = \"sentinel\" or \"cluster\""),
         ("nodes = [\"redis://a:1\"]", SEAL, "nodes[0]", "host:port"),
         ("nodes = [\"a\"]", SEAL, "nodes[0]", "host:port"),
         ("nodes = [\"a:0\"]", SEAL, "nodes[0]", "host:port"),
-        ("nodes = [\"unix:/a.sock\"]\nmode = \"cluster\"", SEAL, "nodes[0]", "one server alone"),
+        ("nodes = [\"unix:/a.sock\"]\nmode = \"cluster\"", SEAL, "nodes[0]", "a single server"),
         ("nodes = [\"a:1\"]\nmode = \"sentinel\"", SEAL, "primary", "sentinel monitor"),
         (
             "nodes = [\"a:1\"]\nmode = \"sentinel\"\nprimary = \"\"",
@@ -71,12 +71,12 @@ fn each_bad_store_is_named_with_its_mend() {
         ("nodes = [\"a:1\"]\nprefix = \"a{b}\"", SEAL, "prefix", "letters, digits"),
         ("nodes = [\"a:1\"]\ncall_milliseconds = 1", SEAL, "call_milliseconds", "from 10 to 10000"),
         ("nodes = [\"a:1\"]\nport = 1", SEAL, "port", "nodes"),
-        ("nodes = [\"a:1\"]", "seal_keys = []", "seal_keys", "32 random characters"),
-        ("nodes = [\"a:1\"]", "seal_keys = [{ env = \"SHORT\" }]", "seal_keys[0]", "too short"),
+        ("nodes = [\"a:1\"]", "encryption_keys = []", "encryption_keys", "32 random characters"),
+        ("nodes = [\"a:1\"]", "encryption_keys = [{ env = \"SHORT\" }]", "encryption_keys[0]", "too short"),
         (
             "nodes = [\"a:1\"]",
-            "seal_keys = [{ env = \"SEAL\" }, { env = \"SEAL\" }]",
-            "seal_keys[1]",
+            "encryption_keys = [{ env = \"SEAL\" }, { env = \"SEAL\" }]",
+            "encryption_keys[1]",
             "same key",
         ),
     ];
@@ -92,7 +92,7 @@ fn each_bad_store_is_named_with_its_mend() {
 }
 
 #[test]
-fn a_snapshot_lies_in_the_configuration_folder_unless_its_path_says_otherwise() {
+fn a_relative_snapshot_path_is_in_the_configuration_folder() {
     for (written, wanted) in
         [("state/store.snapshot", None), ("/var/lib/hub/s", Some(Path::new("/var/lib/hub/s")))]
     {
@@ -105,13 +105,13 @@ fn a_snapshot_lies_in_the_configuration_folder_unless_its_path_says_otherwise() 
             memory.snapshot,
             wanted.map_or_else(|| folder.path().join(written), Path::to_owned)
         );
-        assert_eq!(loaded.store.seal_keys.len(), 2);
+        assert_eq!(loaded.store.encryption_keys.len(), 2);
         assert!(!format!("{loaded:?}").contains(KEY));
     }
 }
 
 #[test]
-fn each_bad_snapshot_is_named_with_its_mend() {
+fn each_bad_snapshot_is_named_with_its_fix() {
     const REDIS: &str = "[store.redis]\nnodes = [\"a:1\"]\nseal_keys = [{ env = \"SEAL\" }]";
     let seal = |keys: &str| format!("[store.memory]\nsnapshot = \"s\"\nseal_keys = [{keys}]");
     let file = |path: &str| {
@@ -119,17 +119,17 @@ fn each_bad_snapshot_is_named_with_its_mend() {
     };
     let rows = [
         (file(""), "store.memory.snapshot", "state/store.snapshot"),
-        (file("state/"), "store.memory.snapshot", "names no file"),
-        (file(".."), "store.memory.snapshot", "names no file"),
-        ("[store.memory]\nsnapshot = \"s\"".to_owned(), "store.memory.seal_keys", "missing"),
+        (file("state/"), "store.memory.snapshot", "is not the path of a file"),
+        (file(".."), "store.memory.snapshot", "is not the path of a file"),
+        ("[store.memory]\nsnapshot = \"s\"".to_owned(), "store.memory.encryption_keys", "missing"),
         ("[store.memory]\nseal_keys = []".to_owned(), "store.memory.snapshot", "missing"),
-        (seal(""), "store.memory.seal_keys", "32 random characters"),
-        (seal("{ env = \"SHORT\" }"), "store.memory.seal_keys[0]", "too short"),
-        (seal("{ env = \"SEAL\" }, { env = \"SEAL\" }"), "store.memory.seal_keys[1]", "same key"),
+        (seal(""), "store.memory.encryption_keys", "32 random characters"),
+        (seal("{ env = \"SHORT\" }"), "store.memory.encryption_keys[0]", "too short"),
+        (seal("{ env = \"SEAL\" }, { env = \"SEAL\" }"), "store.memory.encryption_keys[1]", "same key"),
         (
             format!("{}\n{REDIS}", seal("{ env = \"SEAL\" }")),
             "store",
-            "keep [store.memory] for one hub alone, or [store.redis]",
+            "keep [store.memory] for a single hub, or [store.redis]",
         ),
     ];
     for (tables, key, word) in rows {

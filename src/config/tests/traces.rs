@@ -1,5 +1,5 @@
 use super::super::tests::{CLIENT_SECRET, Folder};
-use crate::config::traces::Propagate;
+use crate::config::traces::TracePropagation;
 
 fn with(table: &str) -> Folder {
     let header = "headers = { Authorization = { env = \"OTLP\" } }\n";
@@ -10,12 +10,12 @@ fn with(table: &str) -> Folder {
 }
 
 #[test]
-fn traces_are_off_and_told_to_nobody_unless_the_operator_says_so() {
+fn traces_are_off_by_default() {
     let loaded = Folder::good().loaded();
     let traces = &loaded.settings.traces;
     assert_eq!(
         (traces.endpoint.as_deref(), traces.propagate, traces.trust_sampled),
-        (None, Propagate::Nobody, false)
+        (None, TracePropagation::None, false)
     );
     let loaded = with("endpoint = \"https://collector.example/v1/traces\"").loaded();
     assert_eq!(loaded.trace_headers["Authorization"].reveal(), CLIENT_SECRET);
@@ -23,7 +23,7 @@ fn traces_are_off_and_told_to_nobody_unless_the_operator_says_so() {
 }
 
 #[test]
-fn bad_trace_settings_are_named_with_their_mend() {
+fn bad_trace_settings_are_named_with_their_fix() {
     for (table, key, words) in [
         ("endpoint = \"http://127.0.0.1:4318/v1/traces\"", "traces.endpoint", "http"),
         ("endpoint = \"collector\"", "traces.endpoint", "https://"),
@@ -34,12 +34,12 @@ fn bad_trace_settings_are_named_with_their_mend() {
         ("service_name = \"\"", "traces.service_name", "name this hub"),
         ("resource = { \"service.name\" = \"x\" }", "traces.resource", "traces.service_name"),
         ("internal_hosts = [\"http://x\"]", "traces.internal_hosts[0]", "host name"),
-        ("propagate = \"all\"", "traces.propagate", "everybody"),
+        ("propagate = \"everyone\"", "traces.propagate", "none, register, all"),
     ] {
-        let (file, named, told) = with(table).problem();
-        assert_eq!((file.as_str(), named.as_str()), ("passerelle.toml", key), "{table}: {told}");
-        assert!(told.contains(words), "{table}: {told}");
+        let (file, named, text) = with(table).problem();
+        assert_eq!((file.as_str(), named.as_str()), ("passerelle.toml", key), "{table}: {text}");
+        assert!(text.contains(words), "{table}: {text}");
     }
-    let (_, key, told) = with("").variable("OTLP", "a\nb").problem();
-    assert!(key == "traces.headers.Authorization" && !told.contains("a\nb"), "{key}: {told}");
+    let (_, key, text) = with("").variable("OTLP", "a\nb").problem();
+    assert!(key == "traces.headers.Authorization" && !text.contains("a\nb"), "{key}: {text}");
 }

@@ -1,22 +1,23 @@
-//! How often a directory is asked to judge a password (NIST SP 800-63B §5.2.2): decided before the bind, by person and
-//! network together.
+//! Limits failed binds before they are made, per user and network (NIST SP 800-63B §5.2.2).
 //!
-//! Directories lock an account after some wrong passwords, by anyone, and some ban the address that they came from:
-//! the hub's. Five counts of failed binds, each within the time in which the directory counts, keep both from happening:
+//! Directories lock an account after a number of wrong passwords, and some ban the client's
+//! address, which is the hub's. Five counters of failed binds, each over the window in which the
+//! directory counts, prevent both:
 //!
-//! | count | bound | so that |
+//! | counter | limit | purpose |
 //! |---|---|---|
 //! | account | one less than locks it | no account is locked through the hub |
-//! | account, from networks where it never signed in | one less than that | strangers leave its person a try |
-//! | account and network, never signed in there | one less again | one network leaves the others a try |
-//! | network, of persons who never signed in there | 20 | one person does not get the hub's address banned |
-//! | account and network, signed in there; a sign-in does not clear it | 20 | nor by wrong passwords for their own account |
+//! | account, from networks where it never signed in | one less than that | strangers leave the user one attempt |
+//! | account and network, never signed in there | one less again | one network leaves the others one attempt |
+//! | network, users who never signed in there | 20 | one attacker can't get the hub's address banned |
+//! | account and network, signed in there; not cleared by a sign-in | 20 | nor by wrong passwords for an own account |
 //!
-//! The network's count does not stop persons who signed in there: strangers behind the same proxy must not close a directory
-//! to them. Nor does it apply to loopback and private addresses: one of them can stand for everyone, when it is a proxy's that
-//! `trusted_proxies` does not name.
+//! The network counter does not stop users who signed in from that network, so that strangers
+//! behind the same proxy can't lock them out. It does not apply to loopback and private addresses,
+//! as such an address may be a proxy's that `trusted_proxies` does not list.
 //!
-//! Counts are kept by buckets that a keyed hash chooses: no name is kept, and no outsider can find two names that share one.
+//! Counters are buckets chosen by a keyed hash: no name is stored, and an attacker can't find two
+//! names that share one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,66 +27,70 @@ use crate::client_network::ClientNetwork;
 use crate::digest::HmacKey;
 use crate::env::{Env, Timestamp};
 
-/// Failed binds of one network: a multiple of what one person needs, and few of what a ban is for.
-const MAX_PER_NETWORK: usize = 20;
-/// Failed binds for one account from one network where it signed in, however many sign-ins come between them.
-const MAX_PER_KNOWN_PAIR: usize = 20;
-/// Failed binds for one account from one network, however high the directory's own limit is.
-const MAX_PER_PAIR: usize = 5;
-/// Buckets of each count. With few, a flood of made-up names would make real persons wait.
-const BUCKETS: u32 = 1 << 20;
-/// Counts beyond which those that are over are removed.
-const SWEEP_AT: usize = 1 << 14;
-/// Networks of persons that are remembered, and for how long after the last sign-in there.
-const MAX_KNOWN: usize = 100_000;
-const KNOWN_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Failed binds from one network: several times what one user needs, and below usual ban limits.
+const MAX_FAILURES_PER_NETWORK: usize = 20;
+/// Failed binds for one account from one network where it signed in, regardless of sign-ins
+/// between.
+const MAX_FAILURES_PER_KNOWN_PAIR: usize = 20;
+/// Failed binds for one account from one network, even if the directory's limit is higher.
+const MAX_FAILURES_PER_PAIR: usize = 5;
+/// Buckets per counter. With few, a flood of invented names would make real users wait.
+const BUCKETS_PER_COUNTER: u32 = 1 << 20;
+/// Number of buckets in use above which expired ones are removed.
+const SWEEP_THRESHOLD: usize = 1 << 14;
+/// Number of remembered pairs of user and network.
+const MAX_KNOWN_NETWORKS: usize = 100_000;
+/// How long a pair is remembered after the last sign-in.
+const KNOWN_NETWORK_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// Limiter of failed binds at one directory.
 pub struct Backoff {
     key: HmacKey,
     limits: Limits,
     window: Duration,
-    counts: Mutex<Counts>,
+    counts: Mutex<FailureCounts>,
 }
 
 #[derive(Clone, Copy)]
 struct Limits {
     account: usize,
-    strangers: usize,
+    unknown_networks: usize,
     pair: usize,
 }
 
 #[derive(Default)]
-struct Counts {
-    /// When binds have failed, the oldest first, by bucket.
+struct FailureCounts {
+    /// Times of failed binds by bucket, oldest first.
     failures: HashMap<u32, Vec<Timestamp>>,
-    /// When a person signed in from a network, by the keyed hash of both.
-    known: HashMap<[u8; 16], Timestamp>,
+    /// Time of the last sign-in, by the keyed hash of user and network.
+    known_pairs: HashMap<[u8; 16], Timestamp>,
     swept_at: Timestamp,
 }
 
-/// What one bind was counted under, before it is made.
+/// Buckets under which one bind was counted before it was made.
 #[derive(Default)]
-pub struct Attempt {
+pub struct CountedBind {
     counted: Vec<(u32, Timestamp)>,
 }
 
 #[derive(Clone, Copy)]
 #[repr(u32)]
-enum Count {
+enum CounterKind {
     Account,
-    Strangers,
+    UnknownNetworks,
     Pair,
     Network,
     KnownPair,
 }
 
 impl Backoff {
-    /// `lockout_after` wrong passwords within `window` lock an account in the directory.
+    /// Returns a limiter for a directory that locks an account after `lockout_after` wrong
+    /// passwords within `window`.
     pub fn new(lockout_after: u32, window: Duration, env: &Env) -> Self {
         let account = usize::try_from(lockout_after).unwrap_or(usize::MAX).saturating_sub(1).max(1);
-        let strangers = account.saturating_sub(1).max(1);
-        let pair = strangers.saturating_sub(1).clamp(1, MAX_PER_PAIR);
-        let limits = Limits { account, strangers, pair };
+        let unknown_networks = account.saturating_sub(1).max(1);
+        let pair = unknown_networks.saturating_sub(1).clamp(1, MAX_FAILURES_PER_PAIR);
+        let limits = Limits { account, unknown_networks, pair };
         Self {
             key: HmacKey::new(&env.entropy().bits256()),
             limits,
@@ -94,51 +99,51 @@ impl Backoff {
         }
     }
 
-    /// Counts a bind of this network as failed, until it is given back. Counts nothing for a person who signed in from there,
-    /// whose binds [`Self::count_person`] bounds, nor from a private network.
+    /// Counts a bind from this network as failed, until it is refunded. Does not count users who
+    /// signed in from it, whom [`Self::count_user`] limits, or private networks.
     ///
     /// # Errors
-    /// There were too many: how long to wait. Nothing is counted then.
+    /// Returns the time to wait if there were too many. The bind is then not counted.
     pub fn count_network(
         &self,
-        person: &str,
+        user: &str,
         network: ClientNetwork,
         now: Timestamp,
-        attempt: &mut Attempt,
+        bind: &mut CountedBind,
     ) -> Result<(), Duration> {
-        if network.is_private() || self.is_known(person, network, now) {
+        if network.is_private() || self.is_known(user, network, now) {
             return Ok(());
         }
-        let bucket = self.bucket(Count::Network, "", Some(network));
-        self.count(&[(bucket, MAX_PER_NETWORK)], now, attempt)
+        let bucket = self.bucket(CounterKind::Network, "", Some(network));
+        self.count(&[(bucket, MAX_FAILURES_PER_NETWORK)], now, bind)
     }
 
-    /// Counts a bind as this person, from this network, as failed, until it is given back.
+    /// Counts a bind of this user from this network as failed, until it is refunded.
     ///
     /// # Errors
-    /// There were too many: how long to wait. Nothing is counted then.
-    pub fn count_person(
+    /// Returns the time to wait if there were too many. The bind is then not counted.
+    pub fn count_user(
         &self,
-        person: &str,
+        user: &str,
         network: ClientNetwork,
         now: Timestamp,
-        attempt: &mut Attempt,
+        bind: &mut CountedBind,
     ) -> Result<(), Duration> {
-        let account = (self.bucket(Count::Account, person, None), self.limits.account);
-        if self.is_known(person, network, now) {
+        let account = (self.bucket(CounterKind::Account, user, None), self.limits.account);
+        if self.is_known(user, network, now) {
             let known_pair =
-                (self.bucket(Count::KnownPair, person, Some(network)), MAX_PER_KNOWN_PAIR);
-            return self.count(&[account, known_pair], now, attempt);
+                (self.bucket(CounterKind::KnownPair, user, Some(network)), MAX_FAILURES_PER_KNOWN_PAIR);
+            return self.count(&[account, known_pair], now, bind);
         }
-        let strangers = (self.bucket(Count::Strangers, person, None), self.limits.strangers);
-        let pair = (self.bucket(Count::Pair, person, Some(network)), self.limits.pair);
-        self.count(&[account, strangers, pair], now, attempt)
+        let unknown_networks = (self.bucket(CounterKind::UnknownNetworks, user, None), self.limits.unknown_networks);
+        let pair = (self.bucket(CounterKind::Pair, user, Some(network)), self.limits.pair);
+        self.count(&[account, unknown_networks, pair], now, bind)
     }
 
-    /// Takes back what was counted: no bind has failed.
-    pub fn give_back(&self, attempt: &Attempt) {
+    /// Refunds a bind that did not fail.
+    pub fn refund(&self, bind: &CountedBind) {
         let mut counts = self.counts();
-        for (bucket, at) in &attempt.counted {
+        for (bucket, at) in &bind.counted {
             let Some(failures) = counts.failures.get_mut(bucket) else { continue };
             if let Some(index) = failures.iter().rposition(|failed_at| failed_at == at) {
                 failures.remove(index);
@@ -146,61 +151,61 @@ impl Backoff {
         }
     }
 
-    /// Notes that this person, by each of these names, has signed in from this network. The directory forgets the wrong
-    /// passwords of before, and so does this. The first sign-in of the person there within the window also clears one failure
-    /// of the network, which may be that of many persons; more would let sign-ins alternate with guesses without end.
-    pub fn succeed(
+    /// Records a sign-in of a user, known by each of these names, from this network. Clears the
+    /// failures of the account, as the directory does. The first sign-in within the window also
+    /// removes one failure of the network; more would allow endless guesses between sign-ins.
+    pub fn record_success(
         &self,
-        persons: &[&str],
+        users: &[&str],
         network: ClientNetwork,
         now: Timestamp,
-        attempt: &Attempt,
+        bind: &CountedBind,
     ) {
-        self.give_back(attempt);
+        self.refund(bind);
         let mut counts = self.counts();
-        let keys: Vec<_> = persons.iter().map(|person| self.known_key(person, network)).collect();
-        let signed_in_at = keys.iter().filter_map(|key| counts.known.get(key)).max();
+        let keys: Vec<_> = users.iter().map(|user| self.known_pair_key(user, network)).collect();
+        let signed_in_at = keys.iter().filter_map(|key| counts.known_pairs.get(key)).max();
         let is_first_in_window = signed_in_at.is_none_or(|at| *at + self.window <= now);
-        for person in persons {
-            counts.failures.remove(&self.bucket(Count::Account, person, None));
-            counts.failures.remove(&self.bucket(Count::Strangers, person, None));
-            counts.failures.remove(&self.bucket(Count::Pair, person, Some(network)));
+        for user in users {
+            counts.failures.remove(&self.bucket(CounterKind::Account, user, None));
+            counts.failures.remove(&self.bucket(CounterKind::UnknownNetworks, user, None));
+            counts.failures.remove(&self.bucket(CounterKind::Pair, user, Some(network)));
         }
-        if counts.known.len() + persons.len() > MAX_KNOWN {
-            counts.known.retain(|_, at| now.since(*at) < KNOWN_FOR);
+        if counts.known_pairs.len() + users.len() > MAX_KNOWN_NETWORKS {
+            counts.known_pairs.retain(|_, at| now.since(*at) < KNOWN_NETWORK_LIFETIME);
         }
-        // All names or none: a spelling that is known without its entry would have a bound of its own.
-        if counts.known.len() + keys.len() <= MAX_KNOWN
-            || keys.iter().all(|key| counts.known.contains_key(key))
+        // All names or none: a spelling known without its entry would have its own limit.
+        if counts.known_pairs.len() + keys.len() <= MAX_KNOWN_NETWORKS
+            || keys.iter().all(|key| counts.known_pairs.contains_key(key))
         {
-            counts.known.extend(keys.into_iter().map(|key| (key, now)));
-            let of_network =
-                counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network)));
-            if let Some(failures) = of_network.filter(|_| is_first_in_window) {
+            counts.known_pairs.extend(keys.into_iter().map(|key| (key, now)));
+            let network_failures =
+                counts.failures.get_mut(&self.bucket(CounterKind::Network, "", Some(network)));
+            if let Some(failures) = network_failures.filter(|_| is_first_in_window) {
                 failures.pop();
             }
         }
     }
 
-    /// Returns whether this person signed in from this network in the last 30 days.
-    fn is_known(&self, person: &str, network: ClientNetwork, now: Timestamp) -> bool {
-        let signed_in_at = self.counts().known.get(&self.known_key(person, network)).copied();
-        signed_in_at.is_some_and(|at| now.since(at) < KNOWN_FOR)
+    /// Returns whether this user signed in from this network in the last 30 days.
+    fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
+        let signed_in_at = self.counts().known_pairs.get(&self.known_pair_key(user, network)).copied();
+        signed_in_at.is_some_and(|at| now.since(at) < KNOWN_NETWORK_LIFETIME)
     }
 
-    /// In each of the buckets, or in none.
+    /// Counts in all of the buckets, or in none.
     fn count(
         &self,
         buckets: &[(u32, usize)],
         now: Timestamp,
-        attempt: &mut Attempt,
+        bind: &mut CountedBind,
     ) -> Result<(), Duration> {
         let mut counts = self.counts();
         counts.sweep(self.window, now);
         let wait = |(bucket, limit): &(u32, usize)| {
             let failures = counts.failures.get(bucket)?;
             let recent = failures.iter().filter(|at| **at + self.window > now).count();
-            // So many of the oldest must be over before another fits.
+            // This failure must expire before another fits.
             let last = failures.len().checked_sub(*limit).filter(|_| recent >= *limit)?;
             failures.get(last).map(|at| (*at + self.window).since(now))
         };
@@ -211,37 +216,37 @@ impl Backoff {
             let failures = counts.failures.entry(*bucket).or_default();
             failures.retain(|at| *at + self.window > now);
             failures.push(now);
-            attempt.counted.push((*bucket, now));
+            bind.counted.push((*bucket, now));
         }
         Ok(())
     }
 
-    fn bucket(&self, count: Count, person: &str, network: Option<ClientNetwork>) -> u32 {
-        let [a, b, c, d, ..] = self.tag(count as u8, person, network);
-        u32::from_be_bytes([a, b, c, d]) % BUCKETS + count as u32 * BUCKETS
+    fn bucket(&self, count: CounterKind, user: &str, network: Option<ClientNetwork>) -> u32 {
+        let [a, b, c, d, ..] = self.tag(count as u8, user, network);
+        u32::from_be_bytes([a, b, c, d]) % BUCKETS_PER_COUNTER + count as u32 * BUCKETS_PER_COUNTER
     }
 
-    fn known_key(&self, person: &str, network: ClientNetwork) -> [u8; 16] {
+    fn known_pair_key(&self, user: &str, network: ClientNetwork) -> [u8; 16] {
         let mut key = [0; 16];
         key.iter_mut()
-            .zip(self.tag(u8::MAX, person, Some(network)))
-            .for_each(|(byte, of_tag)| *byte = of_tag);
+            .zip(self.tag(u8::MAX, user, Some(network)))
+            .for_each(|(byte, tag_byte)| *byte = tag_byte);
         key
     }
 
-    fn tag(&self, what: u8, person: &str, network: Option<ClientNetwork>) -> [u8; 32] {
+    fn tag(&self, what: u8, user: &str, network: Option<ClientNetwork>) -> [u8; 32] {
         let network = network.map(|network| network.octets()).unwrap_or_default();
-        self.key.tag(&[&[what], network.as_slice(), person.as_bytes()].concat())
+        self.key.tag(&[&[what], network.as_slice(), user.as_bytes()].concat())
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, FailureCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Counts {
+impl FailureCounts {
     fn sweep(&mut self, window: Duration, now: Timestamp) {
-        if self.failures.len() < SWEEP_AT || now.since(self.swept_at) < window / 4 {
+        if self.failures.len() < SWEEP_THRESHOLD || now.since(self.swept_at) < window / 4 {
             return;
         }
         self.swept_at = now;
@@ -252,14 +257,14 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{HandClock, SeededEntropy};
+    use crate::env::{ManualClock, SeededEntropy};
     use std::sync::Arc;
 
     const WINDOW: Duration = Duration::from_secs(900);
     const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
 
     fn backoff(lockout_after: u32) -> Backoff {
-        let env = Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1)));
+        let env = Env::new(Arc::new(ManualClock::default()), Arc::new(SeededEntropy::new(1)));
         Backoff::new(lockout_after, WINDOW, &env)
     }
 
@@ -267,22 +272,22 @@ mod tests {
         ClientNetwork::containing([198, 51, number, 7].into())
     }
 
-    /// Failed binds that are let through, of so many tries.
-    fn failed(backoff: &Backoff, person: &str, from: u8, tries: usize, now: Timestamp) -> usize {
+    /// Returns how many of `tries` failed binds are allowed.
+    fn failed(backoff: &Backoff, user: &str, from: u8, tries: usize, now: Timestamp) -> usize {
         let count = |_: &usize| {
-            backoff.count_person(person, network(from), now, &mut Attempt::default()).is_ok()
+            backoff.count_user(user, network(from), now, &mut CountedBind::default()).is_ok()
         };
         (0..tries).filter(count).count()
     }
 
-    fn signs_in(backoff: &Backoff, person: &str, from: u8, now: Timestamp) -> bool {
-        let mut attempt = Attempt::default();
-        let counted = backoff.count_person(person, network(from), now, &mut attempt);
-        counted.map(|()| backoff.succeed(&[person], network(from), now, &attempt)).is_ok()
+    fn signs_in(backoff: &Backoff, user: &str, from: u8, now: Timestamp) -> bool {
+        let mut bind = CountedBind::default();
+        let counted = backoff.count_user(user, network(from), now, &mut bind);
+        counted.map(|()| backoff.record_success(&[user], network(from), now, &bind)).is_ok()
     }
 
     #[test]
-    fn a_stranger_from_one_network_keeps_its_person_out_from_nowhere_else() {
+    fn a_stranger_on_one_network_does_not_lock_out_the_user_elsewhere() {
         let backoff = backoff(5);
         let mut now = NOW;
         for _ in 0..200 {
@@ -290,12 +295,12 @@ mod tests {
             now = now + WINDOW / 10;
         }
         failed(&backoff, "ada", 1, 100, now);
-        assert!(!signs_in(&backoff, "ada", 1, now), "where the stranger is");
-        assert!(signs_in(&backoff, "ada", 2, now), "and from a network that is new to her");
+        assert!(!signs_in(&backoff, "ada", 1, now), "on the network of the stranger");
+        assert!(signs_in(&backoff, "ada", 2, now), "but allowed on another network");
     }
 
     #[test]
-    fn strangers_from_every_network_lock_no_account_and_leave_its_person_a_try_where_she_signed_in()
+    fn strangers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt()
     {
         for lockout_after in [3, 5, 10, 50] {
             let backoff = backoff(lockout_after);
@@ -303,9 +308,9 @@ mod tests {
             let mut failures: Vec<Timestamp> = Vec::new();
             let mut now = NOW;
             for _ in 0..300 {
-                let let_through: usize =
+                let allowed: usize =
                     (1..=255).map(|from| failed(&backoff, "ada", from, 20, now)).sum();
-                failures.extend(std::iter::repeat_n(now, let_through));
+                failures.extend(std::iter::repeat_n(now, allowed));
                 let in_window = failures.iter().filter(|at| **at + WINDOW > now).count();
                 assert!(
                     in_window < lockout_after as usize - 1 || lockout_after == 3,
@@ -323,49 +328,49 @@ mod tests {
         let backoff = backoff(5);
         assert!(signs_in(&backoff, "ada", 0, NOW));
         assert_eq!(failed(&backoff, "ada", 0, 100, NOW), 4);
-        let waited = backoff.count_person("ada", network(0), NOW, &mut Attempt::default());
+        let waited = backoff.count_user("ada", network(0), NOW, &mut CountedBind::default());
         assert_eq!(waited, Err(WINDOW));
-        assert_eq!(failed(&backoff, "ada", 0, 100, NOW + WINDOW), 4, "as the directory forgets");
+        assert_eq!(failed(&backoff, "ada", 0, 100, NOW + WINDOW), 4, "after the directory's window");
     }
 
     #[test]
-    fn one_person_with_many_names_does_not_get_the_hub_banned() {
+    fn one_attacker_with_many_names_does_not_get_the_hub_banned() {
         let backoff = backoff(5);
-        let mut attempts: Vec<Attempt> = Vec::new();
+        let mut binds: Vec<CountedBind> = Vec::new();
         for _ in 0..100 {
-            let mut attempt = Attempt::default();
-            if backoff.count_network("made up", network(1), NOW, &mut attempt).is_ok() {
-                attempts.push(attempt);
+            let mut bind = CountedBind::default();
+            if backoff.count_network("invented", network(1), NOW, &mut bind).is_ok() {
+                binds.push(bind);
             }
         }
-        assert_eq!(attempts.len(), MAX_PER_NETWORK);
-        assert!(backoff.count_network("made up", network(2), NOW, &mut Attempt::default()).is_ok());
-        // Where many persons are behind one network, each that signs in makes room for another's mistake.
-        backoff.succeed(&["ada"], network(1), NOW, &attempts.remove(0));
+        assert_eq!(binds.len(), MAX_FAILURES_PER_NETWORK);
+        assert!(backoff.count_network("invented", network(2), NOW, &mut CountedBind::default()).is_ok());
+        // Behind a shared network, each user who signs in allows another user's mistake.
+        backoff.record_success(&["ada"], network(1), NOW, &binds.remove(0));
         let is_counted = |_: &usize| {
-            backoff.count_network("made up", network(1), NOW, &mut Attempt::default()).is_ok()
+            backoff.count_network("invented", network(1), NOW, &mut CountedBind::default()).is_ok()
         };
         let room = (0..9).filter(is_counted).count();
         assert_eq!(room, 2);
     }
 
     #[test]
-    fn a_bind_that_did_not_fail_is_given_back() {
+    fn a_bind_that_did_not_fail_is_refunded() {
         let backoff = backoff(5);
         for _ in 0..100 {
-            let mut attempt = Attempt::default();
-            backoff.count_network("made up", network(1), NOW, &mut attempt).unwrap();
-            backoff.count_person("ada", network(1), NOW, &mut attempt).unwrap();
-            backoff.give_back(&attempt);
+            let mut bind = CountedBind::default();
+            backoff.count_network("invented", network(1), NOW, &mut bind).unwrap();
+            backoff.count_user("ada", network(1), NOW, &mut bind).unwrap();
+            backoff.refund(&bind);
         }
         assert_eq!(failed(&backoff, "ada", 1, 9, NOW), 2);
     }
 
     #[test]
-    fn a_flood_of_made_up_names_makes_hardly_anybody_wait_and_takes_no_memory_without_end() {
+    fn a_flood_of_invented_names_delays_almost_no_one_and_uses_bounded_memory() {
         let backoff = backoff(5);
         for name in 0..50_000 {
-            failed(&backoff, &format!("made up {name}"), 1, 1, NOW);
+            failed(&backoff, &format!("invented {name}"), 1, 1, NOW);
         }
         let waiting = (0..1000)
             .filter(|name| failed(&backoff, &format!("real {name}"), 2, 1, NOW) == 0)

@@ -1,12 +1,10 @@
-//! Speaking to a directory (RFC 4511, 4513): connect and begin TLS, bind, search, through the `ldap3` crate.
+//! LDAP client (RFC 4511, 4513) on the `ldap3` crate: connects with TLS, binds, searches.
 //!
-//! Owns: connections, and what may be read from a directory's answers. Must not know: logins, limits, pages.
-//!
-//! The crate gets a connection that the egress rules have made, and panics where an entry is malformed: each conversation
-//! is a task of its own, whose panic is a fault like any other. Its results carry texts of the directory's, which may
-//! repeat a name: only their codes go on.
+//! Does not know logins, limits or pages. `ldap3` gets a connection opened by the egress rules. It
+//! panics on malformed entries, so each operation runs in its own task, whose panic becomes an
+//! error. Diagnostic messages of the directory may contain names, so only result codes are used.
 
-mod examine;
+mod diagnose;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,75 +17,78 @@ use rustls::ClientConfig;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::config::ldap::{LdapKind, USERNAME};
-use crate::connector::{ConnectorFault, ConnectorRefused};
-use crate::egress::authorities::Authorities;
-use crate::egress::dial::Dialer;
-use crate::egress::guard::CallLimits;
+use crate::config::ldap::{LdapKind, USERNAME_PLACEHOLDER};
+use crate::connector::{ConnectorError, ConnectorConfigError};
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::dialer::Dialer;
+use crate::egress::safe_http_client::CallLimits;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Bytes of an entry's values that are read, all together.
-const LARGEST_ENTRY: usize = 64 * 1024;
+/// Size limit of all values of an entry, in bytes.
+const MAX_ENTRY_BYTES: usize = 64 * 1024;
 
 /// LDAP result codes (RFC 4511, appendix A).
-mod code {
+mod result_code {
     pub const SUCCESS: u32 = 0;
     pub const SIZE_LIMIT_EXCEEDED: u32 = 4;
-    /// What directories say to a wrong name or password, or of an account that is locked or has none.
-    pub const NOT_PROVEN: [u32; 7] = [19, 32, 34, 48, 49, 50, 53];
+    /// Codes for a wrong name or password, or a locked or passwordless account.
+    pub const BIND_REJECTED: [u32; 7] = [19, 32, 34, 48, 49, 50, 53];
 
-    /// Returns what a refusal of a bind means beyond a wrong name or password, for the operator.
-    pub const fn meaning(result: u32) -> Option<&'static str> {
+    /// Returns the meaning of a rejected bind other than a wrong name or password, for the
+    /// operator.
+    pub const fn describe(result: u32) -> Option<&'static str> {
         match result {
             19 => Some(
-                "constraintViolation: the account is locked, as a rule after too many wrong passwords",
+                "constraintViolation: the account is locked, usually after too many wrong passwords",
             ),
             50 => Some("insufficientAccessRights: the account may not bind"),
             53 => Some(
-                "unwillingToPerform: the account is locked, disabled or without a password, or the directory refuses binds \
-                 from this address for a while, as after many that failed",
+                "unwillingToPerform: the account is locked, disabled or without a password, or the \
+                 directory temporarily rejects binds from this address after many failures",
             ),
             _ => None,
         }
     }
 }
 
-pub struct Directory {
+/// Client of one directory.
+pub struct LdapDirectory {
     url: Url,
     dialer: Dialer,
     starttls: bool,
-    /// Absent: the machine's authorities.
+    /// `None` for the system's authorities.
     tls: Option<Arc<ClientConfig>>,
+    /// DN and password of the hub's account.
     account: (String, Secret<String>),
     base_dn: String,
     filter: String,
     attributes: Vec<String>,
 }
 
-/// The one entry that was found.
+/// DirectoryEntry of a user.
 #[derive(Clone)]
-pub struct Entry {
+pub struct DirectoryEntry {
     pub dn: String,
-    /// Values by attribute, named as they were asked for. What is no text is written in hex.
+    /// Values by attribute, with the names of the configuration. Binary values are in hexadecimal.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-impl Directory {
-    /// Nothing is called yet.
+impl LdapDirectory {
+    /// Returns a client. Calls nothing.
     ///
     /// # Errors
-    /// The file can't work; which key, and how to mend it.
-    pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, ConnectorRefused> {
-        let place = kind.place().map_err(|(what, mend)| {
-            ConnectorRefused::new("kind.ldap.url", format!("it {what}; {mend}"))
+    /// Returns the key whose value can't be used.
+    pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, ConnectorConfigError> {
+        let place = kind.server_address().map_err(|(what, fix)| {
+            ConnectorConfigError::new("kind.ldap.url", format!("it {what}; {fix}"))
         })?;
         let dialer =
-            Dialer::new(place.host, place.port, &kind.internal_hosts, CallLimits::DEFAULT.connect)
-                .map_err(|fault| ConnectorRefused::new("kind.ldap.url", fault.to_string()))?;
+            Dialer::new(place.host, place.port, &kind.internal_hosts, CallLimits::DEFAULT.connect_timeout)
+                .map_err(|error| ConnectorConfigError::new("kind.ldap.url", error.to_string()))?;
         if ldap3::parse_filter(filter_for(&kind.filter, "x")).is_err() {
-            let mend = "it is not a filter of RFC 4515; write it as \"(uid={username})\", parentheses included";
-            return Err(ConnectorRefused::new("kind.ldap.filter", mend));
+            let fix = "it is not an RFC 4515 filter; write it like \"(uid={username})\", with parentheses";
+            return Err(ConnectorConfigError::new("kind.ldap.filter", fix));
         }
         let mut attributes = kind.attributes.clone();
         if !attributes.contains(&kind.subject_attribute) {
@@ -97,7 +98,7 @@ impl Directory {
             url: place.url,
             dialer,
             starttls: kind.starttls,
-            tls: kind.ca.as_deref().map(trusting).transpose()?,
+            tls: kind.ca.as_deref().map(tls_config).transpose()?,
             account: (kind.bind_dn.clone(), password),
             base_dn: kind.base_dn.clone(),
             filter: kind.filter.clone(),
@@ -105,102 +106,102 @@ impl Directory {
         })
     }
 
-    /// Connects, and binds as the hub's own account.
+    /// Connects, and binds as the hub's account.
     ///
     /// # Errors
-    /// The directory can't be reached, or refuses the account.
-    pub async fn knock(self: &Arc<Self>) -> Result<(), ConnectorFault> {
+    /// Returns an error if the directory can't be reached, or rejects the account.
+    pub async fn check_account(self: &Arc<Self>) -> Result<(), ConnectorError> {
         let directory = Arc::clone(self);
-        apart(async move { directory.as_account().await.map(drop) }).await
+        run_in_task(async move { directory.bind_as_account().await.map(drop) }).await
     }
 
-    /// The entry of `username`; `None` where there is none, or more than one.
+    /// Returns the entry of `username`; `None` if there is not exactly one.
     ///
     /// # Errors
-    /// The directory can't be asked.
-    pub async fn find(
+    /// Returns an error if the search fails.
+    pub async fn find_user(
         self: &Arc<Self>,
         username: &Secret<String>,
-    ) -> Result<Option<Entry>, ConnectorFault> {
+    ) -> Result<Option<DirectoryEntry>, ConnectorError> {
         let (directory, filter) = (Arc::clone(self), filter_for(&self.filter, username.reveal()));
-        apart(async move { directory.search(&filter).await }).await
+        run_in_task(async move { directory.search(&filter).await }).await
     }
 
-    /// Whether `password` is that of the entry: a bind on a connection of its own.
+    /// Returns whether the password of an entry is correct, by a bind on a new connection.
     ///
     /// # Errors
-    /// The directory can't be asked.
-    pub async fn proves(
+    /// Returns an error if the bind fails for another reason than a wrong password.
+    pub async fn verify_password(
         self: &Arc<Self>,
         dn: &str,
         password: &Secret<String>,
-    ) -> Result<bool, ConnectorFault> {
-        // RFC 4513, 5.1.1 and 5.1.2: without a name or a password a bind succeeds, and proves nothing.
+    ) -> Result<bool, ConnectorError> {
+        // RFC 4513 §5.1.1, §5.1.2: a bind without a name or a password succeeds and proves nothing.
         if dn.is_empty() || password.reveal().is_empty() {
             return Ok(false);
         }
         let (directory, dn, password) = (Arc::clone(self), dn.to_owned(), password.clone());
-        apart(async move {
+        run_in_task(async move {
             let mut ldap = directory.connect().await?;
             match ldap
                 .simple_bind(&dn, password.reveal())
                 .await
-                .map_err(|error| fault_of(&error))?
+                .map_err(|error| ldap_error(&error))?
                 .rc
             {
-                code::SUCCESS => Ok(true),
-                refused if code::NOT_PROVEN.contains(&refused) => {
-                    if let Some(meaning) = code::meaning(refused) {
+                result_code::SUCCESS => Ok(true),
+                rejected if result_code::BIND_REJECTED.contains(&rejected) => {
+                    if let Some(meaning) = result_code::describe(rejected) {
                         let directory = directory.url.host_str().unwrap_or_default();
                         tracing::warn!(
                             directory,
-                            result = refused,
+                            result = rejected,
                             meaning,
-                            "a directory refused a bind whatever the password"
+                            "directory rejected a bind regardless of the password"
                         );
                     }
                     Ok(false)
                 }
-                other => Err(answered("a bind", other)),
+                other => Err(unexpected_result("a bind", other)),
             }
         })
         .await
     }
 
-    /// A name that no entry has, for a bind that must fail as any wrong password's does.
-    pub fn nobody(&self, random: &str) -> String {
+    /// Returns a DN without an entry, for a bind that fails like one with a wrong password.
+    pub fn nonexistent_dn(&self, random: &str) -> String {
         format!("cn={random},{}", self.base_dn)
     }
 
-    async fn search(&self, filter: &str) -> Result<Option<Entry>, ConnectorFault> {
-        let mut ldap = self.as_account().await?;
-        let seconds = i32::try_from(CallLimits::DEFAULT.whole.as_secs()).unwrap_or(i32::MAX);
-        // Two are as good as a thousand: neither says who it is.
+    async fn search(&self, filter: &str) -> Result<Option<DirectoryEntry>, ConnectorError> {
+        let mut ldap = self.bind_as_account().await?;
+        let seconds = i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
+        // Two entries already make the user ambiguous.
         ldap.with_search_options(SearchOptions::new().sizelimit(2).timelimit(seconds));
-        let asked = self.attributes.clone();
+        let attributes = self.attributes.clone();
         let mut stream = ldap
-            .streaming_search(&self.base_dn, Scope::Subtree, filter, asked)
+            .streaming_search(&self.base_dn, Scope::Subtree, filter, attributes)
             .await
-            .map_err(|error| fault_of(&error))?;
-        let mut found = Vec::new();
-        while let Some(item) = stream.next().await.map_err(|error| fault_of(&error))? {
+            .map_err(|error| ldap_error(&error))?;
+        let mut entries = Vec::new();
+        while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
             if !item.is_ref() && !item.is_intermediate() {
-                found.push(SearchEntry::construct(item));
+                entries.push(SearchEntry::construct(item));
             }
-            if found.len() > 1 {
+            if entries.len() > 1 {
                 return Ok(None);
             }
         }
         match stream.finish().await.rc {
-            code::SUCCESS => {}
-            code::SIZE_LIMIT_EXCEEDED => return Ok(None),
-            other => return Err(answered("the search", other)),
+            result_code::SUCCESS => {}
+            result_code::SIZE_LIMIT_EXCEEDED => return Ok(None),
+            other => return Err(unexpected_result("the search", other)),
         }
-        found.pop().map(|entry| self.read(entry)).transpose()
+        entries.pop().map(|entry| self.extract_attributes(entry)).transpose()
     }
 
-    /// Only what was asked for, by the names it was asked for: attribute names know no case (RFC 4512, 2.5).
-    fn read(&self, entry: SearchEntry) -> Result<Entry, ConnectorFault> {
+    /// Extracts the configured attributes. Attribute names are case-insensitive (RFC 4512 §2.5).
+    fn extract_attributes(&self, entry: SearchEntry) -> Result<DirectoryEntry, ConnectorError> {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let hex =
             |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -217,36 +218,36 @@ impl Directory {
                 values.insert(name.clone(), all);
             }
         }
-        if values.values().flatten().map(String::len).sum::<usize>() > LARGEST_ENTRY {
-            return Err(ConnectorFault::new(
+        if values.values().flatten().map(String::len).sum::<usize>() > MAX_ENTRY_BYTES {
+            return Err(ConnectorError::new(
                 ErrorCode::IdpTooLarge,
-                "an entry is longer than 64 KiB; ask for fewer attributes",
+                "an entry is larger than 64 KiB; configure fewer attributes",
             ));
         }
-        Ok(Entry { dn: entry.dn, values })
+        Ok(DirectoryEntry { dn: entry.dn, values })
     }
 
-    async fn as_account(&self) -> Result<Ldap, ConnectorFault> {
+    async fn bind_as_account(&self) -> Result<Ldap, ConnectorError> {
         let mut ldap = self.connect().await?;
         let (dn, password) = &self.account;
-        match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| fault_of(&error))?.rc {
-            code::SUCCESS => Ok(ldap),
-            refused if code::NOT_PROVEN.contains(&refused) => {
-                let meaning = code::meaning(refused)
+        match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?.rc {
+            result_code::SUCCESS => Ok(ldap),
+            rejected if result_code::BIND_REJECTED.contains(&rejected) => {
+                let meaning = result_code::describe(rejected)
                     .map(|meaning| format!(" ({meaning})"))
                     .unwrap_or_default();
-                let why =
-                    format!("result {refused}{meaning}; are bind_dn and bind_password right?");
-                Err(ConnectorFault::new(ErrorCode::LdapAccount, why))
+                let message =
+                    format!("result {rejected}{meaning}; check bind_dn and bind_password");
+                Err(ConnectorError::new(ErrorCode::LdapAccount, message))
             }
-            other => Err(answered("the account's bind", other)),
+            other => Err(unexpected_result("the account's bind", other)),
         }
     }
 
-    /// A connection with TLS on it, which closes when its handle is dropped.
-    async fn connect(&self) -> Result<Ldap, ConnectorFault> {
+    /// Opens a TLS connection, which closes when its handle is dropped.
+    async fn connect(&self) -> Result<Ldap, ConnectorError> {
         let stream =
-            self.dialer.connect().await?.into_std().map_err(|error| fault_of(&error.into()))?;
+            self.dialer.connect().await?.into_std().map_err(|error| ldap_error(&error.into()))?;
         let settings = LdapConnSettings::new()
             .set_starttls(self.starttls)
             .set_std_stream(StdStream::Tcp(stream));
@@ -257,81 +258,82 @@ impl Directory {
         let (connection, ldap) = LdapConnAsync::from_url_with_settings(settings, &self.url)
             .await
             .map_err(|error| match error {
-            // Nothing but StartTLS has been asked yet.
-            LdapError::LdapResult { result } => ConnectorFault::new(
+            // Only StartTLS has been requested so far.
+            LdapError::LdapResult { result } => ConnectorError::new(
                 ErrorCode::LdapTls,
-                format!("StartTLS is refused with result {}", result.rc),
+                format!("StartTLS is rejected with result {}", result.rc),
             ),
-            other => fault_of(&other),
+            other => ldap_error(&other),
         })?;
-        // What ends it badly ends the operations that wait for it, and is told by them.
+        // An error of the connection fails the pending operations, which report it.
         tokio::spawn(connection.drive());
         Ok(ldap)
     }
 }
 
-/// RFC 4515, 3: what was typed is a value, whatever it looks like.
+/// Inserts the escaped username into the filter (RFC 4515 §3). Stops LDAP injection.
 fn filter_for(filter: &str, username: &str) -> String {
-    filter.replace(USERNAME, &ldap_escape(username))
+    filter.replace(USERNAME_PLACEHOLDER, &ldap_escape(username))
 }
 
-/// TLS by these authorities alone.
-fn trusting(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorRefused> {
-    let refused = |mend: String| ConnectorRefused::new("kind.ldap.ca", mend);
+/// Returns a TLS configuration that trusts only these authorities.
+fn tls_config(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
+    let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
     let roots =
-        Authorities::read(ca).and_then(|authorities| authorities.root_store()).map_err(refused)?;
+        CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| refused(format!("no TLS client can be made: {error}")))?;
+        .map_err(|cause| error(format!("the TLS client can't be set up: {cause}")))?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// Runs a conversation as a task that ends with whoever waits for it, and whose panic ends nothing else.
-async fn apart<T: Send + 'static>(
-    conversation: impl Future<Output = Result<T, ConnectorFault>> + Send + 'static,
-) -> Result<T, ConnectorFault> {
+/// Runs an operation in its own task, which is cancelled with the caller and whose panic becomes an
+/// error.
+async fn run_in_task<T: Send + 'static>(
+    operation: impl Future<Output = Result<T, ConnectorError>> + Send + 'static,
+) -> Result<T, ConnectorError> {
     let mut task = JoinSet::new();
-    task.spawn(conversation);
+    task.spawn(operation);
     match task.join_next().await {
         Some(Ok(outcome)) => outcome,
         Some(Err(_)) | None => {
-            Err(ConnectorFault::new(ErrorCode::LdapAnswer, "an answer is malformed"))
+            Err(ConnectorError::new(ErrorCode::LdapAnswer, "a response is malformed"))
         }
     }
 }
 
-fn answered(what: &str, result: u32) -> ConnectorFault {
-    let meaning = code::meaning(result).unwrap_or("RFC 4511, appendix A");
-    ConnectorFault::new(
+fn unexpected_result(operation: &str, result: u32) -> ConnectorError {
+    let meaning = result_code::describe(result).unwrap_or("RFC 4511 appendix A");
+    ConnectorError::new(
         ErrorCode::LdapAnswer,
-        format!("{what} was answered with result {result} ({meaning})"),
+        format!("{operation} failed with result {result} ({meaning})"),
     )
 }
 
-/// Of the crate's errors only what names no person goes on.
-fn fault_of(error: &LdapError) -> ConnectorFault {
-    let tls = |why: String| ConnectorFault::new(ErrorCode::LdapTls, why);
+/// Converts an error of `ldap3` without details that may name a user.
+fn ldap_error(error: &LdapError) -> ConnectorError {
+    let tls = |message: String| ConnectorError::new(ErrorCode::LdapTls, message);
     match error {
-        // A certificate's fault comes in an input error's dress.
+        // A certificate error is wrapped in an I/O error.
         LdapError::Io { source } => {
             match source.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                Some(fault) => tls(fault.to_string()),
-                None => ConnectorFault::new(
+                Some(error) => tls(error.to_string()),
+                None => ConnectorError::new(
                     ErrorCode::IdpUnreachable,
-                    format!("the connection broke: {}", source.kind()),
+                    format!("the connection failed: {}", source.kind()),
                 ),
             }
         }
         LdapError::Rustls { source } => tls(source.to_string()),
-        LdapError::DNSName { .. } => tls("the host of url can not be a certificate's name".into()),
-        LdapError::LdapResult { result } => answered("an operation", result.rc),
+        LdapError::DNSName { .. } => tls("the host of url can't be the name of a certificate".into()),
+        LdapError::LdapResult { result } => unexpected_result("an operation", result.rc),
         LdapError::Timeout { .. } => {
-            ConnectorFault::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
+            ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
         }
-        _ => ConnectorFault::new(
+        _ => ConnectorError::new(
             ErrorCode::LdapAnswer,
-            "the connection ended before the answer, or the answer is malformed",
+            "the connection ended before the response, or the response is malformed",
         ),
     }
 }

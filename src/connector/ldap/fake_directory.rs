@@ -1,4 +1,5 @@
-//! For tests: a directory of a few lines on a free loopback port, which knows bind and search and keeps what was said.
+//! Fake LDAP directory for tests, on a free loopback port. Supports bind and search, and logs
+//! requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,13 +8,14 @@ use ldap3::asn1::{PL, StructureTag, TagClass, parse_tag, write};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+/// Request that the directory received.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Said {
+pub enum LdapRequest {
     Bind {
         dn: String,
         password: String,
     },
-    /// Kind of the filter (3: equality) and the value compared with.
+    /// Tag of the filter (3: equality) and the compared value.
     Search {
         filter: u64,
         value: String,
@@ -21,34 +23,37 @@ pub enum Said {
     },
 }
 
-/// An entry: DN, password, attributes.
-pub type Person = (&'static str, &'static str, Vec<(&'static str, Vec<&'static [u8]>)>);
+/// Entry: DN, password, attributes.
+pub type FakeEntry = (&'static str, &'static str, Vec<(&'static str, Vec<&'static [u8]>)>);
 
+/// Behavior of the fake directory, which a test changes.
 #[derive(Default)]
-pub struct Script {
-    /// Found by whatever is searched for.
-    pub found: Vec<Person>,
-    /// Result codes over the normal ones.
-    pub bind: Option<u8>,
-    /// The same for the hub's own account.
-    pub account_bind: Option<u8>,
-    pub search: Option<u8>,
-    /// Says this to everything, in place of an answer.
-    pub noise: Option<Vec<u8>>,
-    pub log: Vec<Said>,
+pub struct DirectoryScript {
+    /// Entries returned by every search.
+    pub entries: Vec<FakeEntry>,
+    /// Result code of binds in place of the normal one.
+    pub bind_result: Option<u8>,
+    /// Result code of binds of the hub's account in place of the normal one.
+    pub account_bind_result: Option<u8>,
+    pub search_result: Option<u8>,
+    /// Bytes sent in place of every response.
+    pub raw_response: Option<Vec<u8>>,
+    pub log: Vec<LdapRequest>,
 }
 
+/// Fake directory that runs until it is dropped.
 pub struct FakeDirectory {
     pub port: u16,
-    pub script: Arc<Mutex<Script>>,
+    pub script: Arc<Mutex<DirectoryScript>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl FakeDirectory {
+    /// Starts a directory without entries.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let script = Arc::new(Mutex::new(Script::default()));
+        let script = Arc::new(Mutex::new(DirectoryScript::default()));
         let shared = Arc::clone(&script);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -58,7 +63,8 @@ impl FakeDirectory {
         Self { port, script, task }
     }
 
-    pub fn said(&self) -> Vec<Said> {
+    /// Takes the requests logged so far.
+    pub fn take_requests(&self) -> Vec<LdapRequest> {
         std::mem::take(&mut self.script.lock().unwrap().log)
     }
 }
@@ -69,7 +75,7 @@ impl Drop for FakeDirectory {
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
+async fn serve(mut stream: TcpStream, script: Arc<Mutex<DirectoryScript>>) {
     let mut bytes = Vec::new();
     loop {
         let mut chunk = [0; 4096];
@@ -78,52 +84,52 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
             _ => return,
         }
         while let Ok((rest, message)) = parse_tag(&bytes) {
-            let (rest, answers) = (rest.to_vec(), answers(message, &mut script.lock().unwrap()));
+            let (rest, responses) = (rest.to_vec(), respond(message, &mut script.lock().unwrap()));
             bytes = rest;
-            if stream.write_all(&answers).await.is_err() {
+            if stream.write_all(&responses).await.is_err() {
                 return;
             }
         }
     }
 }
 
-fn answers(message: StructureTag, script: &mut Script) -> Vec<u8> {
+fn respond(message: StructureTag, script: &mut DirectoryScript) -> Vec<u8> {
     let mut parts = message.expect_constructed().unwrap().into_iter();
     let (id, operation) = (parts.next().unwrap(), parts.next().unwrap());
-    let answers = match operation.id {
-        0 => vec![bound(operation, script)],
-        3 => searched(operation, script),
+    let responses = match operation.id {
+        0 => vec![respond_to_bind(operation, script)],
+        3 => respond_to_search(operation, script),
         _ => vec![],
     };
-    if let Some(noise) = &script.noise {
-        return noise.clone();
+    if let Some(bytes) = &script.raw_response {
+        return bytes.clone();
     }
     let mut buffer = BytesMut::new();
-    for answer in answers {
+    for response in responses {
         write::encode_into(
             &mut buffer,
-            constructed(TagClass::Universal, 16, vec![id.clone(), answer]),
+            constructed(TagClass::Universal, 16, vec![id.clone(), response]),
         )
         .unwrap();
     }
     buffer.to_vec()
 }
 
-fn bound(request: StructureTag, script: &mut Script) -> StructureTag {
+fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> StructureTag {
     let parts = request.expect_constructed().unwrap();
     let (dn, password) = (text(&parts[1]), text(&parts[2]));
     let known = dn == "cn=hub" && password == "hub's own"
-        || script.found.iter().any(|one| one.0 == dn && one.1 == password);
-    // As many real ones do: nothing to prove, nothing refused (RFC 4513, 5.1.2).
-    let good = known || dn.is_empty() || password.is_empty();
-    let normal = if good { 0 } else { 49 };
-    let forced = if dn == "cn=hub" { script.account_bind } else { script.bind };
+        || script.entries.iter().any(|one| one.0 == dn && one.1 == password);
+    // An empty name or password succeeds, as in many real directories (RFC 4513 §5.1.2).
+    let accepted = known || dn.is_empty() || password.is_empty();
+    let normal = if accepted { 0 } else { 49 };
+    let forced = if dn == "cn=hub" { script.account_bind_result } else { script.bind_result };
     let code = forced.unwrap_or(normal);
-    script.log.push(Said::Bind { dn, password });
+    script.log.push(LdapRequest::Bind { dn, password });
     result(1, code)
 }
 
-fn searched(request: StructureTag, script: &mut Script) -> Vec<StructureTag> {
+fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec<StructureTag> {
     let parts = request.expect_constructed().unwrap();
     let filter = parts[6].clone();
     let kind = filter.id;
@@ -132,8 +138,8 @@ fn searched(request: StructureTag, script: &mut Script) -> Vec<StructureTag> {
         .map(|parts| parts.last().map(text).unwrap_or_default())
         .unwrap_or_default();
     let attributes = parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
-    script.log.push(Said::Search { filter: kind, value, attributes });
-    let entry = |(dn, _, attributes): &Person| {
+    script.log.push(LdapRequest::Search { filter: kind, value, attributes });
+    let entry = |(dn, _, attributes): &FakeEntry| {
         let attribute = |(name, values): &(&str, Vec<&[u8]>)| {
             let values = values.iter().map(|value| octets(value)).collect();
             constructed(
@@ -146,9 +152,9 @@ fn searched(request: StructureTag, script: &mut Script) -> Vec<StructureTag> {
             constructed(TagClass::Universal, 16, attributes.iter().map(attribute).collect());
         constructed(TagClass::Application, 4, vec![octets(dn.as_bytes()), attributes])
     };
-    let mut answers: Vec<StructureTag> = script.found.iter().map(entry).collect();
-    answers.push(result(5, script.search.unwrap_or(0)));
-    answers
+    let mut responses: Vec<StructureTag> = script.entries.iter().map(entry).collect();
+    responses.push(result(5, script.search_result.unwrap_or(0)));
+    responses
 }
 
 fn result(id: u64, code: u8) -> StructureTag {

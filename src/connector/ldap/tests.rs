@@ -1,18 +1,19 @@
-//! What a directory must not let happen; in [`strangers`], what they must not bring about. A real one is among the peers.
+//! Tests against a fake directory. [`strangers`] has the tests of attackers without a password. The
+//! peer tests use a real directory.
 
 mod strangers;
 
 use arc_swap::ArcSwap;
 use serde_json::json;
 
-use super::fake_directory::{FakeDirectory, Said};
+use super::fake_directory::{FakeDirectory, LdapRequest};
 use super::*;
 use crate::assurance::Level;
 use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorKind;
-use crate::connector::Sandbox;
-use crate::egress::shared::Guards;
-use crate::env::{HandClock, SeededEntropy};
+use crate::connector::PersonaSupport;
+use crate::egress::http_client_pool::HttpClientPool;
+use crate::env::{ManualClock, SeededEntropy};
 use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
@@ -20,20 +21,20 @@ const NOW: u64 = 1_700_000_000;
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const ADA: &str = "uid=ada,ou=people,dc=example";
 
-struct World {
-    clock: Arc<HandClock>,
+struct Fixture {
+    clock: Arc<ManualClock>,
     connector: LdapConnector,
     directory: FakeDirectory,
 }
 
-impl World {
+impl Fixture {
     async fn new() -> Self {
         Self::with("").await
     }
 
     async fn with(more: &str) -> Self {
         let directory = FakeDirectory::start().await;
-        directory.script.lock().unwrap().found = vec![(
+        directory.script.lock().unwrap().entries = vec![(
             ADA,
             "right",
             vec![
@@ -43,7 +44,7 @@ impl World {
                 ("userPassword", vec![b"hash"]),
             ],
         )];
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
         let internal = "internal_hosts = [\"127.0.0.1\"]";
         let url = format!("ldap://127.0.0.1:{}", directory.port);
         let connector = connector(&url, &format!("{internal}\n{more}"), &clock).unwrap();
@@ -55,7 +56,7 @@ impl World {
         state: &str,
         username: &str,
         password: &str,
-    ) -> Result<SignedIn, ErrorCode> {
+    ) -> Result<PasswordOutcome, ErrorCode> {
         self.sign_in_from([192, 0, 2, 1], state, username, password).await
     }
 
@@ -65,32 +66,32 @@ impl World {
         state: &str,
         username: &str,
         password: &str,
-    ) -> Result<SignedIn, ErrorCode> {
+    ) -> Result<PasswordOutcome, ErrorCode> {
         let secret = |text: &str| Secret::new(text.to_owned());
         let login = crate::ids::InteractionHash::new(state.get(..43).unwrap_or_default());
         let network = ClientNetwork::containing(address.into());
-        let typed = Typed {
+        let credentials = PasswordCredentials {
             login,
             state: state.into(),
             username: secret(username),
             password: secret(password),
             network,
         };
-        self.connector.sign_in(typed).await.map_err(|fault| {
+        self.connector.sign_in(credentials).await.map_err(|error| {
             for secret in ["ada", "right", "wrong", "u-1", "hub's own"] {
-                assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
+                assert!(!error.detail.contains(secret), "{secret} leaks: {}", error.detail);
             }
-            fault.code
+            error.code
         })
     }
 
-    /// Each in a login of its own.
-    async fn sign_in(&self, username: &str, password: &str) -> Result<SignedIn, ErrorCode> {
+    /// Signs in within a new login.
+    async fn sign_in(&self, username: &str, password: &str) -> Result<PasswordOutcome, ErrorCode> {
         self.sign_in_to(&self.connector.env.entropy().token(), username, password).await
     }
 
-    async fn attempt(&self, state: &str) -> Attempt {
-        let departure = Departure {
+    async fn attempt(&self, state: &str) -> LoginAttempt {
+        let request = UpstreamAuthorizationRequest {
             state: state.into(),
             nonce: "n".into(),
             verifier: Secret::new("v".repeat(43)),
@@ -101,18 +102,18 @@ impl World {
             login_hint: None,
             ui_locales: None,
         };
-        let left = self.connector.begin(departure.clone()).await.unwrap();
-        Attempt {
+        let left = self.connector.begin_login(request.clone()).await.unwrap();
+        LoginAttempt {
             connector: "town".into(),
-            state: departure.state,
-            nonce: departure.nonce,
-            verifier: departure.verifier,
-            redirect_uri: departure.redirect_uri,
-            level: departure.level,
+            state: request.state,
+            nonce: request.nonce,
+            verifier: request.verifier,
+            redirect_uri: request.redirect_uri,
+            level: request.level,
             reauthenticate: true,
             max_age: Some(0),
-            left_at: Timestamp::from_seconds(NOW - 30),
-            left,
+            redirected_at: Timestamp::from_seconds(NOW - 30),
+            redirect: left,
         }
     }
 }
@@ -120,8 +121,8 @@ impl World {
 fn connector(
     url: &str,
     more: &str,
-    clock: &Arc<HandClock>,
-) -> Result<LdapConnector, ConnectorRefused> {
+    clock: &Arc<ManualClock>,
+) -> Result<LdapConnector, ConnectorConfigError> {
     let text = format!(
         r#"
         name = {{ en = "Town hall" }}
@@ -141,125 +142,125 @@ fn connector(
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Ldap(kind) = &file.kind else { panic!("not ldap") };
     let env = Env::new(Arc::clone(clock) as _, Arc::new(SeededEntropy::new(3)));
-    let means = ConnectorContext {
+    let context = ConnectorContext {
         env,
-        keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
-        sandbox: Sandbox::Off,
-        guards: Guards::default(),
-        codes: crate::connector::one_time::in_memory::codes(),
+        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        sandbox: PersonaSupport::Disabled,
+        http_clients: HttpClientPool::default(),
+        code_store: crate::connector::one_time_code::in_memory::code_store(),
     };
-    LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), means)
+    LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), context)
 }
 
-fn arrival(query: &str) -> Arrival {
+fn callback(query: &str) -> CallbackParams {
     let pairs: std::collections::BTreeMap<_, _> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    Arrival {
+    CallbackParams {
         code: pairs.get("code").cloned().map(Secret::new),
         iss: pairs.get("iss").cloned(),
-        ..Arrival::default()
+        ..CallbackParams::default()
     }
 }
 
-fn accepted(outcome: Result<SignedIn, ErrorCode>) -> String {
+fn accepted(outcome: Result<PasswordOutcome, ErrorCode>) -> String {
     match outcome {
-        Ok(SignedIn::Yes(query)) => query.into_inner(),
+        Ok(PasswordOutcome::Accepted(query)) => query.into_inner(),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn the_right_password_arrives_with_the_entrys_attributes() {
-    let world = World::new().await;
-    let attempt = world.attempt("s1").await;
-    assert_eq!(attempt.left.url, "https://hub.example/connectors/town/login?state=s1");
-    let query = accepted(world.sign_in_to("s1", "ada", "right").await);
-    let proven = world.connector.complete(attempt.clone(), arrival(&query)).await.unwrap();
-    assert_eq!(proven.upstream_subject.reveal(), "u-1");
+    let fixture = Fixture::new().await;
+    let attempt = fixture.attempt("s1").await;
+    assert_eq!(attempt.redirect.url, "https://hub.example/connectors/town/login?state=s1");
+    let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
+    let authentication = fixture.connector.complete_login(attempt.clone(), callback(&query)).await.unwrap();
+    assert_eq!(authentication.upstream_subject.reveal(), "u-1");
     assert_eq!(
-        (proven.level, proven.auth_time.seconds(), proven.amr),
-        (Level::Eidas1, NOW, Told::Nothing)
+        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (Level::Eidas1, NOW, UpstreamAmr::Absent)
     );
     assert_eq!(
-        Value::Object(proven.claims),
+        Value::Object(authentication.claims),
         json!({ "givenName": ["Ada", "Augusta"], "mail": "ada@example.org" })
     );
-    let again = world.connector.complete(attempt, arrival(&query)).await.unwrap_err();
-    assert_eq!(again.code, ErrorCode::IdpCodeRefused, "once");
-    let bind = |dn: &str, password: &str| Said::Bind { dn: dn.into(), password: password.into() };
+    let again = fixture.connector.complete_login(attempt, callback(&query)).await.unwrap_err();
+    assert_eq!(again.code, ErrorCode::IdpCodeRefused, "a code works once");
+    let bind = |dn: &str, password: &str| LdapRequest::Bind { dn: dn.into(), password: password.into() };
     let attributes =
         ["givenName", "mail", "telephoneNumber", "entryUUID"].map(String::from).to_vec();
-    let search = Said::Search { filter: 3, value: "ada".into(), attributes };
-    assert_eq!(world.directory.said(), [bind("cn=hub", "hub's own"), search, bind(ADA, "right")]);
+    let search = LdapRequest::Search { filter: 3, value: "ada".into(), attributes };
+    assert_eq!(fixture.directory.take_requests(), [bind("cn=hub", "hub's own"), search, bind(ADA, "right")]);
 }
 
 #[tokio::test]
 async fn an_empty_password_is_refused_before_any_bind() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     for (username, password) in [("ada", ""), ("", "right"), ("", "")] {
-        assert_eq!(world.sign_in(username, password).await, Ok(SignedIn::No));
+        assert_eq!(fixture.sign_in(username, password).await, Ok(PasswordOutcome::Rejected));
     }
-    assert_eq!(world.directory.said(), [], "an unauthenticated bind would have succeeded");
-    // And not even where nothing stands before it.
-    assert_eq!(world.connector.directory.proves(ADA, &Secret::new(String::new())).await, Ok(false));
-    assert_eq!(world.connector.directory.proves("", &Secret::new("right".into())).await, Ok(false));
-    assert_eq!(world.directory.said(), []);
+    assert_eq!(fixture.directory.take_requests(), [], "an unauthenticated bind would have succeeded");
+    // The client rejects them by itself, too.
+    assert_eq!(fixture.connector.directory.verify_password(ADA, &Secret::new(String::new())).await, Ok(false));
+    assert_eq!(fixture.connector.directory.verify_password("", &Secret::new("right".into())).await, Ok(false));
+    assert_eq!(fixture.directory.take_requests(), []);
 }
 
 #[tokio::test]
-async fn an_entry_without_a_name_is_not_bound_as() {
-    let world = World::new().await;
-    world.directory.script.lock().unwrap().found[0].0 = "";
-    assert_eq!(world.sign_in("ada", "anything").await, Ok(SignedIn::No));
+async fn an_entry_with_an_empty_dn_is_not_used_for_a_bind() {
+    let fixture = Fixture::new().await;
+    fixture.directory.script.lock().unwrap().entries[0].0 = "";
+    assert_eq!(fixture.sign_in("ada", "anything").await, Ok(PasswordOutcome::Rejected));
 }
 
 #[tokio::test]
-async fn what_is_typed_never_becomes_a_filter() {
-    let world = World::new().await;
+async fn ldap_injection_by_the_username_is_impossible() {
+    let fixture = Fixture::new().await;
     for attack in ["*", "ada)(uid=*", "*)(|(objectClass=*", "ada\\2a", "\\", "ada\0", "(&)", "é*"]
     {
-        world.sign_in(attack, "wrong").await.unwrap();
-        let searches: Vec<Said> = world
+        fixture.sign_in(attack, "wrong").await.unwrap();
+        let searches: Vec<LdapRequest> = fixture
             .directory
-            .said()
+            .take_requests()
             .into_iter()
-            .filter(|said| matches!(said, Said::Search { .. }))
+            .filter(|request| matches!(request, LdapRequest::Search { .. }))
             .collect();
-        let [Said::Search { filter: 3, value, .. }] = searches.as_slice() else {
+        let [LdapRequest::Search { filter: 3, value, .. }] = searches.as_slice() else {
             panic!("{attack}: {searches:?}")
         };
-        assert_eq!(value, attack, "compared as it was typed");
+        assert_eq!(value, attack, "compared literally");
     }
 }
 
 #[tokio::test]
-async fn whether_the_name_or_the_password_was_wrong_shows_nowhere() {
-    let world = World::new().await;
-    assert_eq!(world.sign_in("ada", "wrong").await, Ok(SignedIn::No));
-    let wrong_password = world.directory.said();
-    let person = world.directory.script.lock().unwrap().found.pop().unwrap();
-    assert_eq!(world.sign_in("eve", "wrong").await, Ok(SignedIn::No));
-    let wrong_name = world.directory.said();
-    assert_eq!(wrong_name.len(), wrong_password.len(), "the same conversation");
+async fn a_wrong_name_and_a_wrong_password_are_indistinguishable() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.sign_in("ada", "wrong").await, Ok(PasswordOutcome::Rejected));
+    let wrong_password = fixture.directory.take_requests();
+    let entry = fixture.directory.script.lock().unwrap().entries.pop().unwrap();
+    assert_eq!(fixture.sign_in("eve", "wrong").await, Ok(PasswordOutcome::Rejected));
+    let wrong_name = fixture.directory.take_requests();
+    assert_eq!(wrong_name.len(), wrong_password.len(), "the same requests");
     assert!(
-        matches!(&wrong_name[2], Said::Bind { dn, password } if dn.starts_with("cn=") && dn != "cn=hub" && password == "wrong")
+        matches!(&wrong_name[2], LdapRequest::Bind { dn, password } if dn.starts_with("cn=") && dn != "cn=hub" && password == "wrong")
     );
-    // Two entries are nobody, even with the password of one.
-    world.directory.script.lock().unwrap().found =
-        vec![person.clone(), ("uid=other", "right", person.2.clone())];
-    assert_eq!(world.sign_in("a", "right").await, Ok(SignedIn::No));
-    world.directory.script.lock().unwrap().found = vec![person];
-    world.directory.script.lock().unwrap().search = Some(4);
-    assert_eq!(world.sign_in("b", "right").await, Ok(SignedIn::No), "one of many");
+    // Two entries are rejected, even with the password of one.
+    fixture.directory.script.lock().unwrap().entries =
+        vec![entry.clone(), ("uid=other", "right", entry.2.clone())];
+    assert_eq!(fixture.sign_in("a", "right").await, Ok(PasswordOutcome::Rejected));
+    fixture.directory.script.lock().unwrap().entries = vec![entry];
+    fixture.directory.script.lock().unwrap().search_result = Some(4);
+    assert_eq!(fixture.sign_in("b", "right").await, Ok(PasswordOutcome::Rejected), "more than one entry");
 }
 
 #[tokio::test]
-async fn guessing_a_password_is_limited_whatever_the_spelling_and_the_login() {
-    let world = World::new().await;
+async fn password_guessing_is_limited_across_spellings_and_logins() {
+    let fixture = Fixture::new().await;
     for spelling in ["ADA", "uid by mail"] {
-        assert_eq!(world.sign_in(spelling, "wrong").await, Ok(SignedIn::No), "{spelling}");
+        assert_eq!(fixture.sign_in(spelling, "wrong").await, Ok(PasswordOutcome::Rejected), "{spelling}");
     }
-    world.directory.said();
+    fixture.directory.take_requests();
     for (username, password) in [
         ("ada", "wrong"),
         (" ada", "right"),
@@ -267,161 +268,161 @@ async fn guessing_a_password_is_limited_whatever_the_spelling_and_the_login() {
         ("yet another spelling", "right"),
     ] {
         assert!(
-            matches!(world.sign_in(username, password).await, Ok(SignedIn::Wait(_))),
+            matches!(fixture.sign_in(username, password).await, Ok(PasswordOutcome::RateLimited(_))),
             "{username}"
         );
     }
-    let bound = |said: &Said| matches!(said, Said::Bind { dn, .. } if dn != "cn=hub");
-    assert!(!world.directory.said().iter().any(bound), "no password was judged");
-    world.clock.advance(WINDOW);
-    accepted(world.sign_in("ada", "right").await);
+    let bound = |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
+    assert!(!fixture.directory.take_requests().iter().any(bound), "no password was verified");
+    fixture.clock.advance(WINDOW);
+    accepted(fixture.sign_in("ada", "right").await);
 }
 
 #[tokio::test]
 async fn guessing_names_is_limited_within_a_login() {
-    let world = World::new().await;
-    world.directory.script.lock().unwrap().found = vec![];
-    for name in 0..WRONG_IN_A_LOGIN {
+    let fixture = Fixture::new().await;
+    fixture.directory.script.lock().unwrap().entries = vec![];
+    for name in 0..MAX_WRONG_PASSWORDS_PER_LOGIN {
         assert_eq!(
-            world.sign_in_to(&"h".repeat(86), &format!("n{name}"), "wrong").await,
-            Ok(SignedIn::No)
+            fixture.sign_in_to(&"h".repeat(86), &format!("n{name}"), "wrong").await,
+            Ok(PasswordOutcome::Rejected)
         );
     }
-    // The same login by another attempt's state.
+    // The same login with the state of another attempt.
     let state = format!("{}{}", "h".repeat(43), "i".repeat(43));
-    assert!(matches!(world.sign_in_to(&state, "other", "wrong").await, Ok(SignedIn::Wait(_))));
-    assert_eq!(world.sign_in("other", "wrong").await, Ok(SignedIn::No));
+    assert!(matches!(fixture.sign_in_to(&state, "other", "wrong").await, Ok(PasswordOutcome::RateLimited(_))));
+    assert_eq!(fixture.sign_in("other", "wrong").await, Ok(PasswordOutcome::Rejected));
 }
 
 #[tokio::test]
 async fn guesses_at_the_same_moment_are_counted_too() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let guesses =
-        futures_util::future::join_all((0..40).map(|_| world.sign_in("ada", "wrong"))).await;
-    assert_eq!(guesses.iter().filter(|outcome| **outcome == Ok(SignedIn::No)).count(), 2);
+        futures_util::future::join_all((0..40).map(|_| fixture.sign_in("ada", "wrong"))).await;
+    assert_eq!(guesses.iter().filter(|outcome| **outcome == Ok(PasswordOutcome::Rejected)).count(), 2);
 }
 
 #[tokio::test]
-async fn neither_success_nor_a_broken_directory_uses_up_tries() {
-    let world = World::new().await;
+async fn neither_success_nor_a_broken_directory_uses_up_attempts() {
+    let fixture = Fixture::new().await;
     for _ in 0..20 {
-        accepted(world.sign_in("ada", "right").await);
+        accepted(fixture.sign_in("ada", "right").await);
     }
-    world.directory.script.lock().unwrap().bind = Some(51);
+    fixture.directory.script.lock().unwrap().bind_result = Some(51);
     for _ in 0..20 {
-        assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
+        assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
     }
-    world.directory.script.lock().unwrap().bind = None;
-    accepted(world.sign_in("ada", "right").await);
+    fixture.directory.script.lock().unwrap().bind_result = None;
+    accepted(fixture.sign_in("ada", "right").await);
 }
 
 #[tokio::test]
-async fn a_broken_directory_has_a_code_for_each_way() {
-    let world = World::new().await;
-    let set = |change: &dyn Fn(&mut super::fake_directory::Script)| {
-        change(&mut world.directory.script.lock().unwrap())
+async fn each_failure_of_a_directory_has_its_own_code() {
+    let fixture = Fixture::new().await;
+    let set = |change: &dyn Fn(&mut super::fake_directory::DirectoryScript)| {
+        change(&mut fixture.directory.script.lock().unwrap())
     };
     for locked in [19, 53] {
-        set(&|script| script.bind = Some(locked));
+        set(&|script| script.bind_result = Some(locked));
         assert_eq!(
-            world.sign_in("ada", "right").await,
-            Ok(SignedIn::No),
-            "a locked account is told like a wrong password"
+            fixture.sign_in("ada", "right").await,
+            Ok(PasswordOutcome::Rejected),
+            "a locked account looks like a wrong password"
         );
     }
-    world.clock.advance(WINDOW);
-    set(&|script| (script.bind, script.search) = (None, Some(32)));
+    fixture.clock.advance(WINDOW);
+    set(&|script| (script.bind_result, script.search_result) = (None, Some(32)));
     assert_eq!(
-        world.sign_in("ada", "right").await,
+        fixture.sign_in("ada", "right").await,
         Err(ErrorCode::LdapAnswer),
-        "base_dn leads nowhere"
+        "base_dn does not exist"
     );
-    set(&|script| (script.search, script.noise) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec())));
-    assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
-    set(&|script| script.noise = None);
+    set(&|script| (script.search_result, script.raw_response) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec())));
+    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
+    set(&|script| script.raw_response = None);
     for subject in [vec![], vec![b"u-1".as_slice(), b"u-2"], vec![b" ".as_slice()]] {
-        set(&|script| script.found[0].2[0].1.clone_from(&subject));
-        assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::LdapSubject), "{subject:?}");
+        set(&|script| script.entries[0].2[0].1.clone_from(&subject));
+        assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapSubject), "{subject:?}");
     }
-    set(&|script| script.found[0].2[0].1 = vec![&[0xff, 0x00, 0x10]]);
-    accepted(world.sign_in("ada", "right").await);
-    let kept = Box::leak("x".repeat(65 << 10).into_boxed_str()).as_bytes();
-    set(&|script| script.found[0].2[1].1 = vec![kept]);
-    assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::IdpTooLarge));
+    set(&|script| script.entries[0].2[0].1 = vec![&[0xff, 0x00, 0x10]]);
+    accepted(fixture.sign_in("ada", "right").await);
+    let value = Box::leak("x".repeat(65 << 10).into_boxed_str()).as_bytes();
+    set(&|script| script.entries[0].2[1].1 = vec![value]);
+    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::IdpTooLarge));
 }
 
 #[tokio::test]
-async fn a_directory_that_is_away_or_refuses_the_hub_is_told_when_it_is_warmed() {
-    let world = World::new().await;
-    assert_eq!(world.connector.warm().await, Ok(()));
+async fn preload_fails_if_the_directory_is_down_or_rejects_the_hub() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.connector.preload().await, Ok(()));
     let stranger = connector(
-        &format!("ldap://127.0.0.1:{}", world.directory.port),
+        &format!("ldap://127.0.0.1:{}", fixture.directory.port),
         "internal_hosts = [\"127.0.0.1\"]\n",
-        &world.clock,
+        &fixture.clock,
     );
     let stranger = LdapConnector {
-        directory: Arc::new(with_password(&world, "not the hub's")),
+        directory: Arc::new(with_password(&fixture, "not the hub's")),
         ..stranger.unwrap()
     };
-    assert_eq!(stranger.warm().await.unwrap_err().code, ErrorCode::LdapAccount);
-    world.directory.script.lock().unwrap().account_bind = Some(53);
-    let banned = stranger.warm().await.unwrap_err();
+    assert_eq!(stranger.preload().await.unwrap_err().code, ErrorCode::LdapAccount);
+    fixture.directory.script.lock().unwrap().account_bind_result = Some(53);
+    let banned = stranger.preload().await.unwrap_err();
     assert!(
-        banned.detail.contains("refuses binds from this address for a while"),
+        banned.detail.contains("temporarily rejects binds from this address"),
         "{}",
         banned.detail
     );
-    let port = world.directory.port;
-    drop(world.directory);
+    let port = fixture.directory.port;
+    drop(fixture.directory);
     let gone = connector(
         &format!("ldap://127.0.0.1:{port}"),
         "internal_hosts = [\"127.0.0.1\"]\n",
-        &world.clock,
+        &fixture.clock,
     )
     .unwrap();
     tokio::task::yield_now().await;
-    assert_eq!(gone.warm().await.unwrap_err().code, ErrorCode::IdpUnreachable);
+    assert_eq!(gone.preload().await.unwrap_err().code, ErrorCode::IdpUnreachable);
 }
 
-fn with_password(world: &World, password: &str) -> Directory {
+fn with_password(fixture: &Fixture, password: &str) -> LdapDirectory {
     let text = format!(
         "url = \"ldap://127.0.0.1:{}\"\nbind_dn = \"cn=hub\"\nbind_password = {{ env = \"X\" }}\nbase_dn = \"dc=example\"\n\
          internal_hosts = [\"127.0.0.1\"]\n",
-        world.directory.port
+        fixture.directory.port
     );
-    Directory::new(&toml::from_str::<LdapKind>(&text).unwrap(), Secret::new(password.into()))
+    LdapDirectory::new(&toml::from_str::<LdapKind>(&text).unwrap(), Secret::new(password.into()))
         .unwrap()
 }
 
 #[tokio::test]
 async fn a_code_of_another_login_or_another_issuer_is_refused() {
-    let world = World::new().await;
-    let query = accepted(world.sign_in_to("s1", "ada", "right").await);
+    let fixture = Fixture::new().await;
+    let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
     let stolen =
-        world.connector.complete(world.attempt("s2").await, arrival(&query)).await.unwrap_err();
+        fixture.connector.complete_login(fixture.attempt("s2").await, callback(&query)).await.unwrap_err();
     assert_eq!(stolen.code, ErrorCode::IdpCodeRefused);
-    let query = accepted(world.sign_in_to("s1", "ada", "right").await);
-    let own = world.attempt("s1").await;
-    let forged = Arrival { iss: Some("urn:passerelle:ldap:other".into()), ..arrival(&query) };
+    let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
+    let own = fixture.attempt("s1").await;
+    let forged = CallbackParams { iss: Some("urn:passerelle:ldap:other".into()), ..callback(&query) };
     assert_eq!(
-        world.connector.complete(own.clone(), forged).await.unwrap_err().code,
+        fixture.connector.complete_login(own.clone(), forged).await.unwrap_err().code,
         ErrorCode::IdpIssWrong
     );
-    let bare = Arrival { iss: None, ..arrival(&query) };
+    let bare = CallbackParams { iss: None, ..callback(&query) };
     assert_eq!(
-        world.connector.complete(own.clone(), bare).await.unwrap_err().code,
+        fixture.connector.complete_login(own.clone(), bare).await.unwrap_err().code,
         ErrorCode::IdpIssMissing
     );
-    let high = Attempt { level: Level::Eidas2, ..own };
+    let high = LoginAttempt { level: Level::Eidas2, ..own };
     assert_eq!(
-        world.connector.complete(high, arrival(&query)).await.unwrap_err().code,
+        fixture.connector.complete_login(high, callback(&query)).await.unwrap_err().code,
         ErrorCode::AcrTooLow
     );
 }
 
 #[test]
-fn a_file_that_can_not_work_is_refused_with_its_key() {
-    let clock = Arc::new(HandClock::default());
+fn an_invalid_file_is_rejected_with_its_key() {
+    let clock = Arc::new(ManualClock::default());
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
     std::fs::write(&ca, "no certificate").unwrap();
@@ -438,48 +439,47 @@ fn a_file_that_can_not_work_is_refused_with_its_key() {
 }
 
 #[tokio::test]
-async fn an_examined_directory_is_told_in_words_and_without_anybodys_values() {
-    use crate::connector::finding::Verdict;
+async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
+    use crate::connector::diagnostic::DiagnosticStatus;
     use crate::identity::Claim;
-    let examination = Examination {
+    let context = DiagnosisContext {
         redirect_uri: String::new(),
-        needed: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
+        required_claims: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
     };
-    let world = World::new().await;
-    let found = world.connector.examine(&examination).await;
-    let verdicts: Vec<_> = found.iter().map(|finding| (finding.name, finding.verdict)).collect();
-    let warned = Verdict::Warning;
+    let fixture = Fixture::new().await;
+    let diagnostics = fixture.connector.diagnose(&context).await;
+    let statuses: Vec<_> = diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
     assert_eq!(
-        verdicts,
+        statuses,
         [
-            ("reachable", Verdict::Ok),
-            ("certificate", warned), // there is no TLS in this test
-            ("account", Verdict::Ok),
-            ("base-dn", Verdict::Ok),
-            ("filter", Verdict::Ok),
-            ("subject", Verdict::Ok),
-            ("attributes", warned), // nobody has a telephoneNumber
-            ("claims", warned),     // nor is sn read
+            ("reachable", DiagnosticStatus::Ok),
+            ("certificate", DiagnosticStatus::Warning), // there is no TLS in this test
+            ("account", DiagnosticStatus::Ok),
+            ("base-dn", DiagnosticStatus::Ok),
+            ("filter", DiagnosticStatus::Ok),
+            ("subject", DiagnosticStatus::Ok),
+            ("attributes", DiagnosticStatus::Warning), // no entry has a telephoneNumber
+            ("claims", DiagnosticStatus::Warning), // sn is not read
         ]
     );
     let page = include_str!("../../../docs/checking-a-connector.md");
-    for Finding { name, what, .. } in &found {
+    for ConnectorDiagnostic { name, message, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
-        assert!(!["ada", "u-1", "Augusta"].iter().any(|value| what.contains(value)), "{what}");
+        assert!(!["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)), "{message}");
     }
-    let said = world.directory.said();
-    let presence = |said: &&Said| matches!(said, Said::Search { filter: 7, .. });
-    assert_eq!(said.iter().filter(presence).count(), 2, "the base entry and anybody: {said:?}");
-    world.directory.script.lock().unwrap().search = Some(32);
-    let found = world.connector.examine(&examination).await;
+    let requests = fixture.directory.take_requests();
+    let presence = |request: &&LdapRequest| matches!(request, LdapRequest::Search { filter: 7, .. });
+    assert_eq!(requests.iter().filter(presence).count(), 2, "the base entry and all users: {requests:?}");
+    fixture.directory.script.lock().unwrap().search_result = Some(32);
+    let diagnostics = fixture.connector.diagnose(&context).await;
     assert_eq!(
-        found.iter().find(|finding| finding.verdict == Verdict::Fault).map(|finding| finding.name),
+        diagnostics.iter().find(|diagnostic| diagnostic.status == DiagnosticStatus::Error).map(|diagnostic| diagnostic.name),
         Some("base-dn")
     );
-    world.directory.script.lock().unwrap().noise = Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
-    let found = world.connector.examine(&examination).await;
+    fixture.directory.script.lock().unwrap().raw_response = Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
+    let diagnostics = fixture.connector.diagnose(&context).await;
     assert!(
-        found.iter().any(|finding| finding.name == "account" && finding.verdict == Verdict::Fault),
-        "{found:?}"
+        diagnostics.iter().any(|diagnostic| diagnostic.name == "account" && diagnostic.status == DiagnosticStatus::Error),
+        "{diagnostics:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Every way in which such a provider, or whoever stands between, can be wrong: an answer each.
+//! Invalid responses and attacks, each with its own error code.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,70 +9,70 @@ use serde_json::json;
 use super::*;
 use crate::assurance::Level;
 use crate::config::model::ConnectorKind;
-use crate::connector::Sandbox;
+use crate::connector::PersonaSupport;
 use crate::digest;
-use crate::egress::fake::{Asked, FakeServer, Told};
-use crate::egress::shared::Guards;
-use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
+use crate::egress::http_client_pool::HttpClientPool;
+use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
 const SECRET: &str = "a client secret of thirty-two chars";
 
-/// What the provider says; a test changes it before it is asked.
-struct Script {
-    token: Told,
-    userinfo: Told,
-    log: Vec<Asked>,
+/// Responses of the provider, which a test changes before a call.
+struct ProviderScript {
+    token: FakeResponse,
+    userinfo: FakeResponse,
+    log: Vec<ReceivedRequest>,
 }
 
-struct World {
-    script: Arc<Mutex<Script>>,
+struct Fixture {
+    script: Arc<Mutex<ProviderScript>>,
     connector: Oauth2Connector,
     server: FakeServer,
 }
 
-fn html() -> Told {
-    Told {
+fn html() -> FakeResponse {
+    FakeResponse {
         status: 200,
         headers: vec![("content-type", "text/html".into())],
         body: b"<html>sign in</html>".to_vec(),
     }
 }
 
-fn body(status: u16, body: &str) -> Told {
-    Told {
+fn body(status: u16, body: &str) -> FakeResponse {
+    FakeResponse {
         status,
         headers: vec![("content-type", "application/json".into())],
         body: body.as_bytes().to_vec(),
     }
 }
 
-impl World {
+impl Fixture {
     async fn new() -> Self {
         Self::with("").await
     }
 
     async fn with(more: &str) -> Self {
-        let script = Arc::new(Mutex::new(Script {
-            token: Told::json(
+        let script = Arc::new(Mutex::new(ProviderScript {
+            token: FakeResponse::json(
                 &json!({ "access_token": "at-1", "token_type": "bearer", "scope": "read:user", "expires_in": "x" }),
             ),
-            userinfo: Told::json(
+            userinfo: FakeResponse::json(
                 &json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } }),
             ),
             log: vec![],
         }));
         let shared = Arc::clone(&script);
-        let server = FakeServer::start(move |asked| {
+        let server = FakeServer::start(move |request| {
             let mut script = shared.lock().unwrap();
-            let told = if asked.target == "/token" {
+            let response = if request.target == "/token" {
                 script.token.clone()
             } else {
                 script.userinfo.clone()
             };
-            script.log.push(asked);
-            told
+            script.log.push(request);
+            response
         })
         .await;
         let connector =
@@ -80,46 +80,46 @@ impl World {
         Self { script, connector, server }
     }
 
-    fn script(&self) -> MutexGuard<'_, Script> {
+    fn script(&self) -> MutexGuard<'_, ProviderScript> {
         self.script.lock().unwrap()
     }
 
-    async fn attempt(&self) -> Attempt {
-        let departure = departure();
-        let left = self.connector.begin(departure.clone()).await.unwrap();
-        Attempt {
+    async fn attempt(&self) -> LoginAttempt {
+        let request = authorization_request();
+        let redirect = self.connector.begin_login(request.clone()).await.unwrap();
+        LoginAttempt {
             connector: "hub".into(),
-            state: departure.state,
-            nonce: departure.nonce,
-            verifier: departure.verifier,
-            redirect_uri: departure.redirect_uri,
-            level: departure.level,
+            state: request.state,
+            nonce: request.nonce,
+            verifier: request.verifier,
+            redirect_uri: request.redirect_uri,
+            level: request.level,
             reauthenticate: true,
             max_age: None,
-            left_at: Timestamp::from_seconds(NOW - 30),
-            left,
+            redirected_at: Timestamp::from_seconds(NOW - 30),
+            redirect: redirect,
         }
     }
 
-    async fn complete(&self) -> Result<Authentication, ErrorCode> {
-        self.arrive(self.attempt().await, arrival()).await
+    async fn complete_login(&self) -> Result<Authentication, ErrorCode> {
+        self.complete_login_with(self.attempt().await, callback()).await
     }
 
-    async fn arrive(
+    async fn complete_login_with(
         &self,
-        attempt: Attempt,
-        arrival: Arrival,
+        attempt: LoginAttempt,
+        callback: CallbackParams,
     ) -> Result<Authentication, ErrorCode> {
-        self.connector.complete(attempt, arrival).await.map_err(|fault| {
+        self.connector.complete_login(attempt, callback).await.map_err(|error| {
             for secret in ["at-1", "c-1", SECRET, "4242", "Ada", "the state"] {
-                assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
+                assert!(!error.detail.contains(secret), "{secret} leaks: {}", error.detail);
             }
-            fault.code
+            error.code
         })
     }
 }
 
-fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, ConnectorRefused> {
+fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, ConnectorConfigError> {
     let text = format!(
         r#"
         name = {{ en = "Code hosting" }}
@@ -145,22 +145,22 @@ fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, 
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Oauth2(kind) = &file.kind else { panic!("not oauth2") };
     let env = Env::new(
-        Arc::new(HandClock::at(Timestamp::from_seconds(NOW))),
+        Arc::new(ManualClock::at(Timestamp::from_seconds(NOW))),
         Arc::new(SeededEntropy::new(3)),
     );
-    let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
-    let means = ConnectorContext {
+    let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
+    let context = ConnectorContext {
         env,
-        keys,
-        sandbox: Sandbox::Off,
-        guards: Guards::default(),
-        codes: crate::connector::one_time::in_memory::codes(),
+        upstream_keys: keys,
+        sandbox: PersonaSupport::Disabled,
+        http_clients: HttpClientPool::default(),
+        code_store: crate::connector::one_time_code::in_memory::code_store(),
     };
-    Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), means)
+    Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), context)
 }
 
-fn departure() -> Departure {
-    Departure {
+fn authorization_request() -> UpstreamAuthorizationRequest {
+    UpstreamAuthorizationRequest {
         state: "the state".into(),
         nonce: "the nonce".into(),
         verifier: Secret::new("v".repeat(43)),
@@ -173,8 +173,8 @@ fn departure() -> Departure {
     }
 }
 
-fn arrival() -> Arrival {
-    Arrival { code: Some(Secret::new("c-1".into())), ..Arrival::default() }
+fn callback() -> CallbackParams {
+    CallbackParams { code: Some(Secret::new("c-1".into())), ..CallbackParams::default() }
 }
 
 fn pairs(text: &str) -> BTreeMap<String, String> {
@@ -186,18 +186,18 @@ fn named<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
 }
 
 #[tokio::test]
-async fn a_sound_login_passes_with_what_userinfo_says() {
-    let world = World::new().await;
-    let proven = world.complete().await.unwrap();
-    assert_eq!(proven.upstream_subject.reveal(), "4242");
+async fn a_valid_login_succeeds_with_the_claims_of_userinfo() {
+    let fixture = Fixture::new().await;
+    let authentication = fixture.complete_login().await.unwrap();
+    assert_eq!(authentication.upstream_subject.reveal(), "4242");
     assert_eq!(
-        (proven.level, proven.auth_time.seconds(), proven.amr),
-        (Level::Eidas1, NOW, crate::assurance::amr::Told::Nothing)
+        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (Level::Eidas1, NOW, crate::assurance::amr::UpstreamAmr::Absent)
     );
-    let said = json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } });
-    assert_eq!(Value::Object(proven.claims), said, "as it came: mapping is another's");
-    assert!(proven.id_token.is_none());
-    let script = world.script();
+    let userinfo_claims = json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } });
+    assert_eq!(Value::Object(authentication.claims), userinfo_claims, "unchanged, as mapping happens elsewhere");
+    assert!(authentication.id_token.is_none());
+    let script = fixture.script();
     let [token, userinfo] = script.log.as_slice() else { panic!("two calls") };
     let verifier = "v".repeat(43);
     let expected = named([
@@ -209,29 +209,29 @@ async fn a_sound_login_passes_with_what_userinfo_says() {
         ("redirect_uri", "https://hub.example/api/v2/callback/hosting"),
     ]);
     assert_eq!((token.method.as_str(), pairs(&token.body)), ("POST", expected));
-    for head in [&token.head, &userinfo.head] {
+    for head in [&token.headers, &userinfo.headers] {
         assert!(head.to_ascii_lowercase().contains("accept: application/json"), "{head}");
     }
-    assert!(userinfo.head.contains("authorization: Bearer at-1") && userinfo.target == "/user");
+    assert!(userinfo.headers.contains("authorization: Bearer at-1") && userinfo.target == "/user");
 }
 
 #[tokio::test]
-async fn the_secret_travels_in_the_header_where_basic_is_registered() {
-    let world = World::with("token_endpoint_auth_method = \"client_secret_basic\"").await;
-    world.complete().await.unwrap();
-    let script = world.script();
+async fn the_secret_is_in_the_header_with_client_secret_basic() {
+    let fixture = Fixture::with("token_endpoint_auth_method = \"client_secret_basic\"").await;
+    fixture.complete_login().await.unwrap();
+    let script = fixture.script();
     assert!(
-        script.log[0].head.contains("authorization: Basic ")
+        script.log[0].headers.contains("authorization: Basic ")
             && !script.log[0].body.contains("client_secret")
     );
 }
 
 #[tokio::test]
-async fn the_browser_leaves_with_state_pkce_and_what_asks_for_a_fresh_login() {
-    let world = World::with("authorize_params = { allow_signup = \"false\" }").await;
-    let left = world.connector.begin(departure()).await.unwrap();
+async fn the_authorization_request_has_state_pkce_and_the_reauthentication_parameters() {
+    let fixture = Fixture::with("authorize_params = { allow_signup = \"false\" }").await;
+    let redirect = fixture.connector.begin_login(authorization_request()).await.unwrap();
     let challenge = digest::base64url(&digest::sha256("v".repeat(43).as_bytes()));
-    let url = Url::parse(&left.url).unwrap();
+    let url = Url::parse(&redirect.url).unwrap();
     let expected = named([
         ("allow_signup", "false"),
         ("client_id", "hub"),
@@ -247,18 +247,18 @@ async fn the_browser_leaves_with_state_pkce_and_what_asks_for_a_fresh_login() {
     assert_eq!(
         pairs(url.query().unwrap()),
         expected,
-        "nothing of the person, and prompt without being asked"
+        "no login_hint, and prompt even if not requested"
     );
     assert_eq!(
-        (left.issuer.as_str(), left.client_id.as_str(), left.iss_expected),
+        (redirect.issuer.as_str(), redirect.client_id.as_str(), redirect.iss_expected),
         ("https://hosting.example", "hub", false)
     );
 }
 
 #[tokio::test]
-async fn every_unfit_token_answer_is_refused_with_its_own_code() {
-    let world = World::new().await;
-    let token = |answer: Value| Told::json(&answer);
+async fn every_invalid_token_response_is_rejected_with_its_own_code() {
+    let fixture = Fixture::new().await;
+    let token = |answer: Value| FakeResponse::json(&answer);
     let table = [
         ("html", html(), ErrorCode::IdpTokenAnswer),
         (
@@ -308,69 +308,69 @@ async fn every_unfit_token_answer_is_refused_with_its_own_code() {
         ("down", body(503, "{}"), ErrorCode::IdpStatus),
         ("redirect_into_the_private_network", body(302, ""), ErrorCode::IdpStatus),
     ];
-    for (attack, told, expected) in table {
-        world.script().token = told;
-        assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
+    for (attack, response, expected) in table {
+        fixture.script().token = response;
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{attack}");
         assert!(
-            world.script().log.drain(..).all(|asked| asked.target == "/token"),
-            "{attack}: userinfo was asked"
+            fixture.script().log.drain(..).all(|request| request.target == "/token"),
+            "{attack}: userinfo was called"
         );
     }
 }
 
 #[tokio::test]
-async fn every_unfit_userinfo_is_refused_with_its_own_code() {
-    let world = World::new().await;
-    let about = |id: Value| Told::json(&json!({ "id": id, "name": "Ada" }));
-    let nobody = ErrorCode::UserinfoSubjectMissing;
+async fn every_invalid_userinfo_is_rejected_with_its_own_code() {
+    let fixture = Fixture::new().await;
+    let about = |id: Value| FakeResponse::json(&json!({ "id": id, "name": "Ada" }));
+    let missing_subject = ErrorCode::UserinfoSubjectMissing;
     let table = [
         ("html", html(), ErrorCode::UserinfoMalformed),
         ("a_list", body(200, "[]"), ErrorCode::UserinfoMalformed),
         ("id_twice", body(200, r#"{"id":1,"id":2}"#), ErrorCode::UserinfoMalformed),
         (
             "long",
-            Told::json(&json!({ "id": 1, "name": "x".repeat(64 << 10) })),
+            FakeResponse::json(&json!({ "id": 1, "name": "x".repeat(64 << 10) })),
             ErrorCode::UserinfoMalformed,
         ),
         ("huge", body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
         ("token_refused", body(401, "{}"), ErrorCode::UserinfoRefused),
         ("down", body(500, "{}"), ErrorCode::IdpStatus),
-        ("no_subject", Told::json(&json!({ "sub": "4242" })), nobody),
-        ("empty_subject", about(json!("")), nobody),
-        ("blank_subject", about(json!(" ")), nobody),
-        ("null_subject", about(json!(null)), nobody),
-        ("list_of_subjects", about(json!([4242])), nobody),
-        ("object_for_subject", about(json!({ "id": 4242 })), nobody),
-        ("true_for_subject", about(json!(true)), nobody),
-        ("fraction_for_subject", about(json!(4242.5)), nobody),
-        ("number_too_large_to_be_exact", body(200, r#"{"id":36893488147419103232}"#), nobody),
-        ("endless_subject", about(json!("x".repeat(256))), nobody),
+        ("no_subject", FakeResponse::json(&json!({ "sub": "4242" })), missing_subject),
+        ("empty_subject", about(json!("")), missing_subject),
+        ("blank_subject", about(json!(" ")), missing_subject),
+        ("null_subject", about(json!(null)), missing_subject),
+        ("list_of_subjects", about(json!([4242])), missing_subject),
+        ("object_for_subject", about(json!({ "id": 4242 })), missing_subject),
+        ("true_for_subject", about(json!(true)), missing_subject),
+        ("fraction_for_subject", about(json!(4242.5)), missing_subject),
+        ("number_too_large_to_be_exact", body(200, r#"{"id":36893488147419103232}"#), missing_subject),
+        ("endless_subject", about(json!("x".repeat(256))), missing_subject),
     ];
-    for (attack, told, expected) in table {
-        world.script().userinfo = told;
-        assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
+    for (attack, response, expected) in table {
+        fixture.script().userinfo = response;
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{attack}");
     }
     for (id, subject) in
         [(json!("u-1"), "u-1"), (json!(-7), "-7"), (json!(u64::MAX), "18446744073709551615")]
     {
-        world.script().userinfo = about(id);
-        assert_eq!(world.complete().await.unwrap().upstream_subject.reveal(), subject);
+        fixture.script().userinfo = about(id);
+        assert_eq!(fixture.complete_login().await.unwrap().upstream_subject.reveal(), subject);
     }
 }
 
 #[tokio::test]
-async fn a_mixed_up_or_refused_callback_calls_nobody() {
-    let world = World::new().await;
-    let attempt = world.attempt().await;
+async fn a_callback_with_a_wrong_issuer_or_an_error_causes_no_call() {
+    let fixture = Fixture::new().await;
+    let attempt = fixture.attempt().await;
     let expecting =
-        Attempt { left: AuthorizationRedirect { iss_expected: true, ..attempt.left.clone() }, ..attempt.clone() };
-    let other = Attempt {
-        left: AuthorizationRedirect { client_id: "other".into(), ..attempt.left.clone() },
+        LoginAttempt { redirect: AuthorizationRedirect { iss_expected: true, ..attempt.redirect.clone() }, ..attempt.clone() };
+    let other = LoginAttempt {
+        redirect: AuthorizationRedirect { client_id: "other".into(), ..attempt.redirect.clone() },
         ..attempt.clone()
     };
-    let from = |iss: &str| Arrival { iss: Some(iss.into()), ..arrival() };
+    let from = |iss: &str| CallbackParams { iss: Some(iss.into()), ..callback() };
     let error =
-        |error: &str| Arrival { code: None, error: Some(error.into()), ..Arrival::default() };
+        |error: &str| CallbackParams { code: None, error: Some(error.into()), ..CallbackParams::default() };
     let table = [
         (
             "iss_of_another_provider",
@@ -378,13 +378,13 @@ async fn a_mixed_up_or_refused_callback_calls_nobody() {
             from("https://evil.example"),
             ErrorCode::IdpIssWrong,
         ),
-        ("announced_iss_missing", expecting, arrival(), ErrorCode::IdpIssMissing),
-        ("connector_changed_meanwhile", other, arrival(), ErrorCode::IdpIssWrong),
+        ("announced_iss_missing", expecting, callback(), ErrorCode::IdpIssMissing),
+        ("connector_changed_meanwhile", other, callback(), ErrorCode::IdpIssWrong),
         ("the_person_refused", attempt.clone(), error("access_denied"), ErrorCode::IdpDenied),
         (
             "error_with_iss_of_another",
             attempt.clone(),
-            Arrival { error: Some("x".into()), ..from("https://evil.example") },
+            CallbackParams { error: Some("x".into()), ..from("https://evil.example") },
             ErrorCode::IdpIssWrong,
         ),
         (
@@ -393,81 +393,81 @@ async fn a_mixed_up_or_refused_callback_calls_nobody() {
             error("server\u{1b}[2J"),
             ErrorCode::IdpError,
         ),
-        ("nothing", attempt.clone(), Arrival::default(), ErrorCode::IdpCallbackMalformed),
+        ("nothing", attempt.clone(), CallbackParams::default(), ErrorCode::IdpCallbackMalformed),
     ];
-    for (attack, attempt, arrival, expected) in table {
-        assert_eq!(world.arrive(attempt, arrival).await.err(), Some(expected), "{attack}");
+    for (attack, attempt, callback, expected) in table {
+        assert_eq!(fixture.complete_login_with(attempt, callback).await.err(), Some(expected), "{attack}");
     }
-    assert_eq!(world.server.asked(), 0);
+    assert_eq!(fixture.server.request_count(), 0);
     assert!(
-        world.arrive(attempt, from("https://hosting.example")).await.is_ok(),
-        "its own iss is welcome"
+        fixture.complete_login_with(attempt, from("https://hosting.example")).await.is_ok(),
+        "the own iss is accepted"
     );
 }
 
 #[tokio::test]
 async fn the_code_goes_to_the_pinned_token_endpoint_only() {
-    let world = World::new().await;
-    let attempt = world.attempt().await;
-    let elsewhere = format!("{}/old-token", world.server.base());
+    let fixture = Fixture::new().await;
+    let attempt = fixture.attempt().await;
+    let elsewhere = format!("{}/old-token", fixture.server.base());
     let pinned =
-        Attempt { left: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
-    let _refused = world.arrive(pinned, arrival()).await;
-    assert!(world.script().log.iter().all(|asked| asked.target == "/old-token"));
+        LoginAttempt { redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() }, ..attempt };
+    let _refused = fixture.complete_login_with(pinned, callback()).await;
+    assert!(fixture.script().log.iter().all(|request| request.target == "/old-token"));
 }
 
 #[tokio::test]
-async fn more_than_the_assumed_level_is_never_reached() {
-    let world = World::new().await;
-    let attempt = Attempt { level: Level::Eidas2, ..world.attempt().await };
-    assert_eq!(world.arrive(attempt, arrival()).await.err(), Some(ErrorCode::AcrTooLow));
+async fn a_level_above_the_assumed_level_is_rejected() {
+    let fixture = Fixture::new().await;
+    let attempt = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
+    assert_eq!(fixture.complete_login_with(attempt, callback()).await.err(), Some(ErrorCode::AcrTooLow));
 }
 
 #[test]
-fn an_address_in_the_private_network_is_refused_before_anything_is_sent() {
-    let refused = connector("http://127.0.0.1:1", "", "").err().unwrap();
-    assert_eq!(refused.key, "kind.oauth2.endpoints.authorization");
-    assert!(refused.mend.contains("internal_hosts"), "{refused}");
+fn a_private_address_is_rejected_before_any_call() {
+    let error = connector("http://127.0.0.1:1", "", "").err().unwrap();
+    assert_eq!(error.key, "kind.oauth2.endpoints.authorization");
+    assert!(error.message.contains("internal_hosts"), "{error}");
 }
 
 #[tokio::test]
-async fn an_examined_provider_is_told_in_words() {
-    use crate::connector::finding::Verdict;
-    let examination = Examination {
+async fn the_diagnostics_of_a_provider_contain_no_secret() {
+    use crate::connector::diagnostic::DiagnosticStatus;
+    let context = DiagnosisContext {
         redirect_uri: "https://hub.example/api/v2/callback/hub".into(),
-        needed: vec![],
+        required_claims: vec![],
     };
-    let world = World::new().await;
-    world.script().userinfo = body(401, "{}");
-    for (token, verdict) in [
-        (body(400, r#"{"error":"invalid_grant"}"#), Verdict::Ok),
-        (body(200, r#"{"error":"bad_verification_code"}"#), Verdict::Ok),
-        (body(401, r#"{"error":"invalid_client"}"#), Verdict::Fault),
-        (body(200, r#"{"error":"incorrect_client_credentials"}"#), Verdict::Fault),
-        (body(200, r#"{"access_token":"at-1","token_type":"bearer"}"#), Verdict::Fault),
-        (html(), Verdict::Fault),
+    let fixture = Fixture::new().await;
+    fixture.script().userinfo = body(401, "{}");
+    for (token, status) in [
+        (body(400, r#"{"error":"invalid_grant"}"#), DiagnosticStatus::Ok),
+        (body(200, r#"{"error":"bad_verification_code"}"#), DiagnosticStatus::Ok),
+        (body(401, r#"{"error":"invalid_client"}"#), DiagnosticStatus::Error),
+        (body(200, r#"{"error":"incorrect_client_credentials"}"#), DiagnosticStatus::Error),
+        (body(200, r#"{"access_token":"at-1","token_type":"bearer"}"#), DiagnosticStatus::Error),
+        (html(), DiagnosticStatus::Error),
     ] {
-        world.script().token = token;
-        let found = world.connector.examine(&examination).await;
-        let verdicts: Vec<_> =
-            found.iter().map(|finding| (finding.name, finding.verdict)).collect();
+        fixture.script().token = token;
+        let diagnostics = fixture.connector.diagnose(&context).await;
+        let statuses: Vec<_> =
+            diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
         let expected = [
-            ("reachable", Verdict::Ok),
-            ("certificate", Verdict::Warning),
-            ("userinfo", Verdict::Ok),
-            ("client-authentication", verdict),
+            ("reachable", DiagnosticStatus::Ok),
+            ("certificate", DiagnosticStatus::Warning),
+            ("userinfo", DiagnosticStatus::Ok),
+            ("client-authentication", status),
         ];
         assert_eq!(
-            verdicts, expected,
-            "one host is told of once, and there is no TLS in this test"
+            statuses, expected,
+            "one connection diagnostic per host, and there is no TLS in this test"
         );
         let page = include_str!("../../../docs/checking-a-connector.md");
-        for Finding { name, what, .. } in &found {
+        for ConnectorDiagnostic { name, message, .. } in &diagnostics {
             assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
-            assert!(!what.contains(SECRET) && !what.contains("at-1"), "{what}");
+            assert!(!message.contains(SECRET) && !message.contains("at-1"), "{message}");
         }
     }
-    let asked =
-        world.script().log.iter().any(|asked| asked.target == "/token" && asked.method == "POST");
-    assert!(asked, "the endpoint is asked as a login asks it");
+    let posted =
+        fixture.script().log.iter().any(|request| request.target == "/token" && request.method == "POST");
+    assert!(posted, "the token endpoint is called as in a login");
 }

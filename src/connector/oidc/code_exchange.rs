@@ -1,57 +1,56 @@
-//! The code exchange of OpenID Connect (Core 1.0, 3.1.3): a token answer with an ID token.
-//!
-//! Owns: that there is one, and the hub's proof of who it is. Must not know: what the ID token says.
+//! Exchanges a code for tokens (OpenID Connect Core 1.0 §3.1.3). Does not verify the ID token.
 
 use serde_json::Value;
 
-use super::assertion;
-use super::metadata::Provider;
-use crate::connector::{ConnectorFault, code_flow};
-use crate::egress::guard::Guard;
+use super::client_assertion;
+use super::metadata::ResolvedProvider;
+use crate::connector::{ConnectorError, code_flow};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
-use crate::login::upstream::Attempt;
+use crate::login::upstream::LoginAttempt;
 use crate::protocol::catalogue::ErrorCode;
 
-/// What a code was exchanged for. Nothing in it is verified yet.
-pub struct Granted {
+/// Tokens of a token response, not verified yet.
+pub struct OidcTokens {
     pub access_token: Secret<String>,
     /// Compact, as received.
     pub id_token: Secret<String>,
 }
 
-/// Returns the parameters of a client assertion (RFC 7521 §4.2); none where the hub has a secret.
-pub fn proof(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
+/// Returns the parameters of a client assertion (RFC 7521 §4.2); none if the hub uses a client
+/// secret.
+pub fn assertion_params(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
     assertion.map_or_else(Vec::new, |assertion| {
         vec![
-            ("client_assertion_type", assertion::TYPE.to_owned()),
+            ("client_assertion_type", client_assertion::CLIENT_ASSERTION_TYPE.to_owned()),
             ("client_assertion", assertion.into_inner()),
         ]
     })
 }
 
-/// Redeems `code`. `assertion` is the hub's proof of who it is where it has no secret there.
+/// Redeems a code, with a client assertion if the hub has no client secret.
 ///
 /// # Errors
-/// The call fails, the code is refused, or the answer is no token answer with an ID token.
-pub async fn exchange(
-    provider: &Provider,
-    guard: &Guard,
+/// Returns an error if the call fails, the code is rejected, or the response has no ID token.
+pub async fn exchange_code(
+    provider: &ResolvedProvider,
+    http: &SafeHttpClient,
     code: Secret<String>,
-    attempt: &Attempt,
+    attempt: &LoginAttempt,
     assertion: Option<Secret<String>>,
-) -> Result<Granted, ConnectorFault> {
-    let granted =
-        code_flow::redeem(&provider.client, guard, code, attempt, proof(assertion)).await?;
-    match granted.id_token {
+) -> Result<OidcTokens, ConnectorError> {
+    let response =
+        code_flow::redeem_code(&provider.client, http, code, attempt, assertion_params(assertion)).await?;
+    match response.id_token {
         Some(Value::String(id_token)) => {
-            Ok(Granted { access_token: granted.access_token, id_token: Secret::new(id_token) })
+            Ok(OidcTokens { access_token: response.access_token, id_token: Secret::new(id_token) })
         }
         Some(_) => {
-            Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, "id_token is not a string"))
+            Err(ConnectorError::new(ErrorCode::IdTokenMalformed, "id_token is not a string"))
         }
-        None => Err(ConnectorFault::new(
+        None => Err(ConnectorError::new(
             ErrorCode::IdTokenMissing,
-            "the token answer has no id_token; is the openid scope granted?",
+            "the token response has no id_token; check that the openid scope is granted",
         )),
     }
 }

@@ -1,8 +1,7 @@
-//! `passerelle check connector FILE --online`: everything that a login would need of an identity provider, looked at
-//! ahead of any, and said in words.
+//! `passerelle check connector FILE --online` for an OpenID provider: checks everything that a
+//! login needs.
 //!
-//! Owns: the order of the questions, and the words for what goes wrong on the way. Must not know: who asks. Nothing of
-//! a person is asked, and the one token request is for a code that nobody issued.
+//! Fetches public documents, and sends one token request with an invented code. Does not log in.
 
 mod document;
 mod keys;
@@ -12,234 +11,235 @@ use openidconnect::HttpResponse;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::metadata::{self, Provider};
-use super::{Upstream, exchange};
+use super::metadata::{self, ResolvedProvider};
+use super::{Upstream, code_exchange};
 use crate::config::model::{AssertionAudience, OidcKind, UpstreamAuthMethod};
-use crate::connector::asked::{self, ask, of_fault, unreached};
-use crate::connector::code_flow::printable;
-use crate::connector::connection;
-use crate::connector::finding::{Examination, Finding};
-use crate::egress::authorities::Authorities;
-use crate::egress::guard::{CallLimits, Guard, Schemes, Trust};
+use crate::connector::online_check::{self, fetch_timed, diagnostic_for_error, diagnostic_for_call_error};
+use crate::connector::code_flow::printable_ascii;
+use crate::connector::connection_check;
+use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, AllowedSchemes, TlsOptions};
 use crate::ids::Secret;
-use crate::login::upstream::{Attempt, AuthorizationRedirect};
+use crate::login::upstream::{LoginAttempt, AuthorizationRedirect};
 use crate::protocol::json;
 
-pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Finding> {
+/// Returns the diagnostics of an OpenID provider.
+pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
     let kind = &upstream.kind;
-    let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-    let trust = Trust { ca: upstream.authorities.as_ref().map(Authorities::pem), identity: None };
-    let guard = match Guard::keeping_certificates(
+    let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let tls = TlsOptions { ca: upstream.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
+    let http = match SafeHttpClient::capturing_certificates(
         schemes,
         &kind.internal_hosts,
         CallLimits::DEFAULT,
-        trust,
+        tls,
     ) {
-        Ok(guard) => guard,
-        Err(fault) => return vec![unreached("reachable", "the identity provider", &fault)],
+        Ok(http) => http,
+        Err(error) => return vec![diagnostic_for_call_error("reachable", "the identity provider", &error)],
     };
-    let mut findings = Vec::new();
-    let Some((provider, announced)) = discovery(upstream, &guard, examination, &mut findings).await
+    let mut diagnostics = Vec::new();
+    let Some((provider, announced)) = diagnose_discovery(upstream, &http, context, &mut diagnostics).await
     else {
-        return findings;
+        return diagnostics;
     };
-    match ask(&guard, provider.jwks_uri.as_str(), &upstream.env).await {
-        Ok(told) => {
+    match fetch_timed(&http, provider.jwks_uri.as_str(), &upstream.env).await {
+        Ok(timed) => {
             if kind.endpoints.is_some() {
-                connection::look(&provider.jwks_uri, &told, &mut findings);
-                findings.push(connection::clock(&told));
+                connection_check::diagnose_connection(&provider.jwks_uri, &timed, &mut diagnostics);
+                diagnostics.push(connection_check::diagnose_clock(&timed));
             }
-            findings.extend(key_set(&told.answer, kind, &announced));
+            diagnostics.extend(diagnose_key_set(&timed.response, kind, &announced));
         }
-        Err(fault) => findings.push(unreached("keys", "its key set", &fault)),
+        Err(error) => diagnostics.push(diagnostic_for_call_error("keys", "its key set", &error)),
     }
-    findings.push(end_session(&provider));
-    findings.push(authentication(upstream, &provider, &guard, examination).await);
-    findings
+    diagnostics.push(diagnose_end_session(&provider));
+    diagnostics.push(diagnose_authentication(upstream, &provider, &http, context).await);
+    diagnostics
 }
 
-/// The identity provider's addresses, and the members of its configuration document, if it was asked for one; `None`
-/// where nothing more can be asked.
-async fn discovery(
+/// Returns the metadata, and the members of the configuration document if there is one; `None` if
+/// further checks are impossible.
+async fn diagnose_discovery(
     upstream: &Upstream,
-    guard: &Guard,
-    examination: &Examination,
-    findings: &mut Vec<Finding>,
-) -> Option<(Provider, Map<String, Value>)> {
+    http: &SafeHttpClient,
+    context: &DiagnosisContext,
+    diagnostics: &mut Vec<ConnectorDiagnostic>,
+) -> Option<(ResolvedProvider, Map<String, Value>)> {
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
-        let provider = metadata::fetch(kind, secret, guard).await.map(|fetched| fetched.value);
+        let provider = metadata::fetch_provider(kind, secret, http).await.map(|fetched| fetched.value);
         let provider =
-            provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
-        findings.push(Finding::ok("discovery", "not asked: the endpoints are in the file"));
+            provider.map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error))).ok()?;
+        diagnostics.push(ConnectorDiagnostic::ok("discovery", "skipped: the endpoints are in the file"));
         return Some((provider, Map::new()));
     }
     let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
-    let told = ask(guard, &url, &upstream.env).await;
-    let told = told
-        .map_err(|fault| {
-            findings.push(unreached("reachable", "its configuration document", &fault))
+    let timed = fetch_timed(http, &url, &upstream.env).await;
+    let timed = timed
+        .map_err(|error| {
+            diagnostics.push(diagnostic_for_call_error("reachable", "its configuration document", &error))
         })
         .ok()?;
     if let Ok(url) = Url::parse(&url) {
-        connection::look(&url, &told, findings);
-        findings.push(connection::clock(&told));
+        connection_check::diagnose_connection(&url, &timed, diagnostics);
+        diagnostics.push(connection_check::diagnose_clock(&timed));
     }
     let members =
-        configuration(&told.answer, guard).map_err(|finding| findings.push(finding)).ok()?;
-    if let Some(finding) = other_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
+        parse_configuration(&timed.response, http).map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
+    if let Some(diagnostic) = diagnose_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
     {
-        findings.push(finding);
+        diagnostics.push(diagnostic);
         return None;
     }
-    findings.push(Finding::ok("issuer", "the configuration document names exactly this issuer"));
-    let provider = metadata::read(kind, secret, guard, told.answer.body());
-    let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
-    findings.push(Finding::ok("discovery", "the configuration document is usable"));
-    findings.extend(document::look(&members, kind, &upstream.agreement, examination));
+    diagnostics.push(ConnectorDiagnostic::ok("issuer", "the configuration document has exactly this issuer"));
+    let provider = metadata::parse_provider(kind, secret, http, timed.response.body());
+    let provider = provider.map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error))).ok()?;
+    diagnostics.push(ConnectorDiagnostic::ok("discovery", "the configuration document is usable"));
+    diagnostics.extend(document::diagnose_document(&members, kind, &upstream.acr_policy, context));
     Some((provider, members))
 }
 
-/// The members of a configuration document, before anything in them is believed.
-fn configuration(answer: &HttpResponse, guard: &Guard) -> Result<Map<String, Value>, Finding> {
-    whole(
-        answer,
-        guard,
+/// Parses a configuration document without validating its members.
+fn parse_configuration(response: &HttpResponse, http: &SafeHttpClient) -> Result<Map<String, Value>, ConnectorDiagnostic> {
+    check_response(
+        response,
+        http,
         "discovery",
         "the configuration document",
-        "is the issuer in the file the identity provider's own, path included?",
+        "check that the issuer in the file is that of the identity provider, path included",
     )?;
-    json::parse_object(answer.body()).map_err(|_| {
-        let mend =
-            "ask the identity provider for a JSON object (OpenID Connect Discovery 1.0, 4.2)";
-        Finding::fault(
+    json::parse_object(response.body()).map_err(|_| {
+        let fix =
+            "ask the identity provider to publish a JSON object (OpenID Connect Discovery 1.0 §4.2)";
+        ConnectorDiagnostic::error(
             "discovery",
-            "the configuration document is not a JSON object in which no member is named twice",
-            mend,
+            "the configuration document is not a JSON object without repeated members",
+            fix,
         )
     })
 }
 
-/// A document that came as it should: no redirect, status 200, no web page.
-fn whole(
-    answer: &HttpResponse,
-    guard: &Guard,
+/// Checks that a response has status 200 and is not a web page.
+fn check_response(
+    response: &HttpResponse,
+    http: &SafeHttpClient,
     name: &'static str,
-    what: &str,
-    mend: &str,
-) -> Result<(), Finding> {
-    let status = answer.status();
+    document: &str,
+    fix: &str,
+) -> Result<(), ConnectorDiagnostic> {
+    let status = response.status();
     if status.is_redirection() {
-        let place = answer
+        let location = response
             .headers()
             .get(LOCATION)
-            .and_then(|place| place.to_str().ok())
-            .and_then(|place| Url::parse(place).ok());
-        let place = match &place {
+            .and_then(|location| location.to_str().ok())
+            .and_then(|location| Url::parse(location).ok());
+        let target = match &location {
             None => "another address".to_owned(),
             Some(url) => {
-                let private =
-                    if guard.admit(url).is_err() { ", which the hub must not call" } else { "" };
-                format!("{}{private}", url.host_str().unwrap_or("another address"))
+                let note =
+                    if http.check_url(url).is_err() { ", which the hub must not call" } else { "" };
+                format!("{}{note}", url.host_str().unwrap_or("another address"))
             }
         };
-        let what = format!(
-            "instead of {what} there is a redirect to {place}; redirects are never followed"
+        let message = format!(
+            "{document} is answered with a redirect to {target}; redirects are never followed"
         );
-        return Err(Finding::fault(
+        return Err(ConnectorDiagnostic::error(
             name,
-            what,
-            "write the address at which the document itself is",
+            message,
+            "configure the address of the document itself",
         ));
     }
     if status.as_u16() != 200 {
-        return Err(Finding::fault(
+        return Err(ConnectorDiagnostic::error(
             name,
-            format!("{what} is answered with status {}", status.as_u16()),
-            mend,
+            format!("{document} is answered with status {}", status.as_u16()),
+            fix,
         ));
     }
-    let typed_html = answer
+    let typed_html = response
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| kind.contains("html"));
-    if typed_html || answer.body().trim_ascii_start().starts_with(b"<") {
-        return Err(Finding::fault(name, format!("{what} is a web page (HTML), not JSON"), mend));
+    if typed_html || response.body().trim_ascii_start().starts_with(b"<") {
+        return Err(ConnectorDiagnostic::error(name, format!("{document} is a web page (HTML), not JSON"), fix));
     }
     Ok(())
 }
 
-/// Discovery 1.0, 4.3: character for character.
-fn other_issuer(written: &str, named: Option<&str>) -> Option<Finding> {
-    let Some(named) = named else {
-        let mend =
-            "ask the identity provider for an issuer there (OpenID Connect Discovery 1.0, 3)";
-        return Some(Finding::fault("issuer", "the configuration document names no issuer", mend));
+/// Compares the issuers character by character (Discovery 1.0 §4.3).
+fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<ConnectorDiagnostic> {
+    let Some(published) = published else {
+        let fix =
+            "ask the identity provider to publish its issuer (OpenID Connect Discovery 1.0 §3)";
+        return Some(ConnectorDiagnostic::error("issuer", "the configuration document has no issuer", fix));
     };
-    if named == written {
+    if published == configured {
         return None;
     }
-    let shown = printable(named, 200);
-    let what = if named.trim_end_matches('/') == written.trim_end_matches('/') {
+    let shown = printable_ascii(published, 200);
+    let what = if published.trim_end_matches('/') == configured.trim_end_matches('/') {
         format!(
-            "the issuer differs by a slash at its end: the file has {written}, the configuration document {shown}"
+            "the issuer differs by a trailing slash: the file has {configured}, the configuration document {shown}"
         )
     } else {
-        format!("the issuer differs: the file has {written}, the configuration document {shown}")
+        format!("the issuer differs: the file has {configured}, the configuration document {shown}")
     };
-    Some(Finding::fault(
+    Some(ConnectorDiagnostic::error(
         "issuer",
         what,
-        format!("if it is the identity provider that you mean, write issuer = \"{shown}\""),
+        format!("if this is the right identity provider, write issuer = \"{shown}\""),
     ))
 }
 
-fn key_set(answer: &HttpResponse, kind: &OidcKind, announced: &Map<String, Value>) -> Vec<Finding> {
-    let status = answer.status().as_u16();
+fn diagnose_key_set(response: &HttpResponse, kind: &OidcKind, announced: &Map<String, Value>) -> Vec<ConnectorDiagnostic> {
+    let status = response.status().as_u16();
     if status != 200 {
-        let mend = "ask the identity provider for its keys at jwks_uri";
-        return vec![Finding::fault(
+        let fix = "ask the identity provider to publish its keys at jwks_uri";
+        return vec![ConnectorDiagnostic::error(
             "keys",
             format!("the key set is answered with status {status}"),
-            mend,
+            fix,
         )];
     }
-    keys::look(answer.body(), kind, announced)
+    keys::diagnose_keys(response.body(), kind, announced)
 }
 
-fn end_session(provider: &Provider) -> Finding {
+fn diagnose_end_session(provider: &ResolvedProvider) -> ConnectorDiagnostic {
     match &provider.end_session_endpoint {
         Some(_) => {
-            Finding::ok("end-session", "a logout here can end the identity provider's own session")
+            ConnectorDiagnostic::ok("end-session", "a logout at the hub can end the session at the identity provider")
         }
-        None => Finding::warning(
+        None => ConnectorDiagnostic::warning(
             "end-session",
-            "there is no end_session_endpoint: a logout here leaves the identity provider's own session alone",
-            "nothing, if that is meant; else ask the identity provider for RP-Initiated Logout",
+            "there is no end_session_endpoint: a logout at the hub leaves the session at the identity provider open",
+            "nothing if this is intended; otherwise ask the identity provider for RP-Initiated Logout",
         ),
     }
 }
 
-/// Whether it believes who we are, by what a code is worth that nobody issued.
-async fn authentication(
+/// Checks the hub's client authentication by redeeming an invented code.
+async fn diagnose_authentication(
     upstream: &Upstream,
-    provider: &Provider,
-    guard: &Guard,
-    examination: &Examination,
-) -> Finding {
+    provider: &ResolvedProvider,
+    http: &SafeHttpClient,
+    context: &DiagnosisContext,
+) -> ConnectorDiagnostic {
     let (kind, now) = (&upstream.kind, upstream.env.now());
-    let attempt = Attempt {
+    let attempt = LoginAttempt {
         connector: upstream.id.clone(),
         state: String::new(),
         nonce: String::new(),
         verifier: Secret::new(upstream.env.entropy().token()),
-        redirect_uri: examination.redirect_uri.clone(),
-        level: upstream.agreement.lowest,
+        redirect_uri: context.redirect_uri.clone(),
+        level: upstream.acr_policy.lowest,
         reauthenticate: false,
         max_age: None,
-        left_at: now,
-        left: AuthorizationRedirect {
+        redirected_at: now,
+        redirect: AuthorizationRedirect {
             url: String::new(),
             issuer: kind.issuer.clone(),
             client_id: kind.client_id.clone(),
@@ -247,39 +247,40 @@ async fn authentication(
             iss_expected: provider.iss_expected,
         },
     };
-    let assertion = match upstream.assertion(&attempt.left.token_endpoint).await {
+    let assertion = match upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await {
         Ok(assertion) => assertion,
-        Err(fault) => {
-            let mend =
-                "make the hub's keys (passerelle keys new), and give their folder by --config";
-            return Finding::fault(
-                asked::CLIENT_AUTHENTICATION,
-                format!("the hub can't prove who it is: {}", fault.detail),
-                mend,
+        Err(error) => {
+            let fix =
+                "create the hub's keys with passerelle keys new, and pass their folder with --config";
+            return ConnectorDiagnostic::error(
+                online_check::CLIENT_AUTHENTICATION,
+                format!("the hub can't sign a client assertion: {}", error.detail),
+                fix,
             );
         }
     };
     let code = Secret::new(upstream.env.entropy().token());
-    let mend = match kind.token_endpoint_auth_method {
-        UpstreamAuthMethod::PrivateKeyJwt => refused_assertion(kind),
+    let fix = match kind.token_endpoint_auth_method {
+        UpstreamAuthMethod::PrivateKeyJwt => assertion_fix(kind),
         UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
-            "are client_id, client_secret and token_endpoint_auth_method those registered there?"
+            "check that client_id, client_secret and token_endpoint_auth_method are those registered there"
                 .to_owned()
         }
     };
-    let outcome = exchange::exchange(provider, guard, code, &attempt, assertion).await;
-    asked::client_authentication(outcome.map(drop), &mend)
+    let outcome = code_exchange::exchange_code(provider, http, code, &attempt, assertion).await;
+    online_check::diagnose_client_authentication(outcome.map(drop), &fix)
 }
 
-/// What an operator looks at where an assertion is refused: a wrong audience is refused with the same word as a wrong key.
-fn refused_assertion(kind: &OidcKind) -> String {
-    let (now, other) = match kind.client_assertion_audience.unwrap_or_default() {
+/// Returns the fix for a rejected assertion. A wrong audience has the same error as a wrong key.
+fn assertion_fix(kind: &OidcKind) -> String {
+    let (current, other) = match kind.client_assertion_audience.unwrap_or_default() {
         AssertionAudience::Issuer => ("issuer", "token_endpoint"),
         AssertionAudience::TokenEndpoint => ("token_endpoint", "issuer"),
     };
     format!(
-        "are client_id and our jwks_uri those registered there, can it read our jwks_uri, and does it take this audience? \
-         client_assertion_audience is \"{now}\": if it insists on the other one, write client_assertion_audience = \"{other}\""
+        "check that client_id and the hub's jwks_uri are those registered there, and that the identity provider \
+         can read jwks_uri and accepts the audience: client_assertion_audience is \"{current}\"; if it \
+         requires the other one, write client_assertion_audience = \"{other}\""
     )
 }
 

@@ -1,4 +1,4 @@
-//! For tests: an identity provider that says what a test tells it to, and the connector that talks to it.
+//! Fake OpenID provider for tests, whose responses a test scripts, with a connector to it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::OidcConnector;
 use crate::assurance::Level;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::connector::{Connector, ConnectorRefused, ConnectorContext, Sandbox};
+use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, PersonaSupport};
 use crate::digest;
-use crate::egress::fake::{Asked, FakeServer, Told};
-use crate::egress::shared::Guards;
-use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
+use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
+use crate::egress::http_client_pool::HttpClientPool;
+use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
+use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::upstream_keys::tests::KEYS;
@@ -25,33 +25,34 @@ use crate::token::upstream_keys::tests::KEYS;
 pub const NOW: u64 = 1_700_000_000;
 pub const SECRET: &str = "a client secret of thirty-two chars";
 
-/// What the fake identity provider says; a test changes it before it is asked.
-pub struct Script {
+/// Responses of the fake identity provider, which a test changes before a call.
+pub struct IdpScript {
     pub base: String,
     pub key: Jwk,
+    /// Keys of the key set.
     pub published: Vec<Value>,
     pub discovery: Value,
     pub cache_control: Option<&'static str>,
-    /// Replace the whole answer.
-    pub configuration: Option<Told>,
-    pub jwks: Option<Told>,
-    /// Paths whose next call gets no answer: the connection is cut.
-    pub cut: Vec<&'static str>,
+    /// Replace the whole response.
+    pub discovery_response: Option<FakeResponse>,
+    pub jwks_response: Option<FakeResponse>,
+    /// Paths whose next call gets no response, as the connection is closed.
+    pub closed_paths: Vec<&'static str>,
     pub header: Value,
     pub claims: Value,
     pub signer: Option<Box<dyn JwsSigner>>,
     /// Replaces the whole compact ID token.
     pub id_token: Option<Value>,
-    /// Status and body of the token answer, over the normal one.
-    pub token: Option<Told>,
+    /// Replaces the token response.
+    pub token_response: Option<FakeResponse>,
     pub userinfo: Value,
-    /// Claims of a signed userinfo.
+    /// Claims of a signed userinfo response.
     pub userinfo_jwt: Option<Value>,
-    /// What becomes of a signed ID token, and of signed userinfo, before they are sent.
-    pub seal: Option<fn(&str) -> String>,
-    pub seal_userinfo: Option<fn(&str) -> String>,
+    /// Encrypt a signed ID token, and signed userinfo, before they are sent.
+    pub encrypt_id_token: Option<fn(&str) -> String>,
+    pub encrypt_userinfo: Option<fn(&str) -> String>,
     pub userinfo_status: u16,
-    pub log: Vec<Asked>,
+    pub log: Vec<ReceivedRequest>,
 }
 
 pub fn ec_key(kid: &str) -> (Jwk, Value) {
@@ -62,7 +63,7 @@ pub fn ec_key(kid: &str) -> (Jwk, Value) {
     (jwk, public)
 }
 
-impl Script {
+impl IdpScript {
     pub fn new(base: String) -> Self {
         let (key, public) = ec_key("k1");
         Self {
@@ -72,14 +73,14 @@ impl Script {
                 "issuer": base, "authorization_endpoint": format!("{base}/authorize?tenant=1"), "token_endpoint": format!("{base}/token"),
                 "userinfo_endpoint": format!("{base}/userinfo"), "jwks_uri": format!("{base}/jwks"),
                 "response_types_supported": ["code"], "subject_types_supported": ["public"],
-                // A lie that must have no effect: the registered algorithm alone counts.
+                // Must have no effect, as only the registered algorithm is accepted.
                 "id_token_signing_alg_values_supported": ["HS256", "none", "ES256"],
                 "authorization_response_iss_parameter_supported": true,
             }),
             cache_control: None,
-            configuration: None,
-            jwks: None,
-            cut: vec![],
+            discovery_response: None,
+            jwks_response: None,
+            closed_paths: vec![],
             header: json!({ "alg": "ES256", "kid": "k1", "typ": "JWT" }),
             claims: json!({
                 "iss": base, "sub": "s-1", "aud": "hub", "exp": NOW + 60, "iat": NOW, "nonce": "the nonce", "auth_time": NOW - 5,
@@ -87,11 +88,11 @@ impl Script {
             }),
             signer: None,
             id_token: None,
-            token: None,
+            token_response: None,
             userinfo: json!({ "sub": "s-1", "email": "from-userinfo@example.org" }),
             userinfo_jwt: None,
-            seal: None,
-            seal_userinfo: None,
+            encrypt_id_token: None,
+            encrypt_userinfo: None,
             userinfo_status: 200,
             log: vec![],
             base,
@@ -107,113 +108,114 @@ impl Script {
         format!("{message}.{}", digest::base64url(&signature))
     }
 
-    pub fn answer(&mut self, asked: Asked) -> Told {
-        let path = asked.target.clone();
-        self.log.push(asked);
-        if let Some(place) = self.cut.iter().position(|cut| *cut == path) {
-            self.cut.remove(place);
-            return Told::cut();
+    pub fn respond(&mut self, request: ReceivedRequest) -> FakeResponse {
+        let path = request.target.clone();
+        self.log.push(request);
+        if let Some(index) = self.closed_paths.iter().position(|closed| *closed == path) {
+            self.closed_paths.remove(index);
+            return FakeResponse::connection_closed();
         }
-        if let Some(told) = match path.as_str() {
-            "/.well-known/openid-configuration" => self.configuration.clone(),
-            "/jwks" => self.jwks.clone(),
+        if let Some(response) = match path.as_str() {
+            "/.well-known/openid-configuration" => self.discovery_response.clone(),
+            "/jwks" => self.jwks_response.clone(),
             _ => None,
         } {
-            return told;
+            return response;
         }
         match path.as_str() {
             "/.well-known/openid-configuration" => self.document(&self.discovery),
             "/jwks" => self.document(&json!({ "keys": self.published })),
-            "/token" => self.token.clone().unwrap_or_else(|| {
-                let sealed = |jws: String| self.seal.map_or_else(|| jws.clone(), |seal| seal(&jws));
-                let id_token = self.id_token.clone().unwrap_or_else(|| json!(sealed(self.sign(&self.claims))));
-                Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
+            "/token" => self.token_response.clone().unwrap_or_else(|| {
+                let encrypted = |jws: String| self.encrypt_id_token.map_or_else(|| jws.clone(), |encrypt| encrypt(&jws));
+                let id_token = self.id_token.clone().unwrap_or_else(|| json!(encrypted(self.sign(&self.claims))));
+                FakeResponse::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
             }),
-            "/userinfo" if self.userinfo_status != 200 => Told::status(self.userinfo_status),
+            "/userinfo" if self.userinfo_status != 200 => FakeResponse::status(self.userinfo_status),
             "/userinfo" => match &self.userinfo_jwt {
-                Some(claims) => Told {
+                Some(claims) => FakeResponse {
                     status: 200,
                     headers: vec![("content-type", "application/jwt".into())],
                     body: {
                         let jws = self.sign(claims);
-                        self.seal_userinfo.map_or_else(|| jws.clone(), |seal| seal(&jws)).into_bytes()
+                        self.encrypt_userinfo.map_or_else(|| jws.clone(), |encrypt| encrypt(&jws)).into_bytes()
                     },
                 },
-                None => Told::json(&self.userinfo),
+                None => FakeResponse::json(&self.userinfo),
             },
-            _ => Told::status(404),
+            _ => FakeResponse::status(404),
         }
     }
 
-    pub fn document(&self, value: &Value) -> Told {
-        let mut told = Told::json(value);
-        told.headers
+    pub fn document(&self, value: &Value) -> FakeResponse {
+        let mut response = FakeResponse::json(value);
+        response.headers
             .extend(self.cache_control.map(|control| ("cache-control", control.to_owned())));
-        told
+        response
     }
 
     pub fn calls(&self, path: &str) -> usize {
-        self.log.iter().filter(|asked| asked.target == path).count()
+        self.log.iter().filter(|request| request.target == path).count()
     }
 }
 
-pub struct World {
-    pub script: Arc<Mutex<Script>>,
-    pub clock: Arc<HandClock>,
+/// Connector under test and its fake identity provider.
+pub struct OidcFixture {
+    pub script: Arc<Mutex<IdpScript>>,
+    pub clock: Arc<ManualClock>,
     pub connector: OidcConnector,
-    /// The hub's keys, for a test to rotate.
+    /// The hub's keys, which a test may rotate.
     pub keys: Arc<ArcSwap<UpstreamKeys>>,
     pub server: FakeServer,
 }
 
-impl World {
+impl OidcFixture {
     pub async fn new() -> Self {
         Self::with("").await
     }
 
-    /// `more`: further lines of `[kind.oidc]`.
+    /// Returns a fixture with additional lines of `[kind.oidc]`.
     pub async fn with(more: &str) -> Self {
         Self::with_levels(LEVELS, more).await
     }
 
-    /// `levels`: the lines of the file that concern levels.
+    /// Returns a fixture with these lines about levels.
     pub async fn with_levels(levels: &str, more: &str) -> Self {
-        // The server must run before its address is known, the script needs the address: so it is filled in after.
-        let shared: Arc<std::sync::OnceLock<Arc<Mutex<Script>>>> = Arc::default();
-        let answering = Arc::clone(&shared);
+        // The script needs the address of the running server, so it is set afterwards.
+        let shared: Arc<std::sync::OnceLock<Arc<Mutex<IdpScript>>>> = Arc::default();
+        let shared_script = Arc::clone(&shared);
         let server =
-            FakeServer::start(move |asked| answering.get().unwrap().lock().unwrap().answer(asked))
+            FakeServer::start(move |request| shared_script.get().unwrap().lock().unwrap().respond(request))
                 .await;
-        let script = Arc::new(Mutex::new(Script::new(server.base())));
+        let script = Arc::new(Mutex::new(IdpScript::new(server.base())));
         assert!(shared.set(Arc::clone(&script)).is_ok());
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let means = ConnectorContext {
+        let context = ConnectorContext {
             env,
-            keys: Arc::clone(&keys),
-            sandbox: Sandbox::Off,
-            guards: Guards::default(),
-            codes: crate::connector::one_time::in_memory::codes(),
+            upstream_keys: Arc::clone(&keys),
+            sandbox: PersonaSupport::Disabled,
+            http_clients: HttpClientPool::default(),
+            code_store: crate::connector::one_time_code::in_memory::code_store(),
         };
         let connector =
-            connector_of(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", means)
+            build_connector(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", context)
                 .unwrap();
         Self { script, clock, connector, keys, server }
     }
 
-    pub fn script(&self) -> MutexGuard<'_, Script> {
+    pub fn script(&self) -> MutexGuard<'_, IdpScript> {
         self.script.lock().unwrap()
     }
 
-    pub async fn attempt(&self) -> Attempt {
-        let departure = departure();
-        let left = self.connector.begin(departure.clone()).await.unwrap();
-        attempt(departure, left)
+    pub async fn attempt(&self) -> LoginAttempt {
+        let request = authorization_request();
+        let redirect = self.connector.begin_login(request.clone()).await.unwrap();
+        attempt(request, redirect)
     }
 
-    pub fn arrival(&self) -> Arrival {
-        Arrival {
+    pub fn callback(&self) -> CallbackParams {
+        CallbackParams {
             code: Some(Secret::new("c-1".into())),
             iss: Some(self.server.base()),
             error: None,
@@ -221,17 +223,17 @@ impl World {
         }
     }
 
-    pub async fn complete(&self) -> Result<Authentication, ErrorCode> {
+    pub async fn complete_login(&self) -> Result<Authentication, ErrorCode> {
         let attempt = self.attempt().await;
-        self.complete_as(attempt).await
+        self.complete_login_with(attempt).await
     }
 
-    pub async fn complete_as(&self, attempt: Attempt) -> Result<Authentication, ErrorCode> {
-        self.connector.complete(attempt, self.arrival()).await.map_err(|fault| {
+    pub async fn complete_login_with(&self, attempt: LoginAttempt) -> Result<Authentication, ErrorCode> {
+        self.connector.complete_login(attempt, self.callback()).await.map_err(|error| {
             for secret in ["at-1", "c-1", SECRET, "the nonce", "s-1", "example.org", "Ada", "eyJ"] {
-                assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
+                assert!(!error.detail.contains(secret), "{secret} leaks: {}", error.detail);
             }
-            fault.code
+            error.code
         })
     }
 }
@@ -241,32 +243,32 @@ pub fn connector(
     more: &str,
     internal: &str,
     env: Env,
-) -> Result<OidcConnector, ConnectorRefused> {
+) -> Result<OidcConnector, ConnectorConfigError> {
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-    connector_of(
+    build_connector(
         issuer,
         LEVELS,
         more,
         internal,
         ConnectorContext {
             env,
-            keys,
-            sandbox: Sandbox::Off,
-            guards: Guards::default(),
-            codes: crate::connector::one_time::in_memory::codes(),
+            upstream_keys: keys,
+            sandbox: PersonaSupport::Disabled,
+            http_clients: HttpClientPool::default(),
+            code_store: crate::connector::one_time_code::in_memory::code_store(),
         },
     )
 }
 
 const LEVELS: &str = "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
 
-fn connector_of(
+fn build_connector(
     issuer: &str,
     levels: &str,
     more: &str,
     internal: &str,
-    means: ConnectorContext,
-) -> Result<OidcConnector, ConnectorRefused> {
+    context: ConnectorContext,
+) -> Result<OidcConnector, ConnectorConfigError> {
     let with_secret = !more.contains("private_key_jwt");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(
@@ -290,12 +292,12 @@ fn connector_of(
         &file,
         kind,
         with_secret.then(|| Secret::new(SECRET.into())),
-        means,
+        context,
     )
 }
 
-pub fn departure() -> Departure {
-    Departure {
+pub fn authorization_request() -> UpstreamAuthorizationRequest {
+    UpstreamAuthorizationRequest {
         state: "the state".into(),
         nonce: "the nonce".into(),
         verifier: Secret::new("v".repeat(43)),
@@ -308,17 +310,17 @@ pub fn departure() -> Departure {
     }
 }
 
-pub fn attempt(departure: Departure, left: AuthorizationRedirect) -> Attempt {
-    Attempt {
+pub fn attempt(request: UpstreamAuthorizationRequest, redirect: AuthorizationRedirect) -> LoginAttempt {
+    LoginAttempt {
         connector: "fake".into(),
-        state: departure.state,
-        nonce: departure.nonce,
-        verifier: departure.verifier,
-        redirect_uri: departure.redirect_uri,
-        level: departure.level,
-        reauthenticate: departure.reauthenticate,
-        max_age: departure.max_age,
-        left_at: Timestamp::from_seconds(NOW - 30),
-        left,
+        state: request.state,
+        nonce: request.nonce,
+        verifier: request.verifier,
+        redirect_uri: request.redirect_uri,
+        level: request.level,
+        reauthenticate: request.reauthenticate,
+        max_age: request.max_age,
+        redirected_at: Timestamp::from_seconds(NOW - 30),
+        redirect: redirect,
     }
 }

@@ -1,8 +1,8 @@
-//! Every check on an identity provider's ID token (OpenID Connect Core 1.0, 3.1.3.7; decisions 10).
+//! Verifies ID tokens of identity providers (OpenID Connect Core 1.0 §3.1.3.7).
 //!
-//! Owns: the order of checks and the code of each failure. Must not know: keys' origin, levels, userinfo.
-//! The signature comes first, by `token::verify`; then the crate judges `iss`, `aud`, `exp` and `nonce`; what the crate
-//! leaves open is judged here: `nbf`, `iat`, `azp`, `at_hash`, the subject, `auth_time`.
+//! `token::verify` verifies the signature first. Then `openidconnect` checks `iss`, `aud`, `exp`
+//! and `nonce`. This module checks the rest: `nbf`, `iat`, `azp`, `at_hash`, the subject,
+//! `auth_time`.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use openidconnect::{
 };
 use serde_json::{Map, Value};
 
-use super::keys::ProvenKey;
-use crate::assurance::acr::{Agreement, LevelFault};
-use crate::connector::{ConnectorFault, code_flow};
+use super::keys::PreverifiedKey;
+use crate::assurance::acr::{AcrPolicy, LevelError};
+use crate::connector::{ConnectorError, code_flow};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
-use crate::login::upstream::Attempt;
+use crate::login::upstream::LoginAttempt;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::verify::{self, Expiry, OpenFault, Opened, TimeFault, VerificationKeys};
+use crate::token::verify::{self, Expiry, JwsError, VerifiedJws, TimeClaimError, VerificationKeys};
 
-/// How far the identity provider's clock may be from ours.
-pub const TOLERANCE: Duration = Duration::from_secs(60);
+/// Tolerated difference between the clocks of the identity provider and the hub.
+pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// What an ID token must agree with.
-pub struct Expected<'a> {
+/// Expected values of an ID token.
+pub struct IdTokenExpectations<'a> {
     pub issuer: &'a IssuerUrl,
     pub client_id: &'a str,
     pub alg: SigningAlg,
@@ -38,43 +38,44 @@ pub struct Expected<'a> {
     pub now: Timestamp,
 }
 
-/// Opens the token and checks it; the claims that come back are proven to be the identity provider's, for us, now.
+/// Verifies an ID token, and returns its claims.
 ///
 /// # Errors
-/// One code for each failed check. `IdTokenKey` means that the key set may be out of date.
-pub fn verify(
+/// Returns an error with a distinct code for each failed check. `IdTokenKey` means that the key set
+/// may be outdated.
+pub fn verify_id_token(
     compact: &str,
     keys: &VerificationKeys,
-    expected: &Expected<'_>,
-) -> Result<Map<String, Value>, ConnectorFault> {
-    let opened = verify::open_jws(compact, expected.alg, keys)
-        .map_err(|fault| ConnectorFault::new(code_of(fault), fault.to_string()))?;
-    check_required_claims(&opened.claims)?;
-    check_times(&opened.claims, expected.now)?;
-    check_by_the_crate(compact, &opened, expected)?;
-    check_authorized_party(&opened.claims, expected.client_id)?;
-    check_access_token_hash(&opened.claims, expected.access_token)?;
-    check_subject(&opened.claims)?;
-    Ok(opened.claims)
+    expected: &IdTokenExpectations<'_>,
+) -> Result<Map<String, Value>, ConnectorError> {
+    let verified = verify::verify_jws(compact, expected.alg, keys)
+        .map_err(|error| ConnectorError::new(error_code(error), error.to_string()))?;
+    check_required_claims(&verified.claims)?;
+    check_times(&verified.claims, expected.now)?;
+    check_with_openidconnect(compact, &verified, expected)?;
+    check_authorized_party(&verified.claims, expected.client_id)?;
+    check_access_token_hash(&verified.claims, expected.access_token)?;
+    check_subject(&verified.claims)?;
+    Ok(verified.claims)
 }
 
-fn code_of(fault: OpenFault) -> ErrorCode {
-    match fault {
-        OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => {
+fn error_code(error: JwsError) -> ErrorCode {
+    match error {
+        JwsError::TooLarge | JwsError::Malformed | JwsError::Extension => {
             ErrorCode::IdTokenMalformed
         }
-        OpenFault::Encrypted => ErrorCode::IdTokenEncryption,
-        OpenFault::Algorithm => ErrorCode::IdTokenAlgorithm,
-        OpenFault::UnknownKey | OpenFault::AmbiguousKey => ErrorCode::IdTokenKey,
-        OpenFault::Signature => ErrorCode::IdTokenSignature,
+        JwsError::Encrypted => ErrorCode::IdTokenEncryption,
+        JwsError::Algorithm => ErrorCode::IdTokenAlgorithm,
+        JwsError::UnknownKey | JwsError::AmbiguousKey => ErrorCode::IdTokenKey,
+        JwsError::Signature => ErrorCode::IdTokenSignature,
     }
 }
 
-/// Returns true if a claim's value has the type that the standard gives it.
+/// Returns whether a claim's value has the type of the standard.
 type TypeCheck = fn(&Value) -> bool;
 
-/// Core, 2: the claims that every ID token has. The fault names the claim, and never its value.
-fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
+/// Checks the required claims (Core §2). The error names the claim, never its value.
+fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorError> {
     let is_audience = |value: &Value| {
         value.is_string()
             || value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
@@ -86,17 +87,17 @@ fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFau
         ("exp", Value::is_number),
         ("iat", Value::is_number),
     ];
-    let fault = required.iter().find_map(|(name, has_type)| match claims.get(*name) {
+    let error = required.iter().find_map(|(name, has_type)| match claims.get(*name) {
         None => Some(format!("the required claim {name} is missing")),
         Some(value) if !has_type(value) => {
             Some(format!("the required claim {name} is of the wrong type"))
         }
         Some(_) => None,
     });
-    fault.map_or(Ok(()), |what| Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, what)))
+    error.map_or(Ok(()), |message| Err(ConnectorError::new(ErrorCode::IdTokenMalformed, message)))
 }
 
-/// The standard claims that the crate refuses where they are of another type than the standard's.
+/// Standard claims of which `openidconnect` rejects values of the wrong type.
 const TYPED_CLAIMS: [&str; 29] = [
     "acr",
     "address",
@@ -129,14 +130,14 @@ const TYPED_CLAIMS: [&str; 29] = [
     "aud",
 ];
 
-/// Names the standard claims without which the crate takes the token.
-fn claims_of_wrong_type(claims: &Map<String, Value>) -> String {
+/// Returns a message that names the claim because of which `openidconnect` rejects the token.
+fn wrong_type_message(claims: &Map<String, Value>) -> String {
     let readable = |claims: Map<String, Value>| {
         serde_json::from_value::<CoreIdTokenClaims>(Value::Object(claims)).is_ok()
     };
     let culprit = TYPED_CLAIMS.iter().find(|name| {
         let mut without = claims.clone();
-        // A claim in another language counts with the one that it translates (Core, 5.2).
+        // With its translations (Core §5.2).
         without.retain(|claim, _| claim != *name && !claim.starts_with(&format!("{name}#")));
         without.len() < claims.len() && readable(without)
     });
@@ -146,31 +147,31 @@ fn claims_of_wrong_type(claims: &Map<String, Value>) -> String {
     }
 }
 
-fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), ConnectorFault> {
-    verify::check_times(claims, Expiry::Required, now, TOLERANCE).map_err(|fault| {
-        let code = match fault {
-            TimeFault::Malformed => ErrorCode::IdTokenMalformed,
-            TimeFault::Expired => ErrorCode::IdTokenExpired,
-            TimeFault::NotYet => ErrorCode::IdTokenNotYet,
-            TimeFault::Future => ErrorCode::IdTokenFuture,
+fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), ConnectorError> {
+    verify::check_time_claims(claims, Expiry::Required, now, CLOCK_TOLERANCE).map_err(|error| {
+        let code = match error {
+            TimeClaimError::Malformed => ErrorCode::IdTokenMalformed,
+            TimeClaimError::Expired => ErrorCode::IdTokenExpired,
+            TimeClaimError::NotYet => ErrorCode::IdTokenNotYet,
+            TimeClaimError::IssuedInFuture => ErrorCode::IdTokenFuture,
         };
-        ConnectorFault::new(code, fault.to_string())
+        ConnectorError::new(code, error.to_string())
     })
 }
 
-/// `iss`, `aud` (no second audience), `exp`, `nonce`, `typ`, `cty`, and the presence of all required claims.
-fn check_by_the_crate(
+/// Checks `iss`, `aud` (a single audience), `exp`, `nonce`, `typ`, `cty` and the types of claims.
+fn check_with_openidconnect(
     compact: &str,
-    opened: &Opened,
-    expected: &Expected<'_>,
-) -> Result<(), ConnectorFault> {
+    verified: &VerifiedJws,
+    expected: &IdTokenExpectations<'_>,
+) -> Result<(), ConnectorError> {
     let malformed =
-        || ConnectorFault::new(ErrorCode::IdTokenMalformed, claims_of_wrong_type(&opened.claims));
+        || ConnectorError::new(ErrorCode::IdTokenMalformed, wrong_type_message(&verified.claims));
     let token = CoreIdToken::from_str(compact).map_err(|_| malformed())?;
     let key =
-        ProvenKey::of(compact, opened.header.get("kid").and_then(Value::as_str), expected.alg);
+        PreverifiedKey::for_verified_token(compact, verified.header.get("kid").and_then(Value::as_str), expected.alg);
     let alg = key.alg();
-    let lenient_now = i64::try_from((expected.now - TOLERANCE).millis())
+    let lenient_now = i64::try_from((expected.now - CLOCK_TOLERANCE).millis())
         .ok()
         .and_then(DateTime::from_timestamp_millis);
     let lenient_now = lenient_now.unwrap_or(DateTime::<Utc>::MAX_UTC);
@@ -181,26 +182,26 @@ fn check_by_the_crate(
     )
     .set_allowed_algs([alg])
     .set_time_fn(move || lenient_now);
-    // The crate's message repeats what the token says; only the kind of failure goes on.
+    // The crate's message repeats values of the token, so only the kind of failure is used.
     token.claims(&verifier, &Nonce::new(expected.nonce.to_owned())).map(|_| ()).map_err(|error| {
         match error {
             ClaimsVerificationError::InvalidIssuer(_) => {
-                ConnectorFault::new(ErrorCode::IdTokenIssuer, "iss is not the connector's issuer")
+                ConnectorError::new(ErrorCode::IdTokenIssuer, "iss is not the connector's issuer")
             }
             ClaimsVerificationError::InvalidAudience(_) => {
-                ConnectorFault::new(ErrorCode::IdTokenAudience, "aud is not our client_id alone")
+                ConnectorError::new(ErrorCode::IdTokenAudience, "aud is not only the connector's client_id")
             }
             ClaimsVerificationError::InvalidNonce(_) => {
-                ConnectorFault::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
+                ConnectorError::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
             }
             ClaimsVerificationError::Expired(_) => {
-                ConnectorFault::new(ErrorCode::IdTokenExpired, "it has expired")
+                ConnectorError::new(ErrorCode::IdTokenExpired, "the ID token has expired")
             }
-            ClaimsVerificationError::SignatureVerification(_) => ConnectorFault::new(
+            ClaimsVerificationError::SignatureVerification(_) => ConnectorError::new(
                 ErrorCode::IdTokenSignature,
                 "the signature could not be attributed to one key",
             ),
-            _ => ConnectorFault::new(
+            _ => ConnectorError::new(
                 ErrorCode::IdTokenMalformed,
                 "its typ or cty is not that of an ID token",
             ),
@@ -208,112 +209,114 @@ fn check_by_the_crate(
     })
 }
 
-/// Core, 3.1.3.7, 5: an authorized party, where named, is us.
+/// Checks that `azp`, if present, is the client ID (Core §3.1.3.7).
 fn check_authorized_party(
     claims: &Map<String, Value>,
     client_id: &str,
-) -> Result<(), ConnectorFault> {
+) -> Result<(), ConnectorError> {
     match claims.get("azp") {
         Some(azp) if azp != client_id => {
-            Err(ConnectorFault::new(ErrorCode::IdTokenAzp, "azp is not our client_id"))
+            Err(ConnectorError::new(ErrorCode::IdTokenAzp, "azp is not the connector's client_id"))
         }
         _ => Ok(()),
     }
 }
 
-/// Core, 3.1.3.8: the left half of the access token's SHA-256 (ES256 and RS256 both hash with it). Stops an access
-/// token of somebody else that is slipped in beside a good ID token.
+/// Checks `at_hash` (Core §3.1.3.8): the left half of the access token's SHA-256, for ES256 and
+/// RS256. Stops the substitution of another access token.
 fn check_access_token_hash(
     claims: &Map<String, Value>,
     access_token: &Secret<String>,
-) -> Result<(), ConnectorFault> {
-    let Some(sent) = claims.get("at_hash") else { return Ok(()) };
+) -> Result<(), ConnectorError> {
+    let Some(at_hash) = claims.get("at_hash") else { return Ok(()) };
     let hash = digest::sha256(access_token.reveal().as_bytes());
     let half = hash.first_chunk::<16>().map(|half| digest::base64url(half));
-    if sent.as_str() == half.as_deref() {
+    if at_hash.as_str() == half.as_deref() {
         Ok(())
     } else {
-        Err(ConnectorFault::new(
+        Err(ConnectorError::new(
             ErrorCode::IdTokenAtHash,
             "at_hash is not that of the access token",
         ))
     }
 }
 
-/// Core, 2: never empty, at most 255 characters.
-fn check_subject(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
+/// Checks that `sub` has 1 to 255 characters (Core §2).
+fn check_subject(claims: &Map<String, Value>) -> Result<(), ConnectorError> {
     match claims.get("sub").and_then(Value::as_str) {
         Some(sub) if (1..=255).contains(&sub.len()) => Ok(()),
-        _ => Err(ConnectorFault::new(
+        _ => Err(ConnectorError::new(
             ErrorCode::IdTokenSubject,
             "sub is empty, or longer than 255 characters",
         )),
     }
 }
 
-fn not_again(auth_time: Timestamp, attempt: &Attempt, asked_login: bool) -> ConnectorFault {
-    let earlier = attempt.left_at.since(auth_time).as_secs();
-    if asked_login {
-        let what = format!(
-            "it ignored prompt=login: auth_time is {earlier} s before the browser left; have the identity provider heed \
-             prompt=login for this client (OpenID Connect Core 1.0, 3.1.2.1)"
+fn stale_auth_time_error(auth_time: Timestamp, attempt: &LoginAttempt, sent_prompt_login: bool) -> ConnectorError {
+    let earlier = attempt.redirected_at.since(auth_time).as_secs();
+    if sent_prompt_login {
+        let message = format!(
+            "the identity provider ignored prompt=login: auth_time is {earlier} s before the authorization \
+             request; ask it to respect prompt=login for this client (OpenID Connect Core 1.0 §3.1.2.1)"
         );
-        return ConnectorFault::new(ErrorCode::PromptLoginIgnored, what);
+        return ConnectorError::new(ErrorCode::PromptLoginIgnored, message);
     }
-    let what = format!("max_age was sent, and auth_time is {earlier} s before the browser left");
-    ConnectorFault::new(ErrorCode::ReauthenticationNotProven, what)
+    let message = format!("max_age was sent, but auth_time is {earlier} s before the authorization request");
+    ConnectorError::new(ErrorCode::ReauthenticationNotProven, message)
 }
 
-/// When the user authenticated, and the proof that it was late enough. `asked_login`: `prompt=login` was sent.
+/// Verifies `auth_time`, and returns it. `sent_prompt_login` says whether `prompt=login` was sent.
 ///
 /// # Errors
-/// `auth_time` is missing or in the future; or the user was not authenticated again although that was demanded:
-/// `PromptLoginIgnored` where `prompt=login` demanded it, `ReauthenticationNotProven` where `max_age` alone did.
-pub fn authenticated_at(
+/// `IdTokenAuthTime` if `auth_time` is missing or in the future. If a requested reauthentication
+/// did not take place, `PromptLoginIgnored` if `prompt=login` was sent, else
+/// `ReauthenticationNotProven`.
+pub fn verify_auth_time(
     claims: &Map<String, Value>,
-    attempt: &Attempt,
-    asked_login: bool,
+    attempt: &LoginAttempt,
+    sent_prompt_login: bool,
     now: Timestamp,
-) -> Result<Timestamp, ConnectorFault> {
-    let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdTokenAuthTime, why);
+) -> Result<Timestamp, ConnectorError> {
+    let unusable = |message: &str| ConnectorError::new(ErrorCode::IdTokenAuthTime, message);
     let auth_time =
         verify::numeric_date(claims, "auth_time").map_err(|_| unusable("auth_time is not a number"))?.ok_or_else(|| {
-            unusable("auth_time is missing; if this identity provider never sends it, set auth_time = \"callback\"")
+            unusable("auth_time is missing; if the identity provider never sends it, set auth_time = \"callback\"")
         })?;
-    if auth_time > now + TOLERANCE {
+    if auth_time > now + CLOCK_TOLERANCE {
         return Err(unusable("auth_time is in the future"));
     }
-    // Not before the browser left, or not more than max_age before: whichever is stricter was demanded.
+    // Reauthentication requires a time after the redirect, `max_age` one not older than that before
+    // it.
     let oldest = match (attempt.reauthenticate, attempt.max_age) {
-        (true, _) => Some(attempt.left_at),
-        (false, Some(seconds)) => Some(attempt.left_at - Duration::from_secs(seconds)),
+        (true, _) => Some(attempt.redirected_at),
+        (false, Some(seconds)) => Some(attempt.redirected_at - Duration::from_secs(seconds)),
         (false, None) => None,
     };
     match oldest {
-        Some(oldest) if auth_time < oldest - TOLERANCE => {
-            Err(not_again(auth_time, attempt, asked_login))
+        Some(oldest) if auth_time < oldest - CLOCK_TOLERANCE => {
+            Err(stale_auth_time_error(auth_time, attempt, sent_prompt_login))
         }
-        // A clock that is ahead, within the tolerance, must not date the authentication in the future.
+        // A clock that is ahead must not result in a future time.
         _ => Ok(auth_time.min(now)),
     }
 }
 
-/// Names the returned `acr` to the operator, who decides whether it stands for a level.
-pub fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
+/// Returns the error that names an unlisted `acr` to the operator.
+pub fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError {
     let shown = if value.is_empty() {
-        "an empty acr, or one that is no string".to_owned()
+        "an acr that is empty or not a string".to_owned()
     } else {
-        format!("acr \"{}\"", code_flow::printable(value, 64))
+        format!("acr \"{}\"", code_flow::printable_ascii(value, 64))
     };
-    let advice = match agreement.assumed {
+    let advice = match acr_policy.assumed {
         Some(_) => {
-            "assumed_level counts only where none is returned; list the value, or set ignore_acr = true"
+            "assumed_level applies only if no acr is returned; list the value, or set ignore_acr = true"
         }
-        None => "list the value, if it stands for a level",
+        None => "list the value if it corresponds to a level",
     };
-    let what =
-        format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
-    ConnectorFault::new(LevelFault::Unlisted.code(), what)
+    let message =
+        format!("the identity provider returned {shown}, which the connector's [acr] table does not list; {advice}");
+    ConnectorError::new(LevelError::Unlisted.code(), message)
 }
 
 #[cfg(test)]
@@ -322,11 +325,11 @@ mod tests {
 
     use super::*;
     use crate::assurance::Level;
-    use crate::login::samples::{OPENED, left};
+    use crate::login::samples::{OPENED, authorization_redirect};
 
     #[test]
     fn an_auth_time_of_a_clock_that_is_ahead_is_not_passed_on_as_the_future() {
-        let attempt = Attempt {
+        let attempt = LoginAttempt {
             connector: "idp".into(),
             state: String::new(),
             nonce: String::new(),
@@ -335,8 +338,8 @@ mod tests {
             level: Level::Eidas1,
             reauthenticate: true,
             max_age: None,
-            left_at: OPENED,
-            left: left(),
+            redirected_at: OPENED,
+            redirect: authorization_redirect(),
         };
         let now = OPENED + Duration::from_secs(5);
         for (auth_time, expected) in [
@@ -347,8 +350,8 @@ mod tests {
             (66, Err(ErrorCode::IdTokenAuthTime)),
         ] {
             let claims = json!({ "auth_time": OPENED.seconds() + auth_time });
-            let at = authenticated_at(claims.as_object().unwrap(), &attempt, true, now)
-                .map_err(|fault| fault.code);
+            let at = verify_auth_time(claims.as_object().unwrap(), &attempt, true, now)
+                .map_err(|error| error.code);
             assert_eq!(
                 at,
                 expected.map(|seconds| OPENED + Duration::from_secs(seconds)),

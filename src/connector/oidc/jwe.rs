@@ -1,71 +1,69 @@
-//! Answers that an identity provider seals to the hub: what its file registers, and which code each failure has.
-//!
-//! Owns: the bridge to `token::open`. Must not know: what the signed answer inside says.
+//! Decrypts responses of an identity provider, and maps each failure to an error code.
 
 use crate::config::model::OidcKind;
-use crate::connector::ConnectorFault;
+use crate::connector::ConnectorError;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
-use crate::token::open::{Sealing, UnsealFault, open_jwe};
+use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 
-/// Which answer it is, for the operator.
+/// Response that can be encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum EncryptedResponse {
     IdToken,
     Userinfo,
 }
 
-impl Answer {
-    /// How it is sealed, where the file says that it is.
+impl EncryptedResponse {
+    /// Returns the JWE algorithms that the file registers; `None` if it registers no encryption.
     #[must_use]
-    pub fn sealing(self, kind: &OidcKind) -> Option<Sealing> {
-        let of = |alg: Option<EncryptionAlg>, enc: Option<ContentEncryption>| {
-            alg.map(|alg| Sealing { alg, enc: enc.unwrap_or_default() })
+    pub fn jwe_algorithms(self, kind: &OidcKind) -> Option<JweAlgorithms> {
+        let algorithms = |alg: Option<EncryptionAlg>, enc: Option<ContentEncryption>| {
+            alg.map(|alg| JweAlgorithms { alg, enc: enc.unwrap_or_default() })
         };
         match self {
             Self::IdToken => {
-                of(kind.id_token_encrypted_response_alg, kind.id_token_encrypted_response_enc)
+                algorithms(kind.id_token_encrypted_response_alg, kind.id_token_encrypted_response_enc)
             }
             Self::Userinfo => {
-                of(kind.userinfo_encrypted_response_alg, kind.userinfo_encrypted_response_enc)
+                algorithms(kind.userinfo_encrypted_response_alg, kind.userinfo_encrypted_response_enc)
             }
         }
     }
 
-    /// Opens it; the compact JWS inside is not verified yet.
+    /// Decrypts a JWE. The JWS inside is not verified.
     ///
     /// # Errors
-    /// One code for each rule that it breaks.
-    pub fn open(
+    /// Returns an error with a distinct code for each violated rule.
+    pub fn decrypt(
         self,
         compact: &str,
-        sealing: Sealing,
+        algorithms: JweAlgorithms,
         keys: &UpstreamKeys,
         now: Timestamp,
-    ) -> Result<Secret<String>, ConnectorFault> {
+    ) -> Result<Secret<String>, ConnectorError> {
         let name = match self {
             Self::IdToken => "ID token",
             Self::Userinfo => "userinfo",
         };
-        open_jwe(compact, sealing, keys, now)
-            .map_err(|fault| ConnectorFault::new(code_of(fault), format!("{name}: {fault}")))
+        decrypt_jwe(compact, algorithms, keys, now)
+            .map_err(|error| ConnectorError::new(error_code(error), format!("{name}: {error}")))
     }
 }
 
-fn code_of(fault: UnsealFault) -> ErrorCode {
-    match fault {
-        UnsealFault::Bare => ErrorCode::SealMissing,
-        UnsealFault::TooLarge | UnsealFault::Malformed => ErrorCode::SealMalformed,
-        UnsealFault::Algorithm => ErrorCode::SealAlgorithm,
-        UnsealFault::ContentEncryption => ErrorCode::SealContentEncryption,
-        UnsealFault::Compressed => ErrorCode::SealCompressed,
-        UnsealFault::Extension => ErrorCode::SealExtension,
-        UnsealFault::UnknownKey => ErrorCode::SealKey,
-        UnsealFault::Broken => ErrorCode::SealBroken,
-        UnsealFault::Unsigned => ErrorCode::SealUnsigned,
-        UnsealFault::Nested => ErrorCode::SealNested,
+fn error_code(error: JweDecryptError) -> ErrorCode {
+    match error {
+        JweDecryptError::NotEncrypted => ErrorCode::JweMissing,
+        JweDecryptError::TooLarge | JweDecryptError::Malformed => ErrorCode::JweMalformed,
+        JweDecryptError::Algorithm => ErrorCode::JweAlgorithm,
+        JweDecryptError::ContentEncryption => ErrorCode::JweContentEncryption,
+        JweDecryptError::Compressed => ErrorCode::JweCompressed,
+        JweDecryptError::Extension => ErrorCode::JweExtension,
+        JweDecryptError::UnknownKey => ErrorCode::JweKey,
+        JweDecryptError::DecryptionFailed => ErrorCode::JweDecryption,
+        JweDecryptError::Unsigned => ErrorCode::JweUnsigned,
+        JweDecryptError::Nested => ErrorCode::JweNested,
     }
 }

@@ -1,7 +1,5 @@
-//! The identity provider's keys, and the bridge over which the crate believes a signature that `token::verify` has
-//! already proven.
-//!
-//! Owns: fetching a key set; [`ProvenKey`]. Must not know: claims. RFC 7517; OpenID Connect Core 1.0, 10.1.
+//! Fetches the key set of an identity provider (RFC 7517; OpenID Connect Core 1.0 §10.1), and
+//! provides [`PreverifiedKey`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,41 +10,41 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
 use super::metadata;
-use crate::connector::ConnectorFault;
+use crate::connector::ConnectorError;
 use crate::digest;
-use crate::egress::guard::Guard;
-use crate::egress::kept::{Fetched, life_of};
+use crate::egress::safe_http_client::SafeHttpClient;
+use crate::egress::cached_document::{Fetched, cache_lifetime};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::verify::{MAX_KEYS, VerificationKeys};
+use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
 
-/// Fetches and parses a key set; verifiers are built here, once, not per login.
+/// Fetches and parses a key set. Verifiers are built once per fetch, not per login.
 ///
 /// # Errors
-/// It can't be had, is no key set, is far too long a one, or holds no key that could verify anything.
-pub async fn fetch(
+/// Returns an error if the key set can't be fetched or parsed, is too large, or has no usable key.
+pub async fn fetch_keys(
     jwks_uri: &Url,
-    guard: &Guard,
-) -> Result<Fetched<VerificationKeys>, ConnectorFault> {
-    let answer = metadata::get(guard, jwks_uri.as_str()).await?;
-    let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdpKeys, why);
-    let keys = VerificationKeys::from_jwks(answer.body())
-        .map_err(|_| unusable("it is not a JWK Set without repeated members"))?;
-    let offered = keys.len() + keys.skipped();
-    if offered > MAX_KEYS {
-        let why = format!(
-            "it holds {offered} keys, and {MAX_KEYS} are the most; those that are out of use should be withdrawn"
+    http: &SafeHttpClient,
+) -> Result<Fetched<VerificationKeys>, ConnectorError> {
+    let response = metadata::get_document(http, jwks_uri.as_str()).await?;
+    let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpKeys, message);
+    let keys = VerificationKeys::from_jwks(response.body())
+        .map_err(|_| unusable("the key set is not a JWK Set without repeated members"))?;
+    let total = keys.len() + keys.skipped();
+    if total > MAX_KEYS_PER_SET {
+        let message = format!(
+            "the key set has {total} keys, more than {MAX_KEYS_PER_SET}; the identity provider should remove unused keys"
         );
-        return Err(ConnectorFault::new(ErrorCode::IdpKeysTooMany, why));
+        return Err(ConnectorError::new(ErrorCode::IdpKeysTooMany, message));
     }
     let skipped = keys
-        .skipped_for()
-        .map(|(why, count)| format!("{count} {why}"))
+        .skipped_by_reason()
+        .map(|(reason, count)| format!("{count} {reason}"))
         .collect::<Vec<_>>()
         .join(", ");
     if keys.is_empty() {
         return Err(unusable(&format!(
-            "it holds no public key for ES256 or RS256 signatures, but: {skipped}"
+            "the key set has no public key for ES256 or RS256 signatures, but: {skipped}"
         )));
     }
     if !skipped.is_empty() {
@@ -54,35 +52,36 @@ pub async fn fetch(
             host = jwks_uri.host_str(),
             usable = keys.len(),
             skipped,
-            "not all keys of a key set are of use"
+            "unusable keys in key set"
         );
     }
-    Ok(Fetched { value: keys, life: life_of(answer.headers()) })
+    Ok(Fetched { value: keys, lifetime: cache_lifetime(response.headers()) })
 }
 
-/// The key of exactly one token whose signature `open_jws` has verified. The crate insists on checking a signature
-/// itself before it judges claims; a second elliptic-curve operation would add a tenth to the cost of a login. So
-/// this key accepts the bytes that were proven, compares instead of computing, and accepts nothing else.
+/// Key that accepts exactly one token, whose signature `verify_jws` has already verified.
+///
+/// `openidconnect` checks a signature before the claims. A second elliptic-curve operation would
+/// add a tenth to the CPU time of a login, so this key compares the token instead.
 #[derive(Clone)]
-pub struct ProvenKey {
+pub struct PreverifiedKey {
     kid: Option<JsonWebKeyId>,
     kty: CoreJsonWebKeyType,
     alg: CoreJwsSigningAlgorithm,
-    /// The compact token; `None` accepts nothing.
-    proven: Option<Arc<str>>,
+    /// Compact token; `None` accepts nothing.
+    verified_token: Option<Arc<str>>,
 }
 
-impl ProvenKey {
-    /// For a token that `open_jws` has opened, and its header's `kid`.
-    pub fn of(opened_compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
+impl PreverifiedKey {
+    /// Returns the key of a token that `verify_jws` has verified, with the `kid` of its header.
+    pub fn for_verified_token(compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
         Self {
-            proven: Some(opened_compact.into()),
+            verified_token: Some(compact.into()),
             kid: kid.map(|kid| JsonWebKeyId::new(kid.to_owned())),
-            ..Self::barren(alg)
+            ..Self::rejecting_all(alg)
         }
     }
 
-    fn barren(alg: SigningAlg) -> Self {
+    fn rejecting_all(alg: SigningAlg) -> Self {
         let (kty, alg) = match alg {
             SigningAlg::ES256 => {
                 (CoreJsonWebKeyType::EllipticCurve, CoreJwsSigningAlgorithm::EcdsaP256Sha256)
@@ -91,16 +90,16 @@ impl ProvenKey {
                 (CoreJsonWebKeyType::RSA, CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256)
             }
         };
-        Self { kid: None, kty, alg, proven: None }
+        Self { kid: None, kty, alg, verified_token: None }
     }
 
-    /// The algorithm's name in the crate.
+    /// Returns the algorithm as a type of `openidconnect`.
     pub fn alg(&self) -> CoreJwsSigningAlgorithm {
         self.alg.clone()
     }
 }
 
-impl JsonWebKey for ProvenKey {
+impl JsonWebKey for PreverifiedKey {
     type KeyUse = CoreJsonWebKeyUse;
     type SigningAlgorithm = CoreJwsSigningAlgorithm;
 
@@ -120,9 +119,9 @@ impl JsonWebKey for ProvenKey {
         JsonWebKeyAlgorithm::Algorithm(&self.alg)
     }
 
-    /// A client secret is no key here: what the crate makes of one for HS256 accepts nothing.
+    /// Returns a key that rejects everything, so that HS256 with the client secret fails.
     fn new_symmetric(_: Vec<u8>) -> Self {
-        Self::barren(SigningAlg::default())
+        Self::rejecting_all(SigningAlg::default())
     }
 
     fn verify_signature(
@@ -131,17 +130,17 @@ impl JsonWebKey for ProvenKey {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), SignatureVerificationError> {
-        let same = self.proven.as_deref().and_then(|compact| compact.rsplit_once('.')).is_some_and(
-            |(proven, proven_signature)| {
+        let same = self.verified_token.as_deref().and_then(|compact| compact.rsplit_once('.')).is_some_and(
+            |(message_part, signature_part)| {
                 *alg == self.alg
-                    && proven.as_bytes() == message
-                    && proven_signature == digest::base64url(signature)
+                    && message_part.as_bytes() == message
+                    && signature_part == digest::base64url(signature)
             },
         );
         if same {
             Ok(())
         } else {
-            Err(SignatureVerificationError::CryptoError("not the token that was opened".into()))
+            Err(SignatureVerificationError::CryptoError("not the verified token".into()))
         }
     }
 
@@ -154,22 +153,22 @@ impl JsonWebKey for ProvenKey {
     }
 }
 
-impl fmt::Debug for ProvenKey {
+impl fmt::Debug for PreverifiedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProvenKey(***)")
+        f.write_str("PreverifiedKey(***)")
     }
 }
 
-/// The crate's trait asks for both directions of serde; such a key is neither written nor read.
-impl Serialize for ProvenKey {
+/// Always fails; the trait of `openidconnect` requires `Serialize` and `Deserialize`.
+impl Serialize for PreverifiedKey {
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom("a proven key is not written"))
+        Err(serde::ser::Error::custom("a preverified key can't be serialized"))
     }
 }
 
-impl<'de> Deserialize<'de> for ProvenKey {
+impl<'de> Deserialize<'de> for PreverifiedKey {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(serde::de::Error::custom("a proven key is not read"))
+        Err(serde::de::Error::custom("a preverified key can't be deserialized"))
     }
 }
 
@@ -178,8 +177,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proven_key_accepts_only_the_token_that_was_opened() {
-        let key = ProvenKey::of("aGVhZA.Ym9keQ.c2ln", None, SigningAlg::ES256);
+    fn a_preverified_key_accepts_only_the_verified_token() {
+        let key = PreverifiedKey::for_verified_token("aGVhZA.Ym9keQ.c2ln", None, SigningAlg::ES256);
         let es256 = CoreJwsSigningAlgorithm::EcdsaP256Sha256;
         assert!(key.verify_signature(&es256, b"aGVhZA.Ym9keQ", b"sig").is_ok());
         assert!(key.verify_signature(&es256, b"aGVhZA.Ym9keR", b"sig").is_err());
@@ -188,7 +187,7 @@ mod tests {
             key.verify_signature(&CoreJwsSigningAlgorithm::HmacSha256, b"aGVhZA.Ym9keQ", b"sig")
                 .is_err()
         );
-        let secret = ProvenKey::new_symmetric(b"the client secret".to_vec());
+        let secret = PreverifiedKey::new_symmetric(b"the client secret".to_vec());
         assert!(secret.verify_signature(&CoreJwsSigningAlgorithm::HmacSha256, b"", b"").is_err());
         assert!(secret.verify_signature(&es256, b"", b"").is_err());
     }

@@ -1,6 +1,5 @@
-//! What an identity provider says about itself: its configuration document, or the endpoints of the connector's file.
-//!
-//! Owns: discovery and the trust put in it. Must not know: logins. OpenID Connect Discovery 1.0, RFC 8414, RFC 9207.
+//! Metadata of an identity provider, from discovery or from the endpoints of the connector's file
+//! (OpenID Connect Discovery 1.0, RFC 8414, RFC 9207).
 
 use http::header::ACCEPT;
 use openidconnect::core::{
@@ -17,41 +16,41 @@ use serde_json::Value;
 use url::Url;
 
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
-use crate::connector::ConnectorFault;
-use crate::connector::code_flow::Client;
-use crate::egress::guard::Guard;
-use crate::egress::kept::{Fetched, life_of};
+use crate::connector::ConnectorError;
+use crate::connector::code_flow::OauthClient;
+use crate::egress::safe_http_client::SafeHttpClient;
+use crate::egress::cached_document::{Fetched, cache_lifetime};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 use crate::telemetry::trace;
 
-/// An identity provider's addresses, admitted by the guard.
-pub struct Provider {
+/// Endpoints of an identity provider, which the HTTP client may call.
+pub struct ResolvedProvider {
     pub issuer: IssuerUrl,
-    pub client: Client,
+    pub client: OauthClient,
     pub token_endpoint: String,
     pub userinfo_endpoint: Option<Url>,
     pub jwks_uri: Url,
-    /// RP-Initiated Logout 1.0, 2.1.
+    /// RP-Initiated Logout 1.0 §2.1.
     pub end_session_endpoint: Option<Url>,
-    /// It announced that its authorization answers carry `iss` (RFC 9207, 3).
+    /// The metadata announces `iss` in authorization responses (RFC 9207 §3).
     pub iss_expected: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Announced {
+struct ExtraMetadata {
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
-    /// Whatever it is: logins must not depend on it.
+    /// Of any type, as logins must not fail because of it.
     #[serde(default)]
     end_session_endpoint: Value,
 }
 
-impl AdditionalProviderMetadata for Announced {}
+impl AdditionalProviderMetadata for ExtraMetadata {}
 
-type Document = ProviderMetadata<
-    Announced,
+type DiscoveryDocument = ProviderMetadata<
+    ExtraMetadata,
     CoreAuthDisplay,
     CoreClientAuthMethod,
     CoreClaimName,
@@ -65,19 +64,20 @@ type Document = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// Discovers the identity provider, or takes the endpoints written in its file.
+/// Fetches the metadata, or takes the endpoints of the file.
 ///
 /// # Errors
-/// The document can't be had, is unusable, names another issuer, or an address that must not be called.
-pub async fn fetch(
+/// Returns an error if the document can't be fetched or parsed, names another issuer, or an address
+/// that must not be called.
+pub async fn fetch_provider(
     kind: &OidcKind,
     client_secret: Option<&Secret<String>>,
-    guard: &Guard,
-) -> Result<Fetched<Provider>, ConnectorFault> {
+    http: &SafeHttpClient,
+) -> Result<Fetched<ResolvedProvider>, ConnectorError> {
     let discovered;
-    let (addresses, life) = match &kind.endpoints {
+    let (endpoints, lifetime) = match &kind.endpoints {
         Some(endpoints) => {
-            let addresses = Addresses {
+            let endpoints = EndpointTexts {
                 authorization: &endpoints.authorization,
                 token: &endpoints.token,
                 userinfo: Some(&endpoints.userinfo),
@@ -85,80 +85,83 @@ pub async fn fetch(
                 end_session: endpoints.end_session.as_deref(),
                 iss_expected: endpoints.iss_parameter,
             };
-            (addresses, std::time::Duration::from_secs(86_400))
+            (endpoints, std::time::Duration::from_secs(86_400))
         }
         None => {
-            // Discovery 1.0, 4.1: a terminating slash is removed before the path is appended.
+            // Discovery 1.0 §4.1: a trailing slash is removed before the path is appended.
             let url =
                 format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
-            let answer = get(guard, &url).await?;
-            let life = life_of(answer.headers());
-            discovered = document(&kind.issuer, answer.body())?;
-            (Addresses::of(&discovered)?, life)
+            let response = get_document(http, &url).await?;
+            let lifetime = cache_lifetime(response.headers());
+            discovered = parse_document(&kind.issuer, response.body())?;
+            (EndpointTexts::from_document(&discovered)?, lifetime)
         }
     };
-    Ok(Fetched { value: addresses.admitted(kind, client_secret, guard)?, life })
+    Ok(Fetched { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
 }
 
-/// What a configuration document that is at hand says.
+/// Parses a fetched configuration document.
 ///
 /// # Errors
-/// As for [`fetch`].
-pub fn read(
+/// Returns the errors of [`fetch_provider`], except those of fetching.
+pub fn parse_provider(
     kind: &OidcKind,
     client_secret: Option<&Secret<String>>,
-    guard: &Guard,
+    http: &SafeHttpClient,
     body: &[u8],
-) -> Result<Provider, ConnectorFault> {
-    let document = document(&kind.issuer, body)?;
-    Addresses::of(&document)?.admitted(kind, client_secret, guard)
+) -> Result<ResolvedProvider, ConnectorError> {
+    let document = parse_document(&kind.issuer, body)?;
+    EndpointTexts::from_document(&document)?.resolve(kind, client_secret, http)
 }
 
-/// Gets a JSON document; any status but 200 is a fault.
-pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFault> {
+/// Fetches a JSON document.
+///
+/// # Errors
+/// Returns an error if the call fails, or the status is not 200.
+pub async fn get_document(http: &SafeHttpClient, url: &str) -> Result<HttpResponse, ConnectorError> {
     let request: HttpRequest = http::Request::get(url)
         .header(ACCEPT, "application/json")
         .body(Vec::new())
-        .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, "an address is not a URL"))?;
-    let answer = trace::span("idp document").run(guard.send_safe(request)).await?;
-    match answer.status().as_u16() {
-        200 => Ok(answer),
+        .map_err(|_| ConnectorError::new(ErrorCode::IdpDiscovery, "the address is not a URL"))?;
+    let response = trace::start_span("idp document").run(http.send_with_retry(request)).await?;
+    match response.status().as_u16() {
+        200 => Ok(response),
         status @ 300..=399 => {
-            let why = format!(
-                "a document was answered with status {status}: redirects are not followed, so name the final address"
+            let message = format!(
+                "a document was answered with status {status}: redirects are not followed, so configure the final address"
             );
-            Err(ConnectorFault::new(ErrorCode::IdpStatus, why))
+            Err(ConnectorError::new(ErrorCode::IdpStatus, message))
         }
-        _ => Err(ConnectorFault::of_status("the document's server", &answer)),
+        _ => Err(ConnectorError::unexpected_status("the document's server", &response)),
     }
 }
 
-fn document(issuer: &str, body: &[u8]) -> Result<Document, ConnectorFault> {
-    let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdpDiscovery, why);
+fn parse_document(issuer: &str, body: &[u8]) -> Result<DiscoveryDocument, ConnectorError> {
+    let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpDiscovery, message);
     let members = json::parse_object(body)
-        .map_err(|_| unusable("it is not a JSON object without repeated members"))?;
-    // Discovery 1.0, 4.3: exactly the issuer that was asked for. Stops a document that speaks for somebody else.
+        .map_err(|_| unusable("the configuration document is not a JSON object without repeated members"))?;
+    // Discovery 1.0 §4.3: exactly the configured issuer. Stops impersonation of another issuer.
     match members.get("issuer").and_then(Value::as_str) {
         Some(named) if named == issuer => {}
         Some(named) => {
             let is_slash = named.trim_end_matches('/') == issuer.trim_end_matches('/');
-            let mend = if is_slash {
-                "; the document's differs by a slash at the end, which belongs to the name"
+            let hint = if is_slash {
+                "; the issuer of the document differs by a trailing slash, which is significant"
             } else {
                 ""
             };
-            let why = format!("the connector's file says {issuer}{mend}");
-            return Err(ConnectorFault::new(ErrorCode::IdpIssuerMismatch, why));
+            let message = format!("the issuer in the connector's file is {issuer}{hint}");
+            return Err(ConnectorError::new(ErrorCode::IdpIssuerMismatch, message));
         }
-        None => return Err(unusable("it has no issuer")),
+        None => return Err(unusable("the configuration document has no issuer")),
     }
     serde_json::from_value(Value::Object(members)).map_err(|error| {
-        // serde names the missing or mistyped member; the document is public.
+        // The error names the missing or mistyped member. The document is public.
         unusable(&error.to_string())
     })
 }
 
-struct Addresses<'a> {
+struct EndpointTexts<'a> {
     authorization: &'a str,
     token: &'a str,
     userinfo: Option<&'a str>,
@@ -167,10 +170,10 @@ struct Addresses<'a> {
     iss_expected: bool,
 }
 
-impl<'a> Addresses<'a> {
-    fn of(document: &'a Document) -> Result<Self, ConnectorFault> {
+impl<'a> EndpointTexts<'a> {
+    fn from_document(document: &'a DiscoveryDocument) -> Result<Self, ConnectorError> {
         let Some(token) = document.token_endpoint() else {
-            return Err(ConnectorFault::new(ErrorCode::IdpDiscovery, "it has no token_endpoint"));
+            return Err(ConnectorError::new(ErrorCode::IdpDiscovery, "the configuration document has no token_endpoint"));
         };
         Ok(Self {
             authorization: document.authorization_endpoint(),
@@ -184,28 +187,28 @@ impl<'a> Addresses<'a> {
         })
     }
 
-    fn admitted(
+    fn resolve(
         &self,
         kind: &OidcKind,
         client_secret: Option<&Secret<String>>,
-        guard: &Guard,
-    ) -> Result<Provider, ConnectorFault> {
-        let admit = |name: &str, text: &str| -> Result<Url, ConnectorFault> {
+        http: &SafeHttpClient,
+    ) -> Result<ResolvedProvider, ConnectorError> {
+        let checked_url = |name: &str, text: &str| -> Result<Url, ConnectorError> {
             let url = Url::parse(text).map_err(|_| {
-                ConnectorFault::new(
+                ConnectorError::new(
                     ErrorCode::IdpDiscovery,
                     format!("{name} is not an absolute URL"),
                 )
             })?;
-            guard.admit(&url)?;
+            http.check_url(&url)?;
             Ok(url)
         };
         let issuer = IssuerUrl::new(kind.issuer.clone()).map_err(|_| {
-            ConnectorFault::new(ErrorCode::IdpDiscovery, "the issuer is not an absolute URL")
+            ConnectorError::new(ErrorCode::IdpDiscovery, "the issuer is not an absolute URL")
         })?;
-        // The browser goes there, not we; the same rules keep it from `javascript:` and plain http.
-        let authorization = admit("authorization_endpoint", self.authorization)?;
-        let token = admit("token_endpoint", self.token)?;
+        // Opened by the browser. The same rules stop `javascript:` and plain http.
+        let authorization = checked_url("authorization_endpoint", self.authorization)?;
+        let token = checked_url("token_endpoint", self.token)?;
         let client = CoreClient::new(
             ClientId::new(kind.client_id.clone()),
             issuer.clone(),
@@ -217,24 +220,24 @@ impl<'a> Addresses<'a> {
         };
         let client = client
             .set_auth_type(match kind.token_endpoint_auth_method {
-                UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749, 2.3.1
+                UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749 §2.3.1
                 UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::PrivateKeyJwt => {
                     AuthType::RequestBody
                 }
             })
             .set_auth_uri(AuthUrl::from_url(authorization))
             .set_token_uri(TokenUrl::from_url(token));
-        Ok(Provider {
+        Ok(ResolvedProvider {
             issuer,
             client,
             token_endpoint: self.token.to_owned(),
-            userinfo_endpoint: self.userinfo.map(|text| admit("userinfo_endpoint", text)).transpose()?,
-            jwks_uri: admit("jwks_uri", self.jwks)?,
+            userinfo_endpoint: self.userinfo.map(|text| checked_url("userinfo_endpoint", text)).transpose()?,
+            jwks_uri: checked_url("jwks_uri", self.jwks)?,
             end_session_endpoint: self.end_session.and_then(|text| {
-                let refused = |fault: &ConnectorFault| {
-                    tracing::warn!(issuer = kind.issuer, %fault, "nobody is sent to this identity provider's logout");
+                let log = |error: &ConnectorError| {
+                    tracing::warn!(issuer = kind.issuer, %error, "end_session_endpoint ignored");
                 };
-                admit("end_session_endpoint", text).inspect_err(refused).ok()
+                checked_url("end_session_endpoint", text).inspect_err(log).ok()
             }),
             iss_expected: self.iss_expected,
         })

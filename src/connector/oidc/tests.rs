@@ -3,7 +3,7 @@ mod logout;
 mod peers;
 mod probe;
 mod rotation;
-mod sealed;
+mod encrypted;
 use std::time::Duration;
 
 use josekit::jws::{ES256, HS256, JwsSigner};
@@ -13,31 +13,31 @@ use super::fake_idp::*;
 use super::*;
 use crate::assurance::{Level, amr};
 use crate::digest;
-use crate::egress::fake::Told;
-use crate::env::{HandClock, SeededEntropy};
+use crate::egress::fake_server::FakeResponse;
+use crate::env::{ManualClock, SeededEntropy};
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()
 }
 
 #[tokio::test]
-async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
-    let world = World::new().await;
-    world.script().claims["iat"] = json!(NOW + 7);
-    assert_eq!(world.connector.skew_seconds(), None);
-    let proven = world.complete().await.unwrap();
-    assert_eq!(proven.upstream_subject.reveal(), "s-1");
+async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().claims["iat"] = json!(NOW + 7);
+    assert_eq!(fixture.connector.clock_skew_seconds(), None);
+    let authentication = fixture.complete_login().await.unwrap();
+    assert_eq!(authentication.upstream_subject.reveal(), "s-1");
     assert_eq!(
-        (proven.level, proven.auth_time.seconds(), proven.amr),
-        (Level::Eidas1, NOW - 5, amr::Told::these(&["pwd"]))
+        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (Level::Eidas1, NOW - 5, amr::UpstreamAmr::from_methods(&["pwd"]))
     );
     assert_eq!(
-        Value::Object(proven.claims),
+        Value::Object(authentication.claims),
         json!({ "email": "from-userinfo@example.org", "given_name": "Ada" })
     );
-    assert_eq!(world.connector.skew_seconds(), Some(7));
-    let script = world.script();
-    let token = script.log.iter().find(|asked| asked.target == "/token").unwrap();
+    assert_eq!(fixture.connector.clock_skew_seconds(), Some(7));
+    let script = fixture.script();
+    let token = script.log.iter().find(|request| request.target == "/token").unwrap();
     let sent: std::collections::BTreeMap<_, _> =
         url::form_urlencoded::parse(token.body.as_bytes()).into_owned().collect();
     let expected = [
@@ -50,22 +50,22 @@ async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
     ];
     assert_eq!(token.method, "POST");
     assert_eq!(sent, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-    let userinfo = script.log.iter().find(|asked| asked.target == "/userinfo").unwrap();
-    assert!(userinfo.head.contains("authorization: Bearer at-1"));
+    let userinfo = script.log.iter().find(|request| request.target == "/userinfo").unwrap();
+    assert!(userinfo.headers.contains("authorization: Bearer at-1"));
     assert!(
         script
             .log
             .iter()
-            .all(|asked| !asked.head.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()))
+            .all(|request| !request.headers.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()))
     );
 }
 
 #[tokio::test]
-async fn the_browser_leaves_with_everything_and_nothing_more() {
-    let world =
-        World::with("scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }")
+async fn the_authorization_request_has_exactly_the_expected_parameters() {
+    let fixture =
+        OidcFixture::with("scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }")
             .await;
-    let left = world.connector.begin(departure()).await.unwrap();
+    let redirect = fixture.connector.begin_login(authorization_request()).await.unwrap();
     let challenge = digest::base64url(&digest::sha256("v".repeat(43).as_bytes()));
     let expected = [
         ("acr_values", "low"),
@@ -82,35 +82,35 @@ async fn the_browser_leaves_with_everything_and_nothing_more() {
         ("ui_locales", "fr en"),
     ];
     assert_eq!(
-        query_of(&left.url),
+        query_of(&redirect.url),
         expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     );
     assert_eq!(
-        (left.issuer, left.client_id.as_str(), left.iss_expected),
-        (world.server.base(), "hub", true)
+        (redirect.issuer, redirect.client_id.as_str(), redirect.iss_expected),
+        (fixture.server.base(), "hub", true)
     );
-    assert_eq!(left.token_endpoint, format!("{}/token", world.server.base()));
+    assert_eq!(redirect.token_endpoint, format!("{}/token", fixture.server.base()));
 }
 
 #[tokio::test]
-async fn prompt_max_age_and_hint_are_sent_where_they_mean_something() {
-    let plain = World::new().await;
-    let knowing = World::with("max_age = true\nlogin_hint = true").await;
-    let timeless = World::with("auth_time = \"callback\"").await;
-    let again = Departure { reauthenticate: true, ..departure() };
-    let aged = Departure { max_age: Some(60), level: Level::Eidas2, ..departure() };
-    let long = Departure { login_hint: Some("x".repeat(257)), ..departure() };
+async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
+    let plain = OidcFixture::new().await;
+    let knowing = OidcFixture::with("max_age = true\nlogin_hint = true").await;
+    let timeless = OidcFixture::with("auth_time = \"callback\"").await;
+    let again = UpstreamAuthorizationRequest { reauthenticate: true, ..authorization_request() };
+    let aged = UpstreamAuthorizationRequest { max_age: Some(60), level: Level::Eidas2, ..authorization_request() };
+    let long = UpstreamAuthorizationRequest { login_hint: Some("x".repeat(257)), ..authorization_request() };
     let table = [
-        (&plain, departure(), None, None, None),
+        (&plain, authorization_request(), None, None, None),
         (&plain, again, Some("login"), None, None),
         (&plain, aged.clone(), Some("login"), None, None),
         (&knowing, aged, None, Some("60"), Some("ada@example.org")),
         (&knowing, long, None, None, None),
-        (&timeless, departure(), Some("login"), None, None),
+        (&timeless, authorization_request(), Some("login"), None, None),
     ];
-    for (world, departure, prompt, max_age, hint) in table {
-        let acr = if departure.level == Level::Eidas2 { "substantial" } else { "low" };
-        let query = query_of(&world.connector.begin(departure).await.unwrap().url);
+    for (fixture, request, prompt, max_age, hint) in table {
+        let acr = if request.level == Level::Eidas2 { "substantial" } else { "low" };
+        let query = query_of(&fixture.connector.begin_login(request).await.unwrap().url);
         let value = |name: &str| query.get(name).map(String::as_str);
         assert_eq!(
             (value("prompt"), value("max_age"), value("login_hint")),
@@ -121,19 +121,19 @@ async fn prompt_max_age_and_hint_are_sent_where_they_mean_something() {
 }
 
 #[tokio::test]
-async fn amr_is_asked_for_where_the_file_says_so() {
-    for (more, asked) in
+async fn amr_is_requested_if_configured() {
+    for (more, request) in
         [("", None), ("request_amr = true", Some(r#"{"id_token":{"amr":{"essential":true}}}"#))]
     {
         let query =
-            query_of(&World::with(more).await.connector.begin(departure()).await.unwrap().url);
-        assert_eq!(query.get("claims").map(String::as_str), asked, "{more}");
+            query_of(&OidcFixture::with(more).await.connector.begin_login(authorization_request()).await.unwrap().url);
+        assert_eq!(query.get("claims").map(String::as_str), request, "{more}");
     }
 }
 
 #[tokio::test]
-async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
-    type Change = fn(&mut Script);
+async fn every_invalid_id_token_is_rejected_with_its_own_code() {
+    type Change = fn(&mut IdpScript);
     let table: [(&str, Change, ErrorCode); 39] = [
         (
             "alg_none",
@@ -170,8 +170,8 @@ async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
         (
             "no_id_token",
             |s| {
-                s.token =
-                    Some(Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer" })))
+                s.token_response =
+                    Some(FakeResponse::json(&json!({ "access_token": "at-1", "token_type": "Bearer" })))
             },
             ErrorCode::IdTokenMissing,
         ),
@@ -230,37 +230,37 @@ async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
             ErrorCode::UserinfoMalformed,
         ),
     ];
-    let world = World::new().await;
+    let fixture = OidcFixture::new().await;
     for (attack, change, expected) in table {
-        let fresh = Script::new(world.server.base());
-        // The connector keeps the keys it knows: only what the identity provider says next changes.
+        let fresh = IdpScript::new(fixture.server.base());
+        // The connector has the keys cached, so only the next response changes.
         let known = {
-            let mut script = world.script();
+            let mut script = fixture.script();
             let (known, published) = (script.key.clone(), script.published.clone());
-            *script = Script { key: known.clone(), published, ..fresh };
+            *script = IdpScript { key: known.clone(), published, ..fresh };
             change(&mut script);
             known
         };
-        assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
-        world.script().key = known;
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{attack}");
+        fixture.script().key = known;
     }
 }
 
-fn unsigned(script: &Script, alg: &str) -> String {
+fn unsigned(script: &IdpScript, alg: &str) -> String {
     let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
     format!("{}.{}.", part(&json!({ "alg": alg })), part(&script.claims))
 }
 
-fn mac(script: &mut Script, key: &[u8]) {
+fn mac(script: &mut IdpScript, key: &[u8]) {
     script.header["alg"] = json!("HS256");
     script.signer = Some(Box::new(HS256.signer_from_bytes(key).unwrap()));
 }
 
-fn without(script: &mut Script, claim: &str) {
+fn without(script: &mut IdpScript, claim: &str) {
     script.claims.as_object_mut().unwrap().remove(claim);
 }
 
-fn repeated_member(script: &Script) -> String {
+fn repeated_member(script: &IdpScript) -> String {
     let claims = script.claims.to_string().replacen('{', "{\"sub\":\"victim\",", 1);
     let message = format!(
         "{}.{}",
@@ -272,121 +272,121 @@ fn repeated_member(script: &Script) -> String {
 }
 
 #[tokio::test]
-async fn clocks_may_differ_by_a_minute_and_a_right_at_hash_passes() {
-    let world = World::new().await;
+async fn clocks_may_differ_by_a_minute_and_a_correct_at_hash_is_accepted() {
+    let fixture = OidcFixture::new().await;
     let half = digest::base64url(&digest::sha256(b"at-1")[..16]);
     for (exp, iat) in [(NOW - 59, NOW - 200), (NOW + 60, NOW + 60)] {
         let more = json!({ "exp": exp, "iat": iat, "nbf": iat, "at_hash": half, "azp": "hub", "aud": ["hub"] });
-        world.script().claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert!(world.complete().await.is_ok(), "{exp} {iat}");
+        fixture.script().claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert!(fixture.complete_login().await.is_ok(), "{exp} {iat}");
     }
 }
 
 #[tokio::test]
-async fn a_level_below_the_one_asked_is_refused() {
-    let world = World::new().await;
-    let asked = Attempt { level: Level::Eidas2, ..world.attempt().await };
-    assert_eq!(world.complete_as(asked.clone()).await.err(), Some(ErrorCode::AcrTooLow));
-    world.script().claims["acr"] = json!("substantial");
-    assert_eq!(world.complete_as(asked).await.unwrap().level, Level::Eidas2);
+async fn a_level_below_the_requested_one_is_rejected() {
+    let fixture = OidcFixture::new().await;
+    let request = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
+    assert_eq!(fixture.complete_login_with(request.clone()).await.err(), Some(ErrorCode::AcrTooLow));
+    fixture.script().claims["acr"] = json!("substantial");
+    assert_eq!(fixture.complete_login_with(request).await.unwrap().level, Level::Eidas2);
 }
 
 #[tokio::test]
 async fn reauthentication_must_be_proven_by_auth_time() {
-    let world = World::new().await;
-    let attempt = world.attempt().await; // left at NOW - 30
-    let again = Attempt { reauthenticate: true, ..attempt.clone() };
-    let aged = Attempt { max_age: Some(100), ..attempt };
-    let refused = Some(ErrorCode::PromptLoginIgnored);
+    let fixture = OidcFixture::new().await;
+    let attempt = fixture.attempt().await; // redirect at NOW - 30
+    let again = LoginAttempt { reauthenticate: true, ..attempt.clone() };
+    let aged = LoginAttempt { max_age: Some(100), ..attempt };
+    let error = Some(ErrorCode::PromptLoginIgnored);
     let table = [
         (&again, NOW - 90, None),
-        (&again, NOW - 91, refused),
+        (&again, NOW - 91, error),
         (&aged, NOW - 190, None),
-        (&aged, NOW - 191, refused),
+        (&aged, NOW - 191, error),
     ];
     for (attempt, auth_time, expected) in table {
-        world.script().claims["auth_time"] = json!(auth_time);
-        assert_eq!(world.complete_as(attempt.clone()).await.err(), expected, "{auth_time}");
+        fixture.script().claims["auth_time"] = json!(auth_time);
+        assert_eq!(fixture.complete_login_with(attempt.clone()).await.err(), expected, "{auth_time}");
     }
-    let timeless = World::with("auth_time = \"callback\"").await;
+    let timeless = OidcFixture::with("auth_time = \"callback\"").await;
     without(&mut timeless.script(), "auth_time");
-    let again = Attempt { reauthenticate: true, ..timeless.attempt().await };
-    assert_eq!(timeless.complete_as(again).await.unwrap().auth_time.seconds(), NOW);
+    let again = LoginAttempt { reauthenticate: true, ..timeless.attempt().await };
+    assert_eq!(timeless.complete_login_with(again).await.unwrap().auth_time.seconds(), NOW);
 }
 
 #[tokio::test]
 async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
-    let world = World::new().await;
-    let attempt = world.attempt().await;
-    let other = Attempt {
-        left: AuthorizationRedirect { client_id: "old".into(), ..attempt.left.clone() },
+    let fixture = OidcFixture::new().await;
+    let attempt = fixture.attempt().await;
+    let other = LoginAttempt {
+        redirect: AuthorizationRedirect { client_id: "old".into(), ..attempt.redirect.clone() },
         ..attempt.clone()
     };
-    let refusal = |error: &str| Arrival {
+    let refusal = |error: &str| CallbackParams {
         code: None,
         error: Some(error.into()),
         error_description: Some("\u{1b}[31m why".into()),
-        ..world.arrival()
+        ..fixture.callback()
     };
     let table = [
         (
             "iss missing",
             &attempt,
-            Arrival { iss: None, ..world.arrival() },
+            CallbackParams { iss: None, ..fixture.callback() },
             ErrorCode::IdpIssMissing,
         ),
         (
             "iss wrong",
             &attempt,
-            Arrival { iss: Some("https://evil.example".into()), ..world.arrival() },
+            CallbackParams { iss: Some("https://evil.example".into()), ..fixture.callback() },
             ErrorCode::IdpIssWrong,
         ),
         (
             "error of another",
             &attempt,
-            Arrival { iss: Some("x".into()), ..refusal("access_denied") },
+            CallbackParams { iss: Some("x".into()), ..refusal("access_denied") },
             ErrorCode::IdpIssWrong,
         ),
-        ("client changed", &other, world.arrival(), ErrorCode::IdpIssWrong),
+        ("client changed", &other, fixture.callback(), ErrorCode::IdpIssWrong),
         ("denied", &attempt, refusal("access_denied"), ErrorCode::IdpDenied),
         ("error", &attempt, refusal("server_error"), ErrorCode::IdpError),
         (
             "nothing",
             &attempt,
-            Arrival { code: None, ..world.arrival() },
+            CallbackParams { code: None, ..fixture.callback() },
             ErrorCode::IdpCallbackMalformed,
         ),
         (
             "empty code",
             &attempt,
-            Arrival { code: Some(Secret::new(String::new())), ..world.arrival() },
+            CallbackParams { code: Some(Secret::new(String::new())), ..fixture.callback() },
             ErrorCode::IdpCallbackMalformed,
         ),
     ];
-    for (attack, attempt, arrival, expected) in table {
-        let fault = world.connector.complete(attempt.clone(), arrival).await.unwrap_err();
-        assert_eq!(fault.code, expected, "{attack}");
-        assert!(fault.detail.chars().all(|c| !c.is_control()), "{attack}");
+    for (attack, attempt, callback, expected) in table {
+        let error = fixture.connector.complete_login(attempt.clone(), callback).await.unwrap_err();
+        assert_eq!(error.code, expected, "{attack}");
+        assert!(error.detail.chars().all(|c| !c.is_control()), "{attack}");
     }
-    assert_eq!(world.script().calls("/token"), 0);
+    assert_eq!(fixture.script().calls("/token"), 0);
 }
 
 #[tokio::test]
 async fn the_code_goes_to_the_pinned_token_endpoint_only() {
-    let world = World::new().await;
-    let attempt = world.attempt().await;
-    let elsewhere = format!("{}/old-token", world.server.base());
+    let fixture = OidcFixture::new().await;
+    let attempt = fixture.attempt().await;
+    let elsewhere = format!("{}/old-token", fixture.server.base());
     let pinned =
-        Attempt { left: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
-    assert_eq!(world.complete_as(pinned).await.err(), Some(ErrorCode::IdpTokenAnswer));
-    let script = world.script();
+        LoginAttempt { redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() }, ..attempt };
+    assert_eq!(fixture.complete_login_with(pinned).await.err(), Some(ErrorCode::IdpTokenAnswer));
+    let script = fixture.script();
     assert_eq!((script.calls("/old-token"), script.calls("/token")), (1, 0));
 }
 
 #[tokio::test]
-async fn odd_token_and_userinfo_answers_have_their_own_codes() {
-    let world = World::new().await;
-    let body = |status, body: &str| Told {
+async fn invalid_token_and_userinfo_responses_have_their_own_codes() {
+    let fixture = OidcFixture::new().await;
+    let body = |status, body: &str| FakeResponse {
         status,
         headers: vec![("content-type", "application/json".into())],
         body: body.as_bytes().to_vec(),
@@ -409,25 +409,25 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
         ),
         (body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
     ];
-    for (number, (told, expected)) in table.into_iter().enumerate() {
-        world.script().token = Some(told);
-        assert_eq!(world.complete().await.err(), Some(expected), "row {number}");
+    for (number, (response, expected)) in table.into_iter().enumerate() {
+        fixture.script().token_response = Some(response);
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "row {number}");
     }
-    world.script().token = None;
+    fixture.script().token_response = None;
     for (status, expected) in [
         (401, ErrorCode::UserinfoRefused),
         (500, ErrorCode::IdpStatus),
         (302, ErrorCode::IdpStatus),
     ] {
-        world.script().userinfo_status = status;
-        assert_eq!(world.complete().await.err(), Some(expected), "{status}");
+        fixture.script().userinfo_status = status;
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{status}");
     }
 }
 
 #[tokio::test]
-async fn signed_userinfo_is_verified_like_everything_signed() {
-    let world = World::with("userinfo_signed_response_alg = \"ES256\"").await;
-    let good = json!({ "iss": world.server.base(), "aud": ["hub"], "sub": "s-1", "exp": NOW + 60, "email": "signed@example.org" });
+async fn signed_userinfo_is_verified() {
+    let fixture = OidcFixture::with("userinfo_signed_response_alg = \"ES256\"").await;
+    let good = json!({ "iss": fixture.server.base(), "aud": ["hub"], "sub": "s-1", "exp": NOW + 60, "email": "signed@example.org" });
     let with = |name: &str, value: Value| {
         let mut changed = good.clone();
         changed[name] = value;
@@ -442,14 +442,14 @@ async fn signed_userinfo_is_verified_like_everything_signed() {
         (with("sub", json!("s-2")), Some(ErrorCode::UserinfoSubject)),
     ];
     for (claims, expected) in table {
-        world.script().userinfo_jwt = Some(claims.clone());
-        assert_eq!(world.complete().await.err(), expected, "{claims}");
+        fixture.script().userinfo_jwt = Some(claims.clone());
+        assert_eq!(fixture.complete_login().await.err(), expected, "{claims}");
     }
-    world.script().userinfo_jwt = None;
+    fixture.script().userinfo_jwt = None;
     assert_eq!(
-        world.complete().await.err(),
+        fixture.complete_login().await.err(),
         Some(ErrorCode::UserinfoMalformed),
-        "plain where signed is registered"
+        "plain, although signed is registered"
     );
 }
 
@@ -495,66 +495,66 @@ async fn discovery_of_another_issuer_or_to_a_private_address_is_refused() {
         ),
     ];
     for (attack, change, expected) in table {
-        let world = World::new().await;
-        change(&mut world.script().discovery);
+        let fixture = OidcFixture::new().await;
+        change(&mut fixture.script().discovery);
         assert_eq!(
-            world.connector.begin(departure()).await.err().map(|fault| fault.code),
+            fixture.connector.begin_login(authorization_request()).await.err().map(|error| error.code),
             Some(expected),
             "{attack}"
         );
     }
-    // The same identity provider, but its host is not named as internal.
-    let env = Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1)));
+    // The host is not in internal_hosts.
+    let env = Env::new(Arc::new(ManualClock::default()), Arc::new(SeededEntropy::new(1)));
     assert_eq!(
-        connector("http://127.0.0.1:9", "", "", env.clone()).err().map(|refused| refused.key),
+        connector("http://127.0.0.1:9", "", "", env.clone()).err().map(|error| error.key),
         Some("kind.oidc.issuer")
     );
     let by_name = connector("http://localhost:9", "", "", env).unwrap();
-    assert_eq!(by_name.warm().await.unwrap_err().code, ErrorCode::IdpAddressForbidden);
+    assert_eq!(by_name.preload().await.unwrap_err().code, ErrorCode::IdpAddressForbidden);
 }
 
 #[tokio::test]
 async fn keys_and_metadata_are_fetched_once_and_serve_while_the_provider_is_down() {
-    let world = World::new().await;
+    let fixture = OidcFixture::new().await;
     for _ in 0..3 {
-        world.complete().await.unwrap();
+        fixture.complete_login().await.unwrap();
     }
-    let calls = |path: &str| world.script().calls(path);
+    let calls = |path: &str| fixture.script().calls(path);
     assert_eq!((calls("/.well-known/openid-configuration"), calls("/jwks")), (1, 1));
-    world.clock.advance(Duration::from_secs(3600));
-    world.script().discovery = json!("broken");
-    assert!(world.connector.begin(departure()).await.is_ok(), "the last good copy serves");
+    fixture.clock.advance(Duration::from_secs(3600));
+    fixture.script().discovery = json!("broken");
+    assert!(fixture.connector.begin_login(authorization_request()).await.is_ok(), "the cached copy is used");
     assert_eq!(calls("/.well-known/openid-configuration"), 2);
 }
 
 #[tokio::test]
-async fn a_rotated_key_is_fetched_at_once_and_a_withdrawn_one_forgotten() {
-    let world = World::new().await;
-    world.complete().await.unwrap();
+async fn a_rotated_key_is_fetched_at_once_and_a_removed_one_is_rejected() {
+    let fixture = OidcFixture::new().await;
+    fixture.complete_login().await.unwrap();
     let (key, public) = ec_key("k2");
     {
-        let mut script = world.script();
+        let mut script = fixture.script();
         (script.key, script.published, script.header["kid"]) = (key, vec![public], json!("k2"));
     }
-    world.complete().await.unwrap();
-    assert_eq!(world.script().calls("/jwks"), 2);
-    world.script().header["kid"] = json!("k1");
-    assert_eq!(world.complete().await.err(), Some(ErrorCode::IdTokenKey));
-    assert_eq!(world.script().calls("/jwks"), 2, "not again within the minute");
+    fixture.complete_login().await.unwrap();
+    assert_eq!(fixture.script().calls("/jwks"), 2);
+    fixture.script().header["kid"] = json!("k1");
+    assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::IdTokenKey));
+    assert_eq!(fixture.script().calls("/jwks"), 2, "not twice within a minute");
 }
 
 #[tokio::test]
-async fn explicit_endpoints_need_no_discovery() {
-    let world = World::new().await;
-    let base = world.server.base();
+async fn configured_endpoints_need_no_discovery() {
+    let fixture = OidcFixture::new().await;
+    let base = fixture.server.base();
     let endpoints = format!(
         "endpoints = {{ authorization = \"{base}/authorize\", token = \"{base}/token\", userinfo = \"{base}/userinfo\", jwks = \"{base}/jwks\" }}"
     );
-    let env = Env::new(Arc::clone(&world.clock) as _, Arc::new(SeededEntropy::new(1)));
+    let env = Env::new(Arc::clone(&fixture.clock) as _, Arc::new(SeededEntropy::new(1)));
     let connector = connector(&base, &endpoints, "internal_hosts = [\"127.0.0.1\"]", env).unwrap();
-    let left = connector.begin(departure()).await.unwrap();
-    assert!(!left.iss_expected);
-    let arrival = Arrival { iss: None, ..world.arrival() };
-    assert!(connector.complete(attempt(departure(), left), arrival).await.is_ok());
-    assert_eq!(world.script().calls("/.well-known/openid-configuration"), 0);
+    let redirect = connector.begin_login(authorization_request()).await.unwrap();
+    assert!(!redirect.iss_expected);
+    let callback = CallbackParams { iss: None, ..fixture.callback() };
+    assert!(connector.complete_login(attempt(authorization_request(), redirect), callback).await.is_ok());
+    assert_eq!(fixture.script().calls("/.well-known/openid-configuration"), 0);
 }

@@ -1,109 +1,109 @@
-//! User information (OpenID Connect Core 1.0, 5.3): plain JSON over TLS, or a JWS where one is registered.
+//! Verifies userinfo responses (OpenID Connect Core 1.0 §5.3): plain JSON, or a JWS if registered.
 //!
-//! Owns: every check on the answer. Must not know: which claims a login needs.
-//! The crate is not used here: it knows RS256 only, and does not look at `exp`.
+//! `openidconnect` is not used, as it supports only RS256 here and does not check `exp`.
 
 use serde_json::{Map, Value};
 
-use super::id_token::TOLERANCE;
-use crate::connector::ConnectorFault;
+use super::id_token::CLOCK_TOLERANCE;
+use crate::connector::ConnectorError;
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
-use crate::token::verify::{self, Expiry, OpenFault, VerificationKeys};
+use crate::token::verify::{self, Expiry, JwsError, VerificationKeys};
 
-/// What a signed answer must agree with.
-pub struct Expected<'a> {
+/// Expected values of a signed response.
+pub struct UserinfoExpectations<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub now: Timestamp,
 }
 
-/// Reads plain JSON.
+/// Parses a plain JSON response.
 ///
 /// # Errors
-/// It is longer than 64 KiB or no JSON object.
-pub fn plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
-    if body.len() > verify::MAX_BYTES {
-        return Err(ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is longer than 64 KiB"));
+/// Returns an error if the body is larger than 64 KiB, encrypted, or not a JSON object.
+pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
+    if body.len() > verify::MAX_JWT_BYTES {
+        return Err(ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is larger than 64 KiB"));
     }
-    // A compact JWE is five parts, and begins with what `{"` is in base64url (RFC 7516, 3.1).
+    // A compact JWE has five parts, and begins with `{"` in base64url (RFC 7516 §3.1).
     if body.starts_with(b"ey") && body.iter().filter(|byte| **byte == b'.').count() == 4 {
-        let why =
-            "it is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
-        return Err(ConnectorFault::new(ErrorCode::UserinfoEncryption, why));
+        let message =
+            "userinfo is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
+        return Err(ConnectorError::new(ErrorCode::UserinfoEncryption, message));
     }
     json::parse_object(body).map_err(|_| {
-        let why = "it is not a JSON object without repeated members; if it is signed, set userinfo_signed_response_alg";
-        ConnectorFault::new(ErrorCode::UserinfoMalformed, why)
+        let message = "userinfo is not a JSON object without repeated members; if it is signed, set userinfo_signed_response_alg";
+        ConnectorError::new(ErrorCode::UserinfoMalformed, message)
     })
 }
 
-/// The body as the text of a JWS or JWE.
+/// Returns the body of a JWS or JWE as text.
 ///
 /// # Errors
-/// It is no text.
-pub fn compact(body: &[u8]) -> Result<&str, ConnectorFault> {
+/// `UserinfoMalformed` if the body is not UTF-8.
+pub fn body_as_text(body: &[u8]) -> Result<&str, ConnectorError> {
     let text = std::str::from_utf8(body)
-        .map_err(|_| ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is not text"))?;
+        .map_err(|_| ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is not UTF-8"))?;
     Ok(text.trim())
 }
 
-/// Opens a signed answer and checks issuer, audience and times (Core, 5.3.4).
+/// Verifies the signature, issuer, audience and times of a signed response (Core §5.3.4).
 ///
 /// # Errors
-/// One code for each failed check. `UserinfoKey` means that the key set may be out of date.
-pub fn signed(
+/// Returns an error with a distinct code for each failed check. `UserinfoKey` means that the key
+/// set may be outdated.
+pub fn verify_signed(
     compact: &str,
     alg: SigningAlg,
     keys: &VerificationKeys,
-    expected: &Expected<'_>,
-) -> Result<Map<String, Value>, ConnectorFault> {
-    let claims = verify::open_jws(compact, alg, keys)
-        .map_err(|fault| match fault {
-            OpenFault::UnknownKey | OpenFault::AmbiguousKey => {
-                ConnectorFault::new(ErrorCode::UserinfoKey, fault.to_string())
+    expected: &UserinfoExpectations<'_>,
+) -> Result<Map<String, Value>, ConnectorError> {
+    let claims = verify::verify_jws(compact, alg, keys)
+        .map_err(|error| match error {
+            JwsError::UnknownKey | JwsError::AmbiguousKey => {
+                ConnectorError::new(ErrorCode::UserinfoKey, error.to_string())
             }
-            OpenFault::Signature | OpenFault::Algorithm => {
-                ConnectorFault::new(ErrorCode::UserinfoSignature, fault.to_string())
+            JwsError::Signature | JwsError::Algorithm => {
+                ConnectorError::new(ErrorCode::UserinfoSignature, error.to_string())
             }
-            OpenFault::Encrypted => {
-                ConnectorFault::new(ErrorCode::UserinfoEncryption, fault.to_string())
+            JwsError::Encrypted => {
+                ConnectorError::new(ErrorCode::UserinfoEncryption, error.to_string())
             }
-            OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => {
-                ConnectorFault::new(ErrorCode::UserinfoMalformed, fault.to_string())
+            JwsError::TooLarge | JwsError::Malformed | JwsError::Extension => {
+                ConnectorError::new(ErrorCode::UserinfoMalformed, error.to_string())
             }
         })?
         .claims;
-    let names_us = claims.get("iss").is_some_and(|iss| iss == expected.issuer)
+    let is_for_hub = claims.get("iss").is_some_and(|iss| iss == expected.issuer)
         && verify::names_audience(&claims, expected.client_id);
-    if !names_us {
-        return Err(ConnectorFault::new(
+    if !is_for_hub {
+        return Err(ConnectorError::new(
             ErrorCode::UserinfoAudience,
-            "iss is not the connector's issuer, or aud does not hold our client_id",
+            "iss is not the connector's issuer, or aud does not contain the connector's client_id",
         ));
     }
-    verify::check_times(&claims, Expiry::IfSent, expected.now, TOLERANCE)
-        .map_err(|fault| ConnectorFault::new(ErrorCode::UserinfoTime, fault.to_string()))?;
+    verify::check_time_claims(&claims, Expiry::Optional, expected.now, CLOCK_TOLERANCE)
+        .map_err(|error| ConnectorError::new(ErrorCode::UserinfoTime, error.to_string()))?;
     Ok(claims)
 }
 
-/// Core, 5.3.2: the same subject as in the ID token, or the claims must not be used (token substitution).
+/// Checks that the subject is that of the ID token (Core §5.3.2). Stops token substitution.
 ///
 /// # Errors
-/// `UserinfoSubject`.
+/// `UserinfoSubject` if the subject is missing or differs.
 pub fn check_subject(
     claims: &Map<String, Value>,
     id_token: &Map<String, Value>,
-) -> Result<(), ConnectorFault> {
+) -> Result<(), ConnectorError> {
     let subject =
         |claims: &Map<String, Value>| claims.get("sub").and_then(Value::as_str).map(str::to_owned);
     match (subject(claims), subject(id_token)) {
         (Some(one), Some(other)) if one == other => Ok(()),
-        _ => Err(ConnectorFault::new(
+        _ => Err(ConnectorError::new(
             ErrorCode::UserinfoSubject,
-            "sub is missing or not the ID token's",
+            "sub is missing or not that of the ID token",
         )),
     }
 }

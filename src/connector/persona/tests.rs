@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::connector::one_time::in_memory;
-use crate::env::{HandClock, SeededEntropy};
+use crate::connector::one_time_code::in_memory;
+use crate::env::{ManualClock, SeededEntropy};
 
 fn file(levels: &str) -> ConnectorFile {
     toml::from_str(&format!(
@@ -12,27 +12,27 @@ fn file(levels: &str) -> ConnectorFile {
     .unwrap()
 }
 
-fn means(env: Env, sandbox: Sandbox) -> ConnectorContext {
-    let keys = Arc::new(arc_swap::ArcSwap::from_pointee(crate::token::UpstreamKeys::none()));
+fn context(env: Env, sandbox: PersonaSupport) -> ConnectorContext {
+    let keys = Arc::new(arc_swap::ArcSwap::from_pointee(crate::token::UpstreamKeys::empty()));
     ConnectorContext {
         env,
-        keys,
+        upstream_keys: keys,
         sandbox,
-        guards: crate::egress::shared::Guards::default(),
-        codes: in_memory::codes(),
+        http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
+        code_store: in_memory::code_store(),
     }
 }
 
-fn sandbox() -> (Arc<HandClock>, PersonaConnector) {
-    let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+fn sandbox() -> (Arc<ManualClock>, PersonaConnector) {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
     let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(7)));
     let file = file("levels = { lowest = \"eidas1\", highest = \"eidas2\" }");
     let kind = PersonaKind { persons: None };
-    (clock, PersonaConnector::new("sun".into(), &file, &kind, means(env, Sandbox::On)).unwrap())
+    (clock, PersonaConnector::new("sun".into(), &file, &kind, context(env, PersonaSupport::Enabled)).unwrap())
 }
 
-fn departure() -> Departure {
-    Departure {
+fn authorization_request() -> UpstreamAuthorizationRequest {
+    UpstreamAuthorizationRequest {
         state: "s1".into(),
         nonce: "n".into(),
         verifier: Secret::new("v".repeat(43)),
@@ -45,10 +45,10 @@ fn departure() -> Departure {
     }
 }
 
-async fn attempt(connector: &PersonaConnector, level: Level) -> Attempt {
-    let left = connector.begin(departure()).await.unwrap();
-    let Departure { state, nonce, verifier, redirect_uri, .. } = departure();
-    Attempt {
+async fn attempt(connector: &PersonaConnector, level: Level) -> LoginAttempt {
+    let redirect = connector.begin_login(authorization_request()).await.unwrap();
+    let UpstreamAuthorizationRequest { state, nonce, verifier, redirect_uri, .. } = authorization_request();
+    LoginAttempt {
         connector: "sun".into(),
         state,
         nonce,
@@ -57,8 +57,8 @@ async fn attempt(connector: &PersonaConnector, level: Level) -> Attempt {
         level,
         reauthenticate: false,
         max_age: None,
-        left_at: Timestamp::from_seconds(1_000_000),
-        left,
+        redirected_at: Timestamp::from_seconds(1_000_000),
+        redirect: redirect,
     }
 }
 
@@ -69,11 +69,11 @@ fn form(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     form.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn arrival(query: &str) -> Arrival {
+fn callback(query: &str) -> CallbackParams {
     let mut query: BTreeMap<String, String> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     assert_eq!(query.remove("state").as_deref(), Some("s1"));
-    Arrival {
+    CallbackParams {
         code: query.remove("code").map(Secret::new),
         iss: query.remove("iss"),
         error: query.remove("error"),
@@ -82,33 +82,33 @@ fn arrival(query: &str) -> Arrival {
 }
 
 #[test]
-fn persona_is_refused_outside_a_sandbox() {
+fn persona_is_rejected_without_sandbox() {
     let file = file("levels = { lowest = \"eidas1\", highest = \"eidas1\" }");
-    let off = means(Env::system(), Sandbox::Off);
-    let refused =
+    let off = context(Env::system(), PersonaSupport::Disabled);
+    let rejected =
         PersonaConnector::new("sun".into(), &file, &PersonaKind { persons: None }, off).err();
-    assert_eq!(refused.unwrap().key, "kind.persona");
+    assert_eq!(rejected.unwrap().key, "kind.persona");
 }
 
 #[tokio::test]
-async fn a_picked_person_arrives_with_level_and_methods() {
+async fn the_authentication_has_the_picked_person_level_and_methods() {
     let (_, connector) = sandbox();
     let attempt = attempt(&connector, Level::Eidas2).await;
-    assert_eq!(attempt.left.url, "https://hub.example/sandbox/sun?state=s1&level=eidas1");
+    assert_eq!(attempt.redirect.url, "https://hub.example/sandbox/sun?state=s1&level=eidas1");
     let query = connector
-        .choose(&form(&[("level", "eidas2"), ("method", "pwd"), ("method", "otp")]))
+        .submit_choice(&form(&[("level", "eidas2"), ("method", "pwd"), ("method", "otp")]))
         .await
         .unwrap();
-    let proven = connector.complete(attempt, arrival(&query)).await.unwrap();
+    let authentication = connector.complete_login(attempt, callback(&query)).await.unwrap();
     assert_eq!(
-        (proven.level, proven.amr, proven.auth_time.seconds()),
-        (Level::Eidas2, Told::these(&["pwd", "otp"]), 1_000_000)
+        (authentication.level, authentication.amr, authentication.auth_time.seconds()),
+        (Level::Eidas2, UpstreamAmr::from_methods(&["pwd", "otp"]), 1_000_000)
     );
     let expected = serde_json::json!({
         "given_name": "Angela Claire Louise", "family_name": "DUBOIS", "birthdate": "1962-08-24", "gender": "female",
         "birthplace": "75107", "birthcountry": "99100", "email": "angela@example.org",
     });
-    assert_eq!(Value::Object(proven.claims), expected);
+    assert_eq!(Value::Object(authentication.claims), expected);
 }
 
 #[tokio::test]
@@ -116,62 +116,62 @@ async fn a_sandbox_code_works_once_in_its_minute_for_its_own_attempt() {
     let (clock, connector) = sandbox();
     let attempt = attempt(&connector, Level::Eidas1).await;
     let code =
-        async |connector: &PersonaConnector| arrival(&connector.choose(&form(&[])).await.unwrap());
-    let refused = Some(ErrorCode::IdpCodeRefused);
+        async |connector: &PersonaConnector| callback(&connector.submit_choice(&form(&[])).await.unwrap());
+    let rejected = Some(ErrorCode::IdpCodeRefused);
     let once = code(&connector).await;
-    assert!(connector.complete(attempt.clone(), once.clone()).await.is_ok());
+    assert!(connector.complete_login(attempt.clone(), once.clone()).await.is_ok());
     assert_eq!(
-        connector.complete(attempt.clone(), once).await.err().map(|fault| fault.code),
-        refused
+        connector.complete_login(attempt.clone(), once).await.err().map(|error| error.code),
+        rejected
     );
-    let other = Attempt { state: "another".into(), ..attempt.clone() };
+    let other = LoginAttempt { state: "another".into(), ..attempt.clone() };
     assert_eq!(
-        connector.complete(other, code(&connector).await).await.err().map(|fault| fault.code),
-        refused
+        connector.complete_login(other, code(&connector).await).await.err().map(|error| error.code),
+        rejected
     );
     let late = code(&connector).await;
     clock.advance(std::time::Duration::from_secs(60));
-    assert_eq!(connector.complete(attempt, late).await.err().map(|fault| fault.code), refused);
+    assert_eq!(connector.complete_login(attempt, late).await.err().map(|error| error.code), rejected);
 }
 
 #[tokio::test]
-async fn every_failure_can_be_played() {
+async fn every_failure_can_be_simulated() {
     let (_, connector) = sandbox();
-    for failure in Failure::ALL {
+    for failure in SimulatedFailure::ALL {
         let attempt = attempt(&connector, Level::Eidas1).await;
-        let query = connector.choose(&form(&[("failure", failure.as_str())])).await.unwrap();
-        let outcome = connector.complete(attempt, arrival(&query)).await;
+        let query = connector.submit_choice(&form(&[("failure", failure.as_str())])).await.unwrap();
+        let outcome = connector.complete_login(attempt, callback(&query)).await;
         match failure {
-            Failure::Cancel => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpDenied),
-            Failure::Error => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpError),
-            Failure::LevelTooLow => assert_eq!(outcome.unwrap_err().code, ErrorCode::AcrTooLow),
-            Failure::MissingClaim => assert!(!outcome.unwrap().claims.contains_key("birthdate")),
-            Failure::UnknownPerson => assert_ne!(outcome.unwrap().claims["family_name"], "DUBOIS"),
+            SimulatedFailure::Cancel => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpDenied),
+            SimulatedFailure::Error => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpError),
+            SimulatedFailure::LevelTooLow => assert_eq!(outcome.unwrap_err().code, ErrorCode::AcrTooLow),
+            SimulatedFailure::MissingClaim => assert!(!outcome.unwrap().claims.contains_key("birthdate")),
+            SimulatedFailure::UnknownPerson => assert_ne!(outcome.unwrap().claims["family_name"], "DUBOIS"),
         }
     }
     let attempt = attempt(&connector, Level::Eidas2).await;
     let low =
-        connector.complete(attempt, arrival(&connector.choose(&form(&[])).await.unwrap())).await;
+        connector.complete_login(attempt, callback(&connector.submit_choice(&form(&[])).await.unwrap())).await;
     assert_eq!(low.unwrap_err().code, ErrorCode::AcrTooLow);
 }
 
 #[tokio::test]
-async fn an_answer_with_a_wrong_or_missing_iss_is_refused() {
+async fn a_callback_with_a_wrong_or_missing_iss_is_rejected() {
     let (_, connector) = sandbox();
     for (iss, expected) in
         [(None, ErrorCode::IdpIssMissing), (Some("urn:other".to_owned()), ErrorCode::IdpIssWrong)]
     {
         let attempt = attempt(&connector, Level::Eidas1).await;
-        let arrival = Arrival { iss, ..arrival(&connector.choose(&form(&[])).await.unwrap()) };
-        assert_eq!(connector.complete(attempt, arrival).await.unwrap_err().code, expected);
+        let callback = CallbackParams { iss, ..callback(&connector.submit_choice(&form(&[])).await.unwrap()) };
+        assert_eq!(connector.complete_login(attempt, callback).await.unwrap_err().code, expected);
     }
 }
 
 #[tokio::test]
-async fn only_what_is_offered_can_be_picked() {
+async fn only_offered_options_are_accepted() {
     let (_, connector) = sandbox();
     for (field, value) in [
-        ("person", "nobody"),
+        ("person", "no-such-person"),
         ("person", ""),
         ("level", "eidas3"),
         ("method", "magic"),
@@ -179,12 +179,12 @@ async fn only_what_is_offered_can_be_picked() {
         ("state", ""),
     ] {
         assert_eq!(
-            connector.choose(&form(&[(field, value)])).await,
-            Err(ChoiceFault::Field(field)),
+            connector.submit_choice(&form(&[(field, value)])).await,
+            Err(PersonaChoiceError::InvalidField(field)),
             "{field}={value}"
         );
     }
-    let offer = connector.offer();
-    assert_eq!(offer.levels, [Level::Eidas1, Level::Eidas2]);
-    assert_eq!(offer.persons.iter().filter(|person| person.id == "unknown").count(), 1);
+    let options = connector.options();
+    assert_eq!(options.levels, [Level::Eidas1, Level::Eidas2]);
+    assert_eq!(options.personas.iter().filter(|person| person.id == "unknown").count(), 1);
 }

@@ -1,7 +1,7 @@
-//! The demo's calls over HTTP: the service provider's for discovery, key set, token and userinfo, and to the data provider;
-//! the data provider's for introspection.
+//! HTTP client of the demo: discovery, key set, token, userinfo and introspection at the hub, and
+//! calls to the data provider.
 //!
-//! Owns: what goes over the wire, its limits. Must not know: whether an answer may be believed (that is `judge`).
+//! Does not verify tokens ([`super::verify`]).
 
 use std::time::Duration;
 
@@ -12,54 +12,57 @@ use url::form_urlencoded;
 use crate::ids::Secret;
 use crate::token::verify::VerificationKeys;
 
-/// The whole of one call.
+/// Limit for one call.
 const TIME_LIMIT: Duration = Duration::from_secs(6);
 const MAX_BODY: usize = 256 * 1024;
 
-/// What went wrong, in words that the demo page shows.
+/// Error of a call, as the demo page shows it.
 #[derive(thiserror::Error, Clone, Debug)]
-pub enum HubFault {
-    #[error("The hub's {0} can not be reached.")]
+pub enum OpClientError {
+    #[error("The hub's {0} can't be reached.")]
     Unreachable(&'static str),
     #[error("The hub's {what} answered with status {status}{detail}.")]
     Status { what: &'static str, status: u16, detail: String },
-    #[error("The answer of the hub's {0} is malformed.")]
+    #[error("The response of the hub's {0} is malformed.")]
     Malformed(&'static str),
     #[error("The hub's configuration document names another issuer.")]
     Issuer,
 }
 
-/// The members of discovery that the demo needs.
+/// Members of the discovery document that the demo needs.
 #[derive(Clone, Deserialize)]
-pub struct Metadata {
+pub struct OpMetadata {
     pub issuer: String,
     pub authorization_endpoint: String,
     pub token_endpoint: String,
     pub userinfo_endpoint: String,
     pub jwks_uri: String,
-    /// RP-Initiated Logout 1.0, 2.1.
+    /// RP-Initiated Logout 1.0 §2.1.
     pub end_session_endpoint: Option<String>,
-    /// RFC 8414, 2.
+    /// RFC 8414 §2.
     pub introspection_endpoint: Option<String>,
-    /// RFC 9207, 3.
+    /// RFC 9207 §3.
     #[serde(default)]
     pub authorization_response_iss_parameter_supported: bool,
 }
 
-/// The token endpoint's answer, and its bytes for the page.
-pub struct Tokens {
+/// Token response, with its bytes for the page.
+pub struct DemoTokens {
     pub id_token: String,
     pub access_token: Secret<String>,
     pub raw: String,
 }
 
-pub struct Hub {
+/// HTTP client of the hub.
+pub struct OpClient {
     client: reqwest::Client,
 }
 
-impl Hub {
+impl OpClient {
+    /// Creates a client.
+    ///
     /// # Errors
-    /// If the HTTP client can't be built: no usable TLS setup on this machine.
+    /// Returns an error if TLS is not available.
     pub fn new() -> Result<Self, reqwest::Error> {
         let no_redirects = reqwest::redirect::Policy::none();
         let client = reqwest::Client::builder()
@@ -70,32 +73,40 @@ impl Hub {
         Ok(Self { client })
     }
 
-    /// OpenID Connect Discovery 1.0, 4. Asked anew for each sign-in, so that the demo always shows what is published now.
+    /// Fetches the discovery document (OpenID Connect Discovery 1.0 §4), without a cache.
     ///
     /// # Errors
-    /// `Issuer` if the document is another issuer's (Discovery 4.3).
-    pub async fn discover(&self, issuer: &str) -> Result<Metadata, HubFault> {
+    /// Returns [`OpClientError::Issuer`] if the document names another issuer (Discovery 1.0 §4.3),
+    /// or an error if the call fails.
+    pub async fn discover(&self, issuer: &str) -> Result<OpMetadata, OpClientError> {
         const WHAT: &str = "configuration document";
         let body = self
-            .call(WHAT, self.client.get(format!("{issuer}/.well-known/openid-configuration")), None)
+            .send(WHAT, self.client.get(format!("{issuer}/.well-known/openid-configuration")), None)
             .await?;
-        let metadata: Metadata =
-            serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
-        if metadata.issuer == issuer { Ok(metadata) } else { Err(HubFault::Issuer) }
+        let metadata: OpMetadata =
+            serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))?;
+        if metadata.issuer == issuer { Ok(metadata) } else { Err(OpClientError::Issuer) }
     }
 
-    pub async fn keys(&self, metadata: &Metadata) -> Result<VerificationKeys, HubFault> {
+    /// Fetches the key set.
+    ///
+    /// # Errors
+    /// Returns an error if the call fails or the key set is malformed.
+    pub async fn fetch_keys(&self, metadata: &OpMetadata) -> Result<VerificationKeys, OpClientError> {
         const WHAT: &str = "key set";
-        let body = self.call(WHAT, self.client.get(&metadata.jwks_uri), None).await?;
-        VerificationKeys::from_jwks(&body).map_err(|_| HubFault::Malformed(WHAT))
+        let body = self.send(WHAT, self.client.get(&metadata.jwks_uri), None).await?;
+        VerificationKeys::from_jwks(&body).map_err(|_| OpClientError::Malformed(WHAT))
     }
 
-    /// RFC 6749, 4.1.3, with `client_secret_post` (R201).
-    pub async fn redeem(
+    /// Redeems a code (RFC 6749 §4.1.3) with `client_secret_post` (R201).
+    ///
+    /// # Errors
+    /// Returns an error if the call fails or the response is malformed.
+    pub async fn redeem_code(
         &self,
-        metadata: &Metadata,
+        metadata: &OpMetadata,
         form: &[(&str, &str)],
-    ) -> Result<Tokens, HubFault> {
+    ) -> Result<DemoTokens, OpClientError> {
         const WHAT: &str = "token endpoint";
         #[derive(Deserialize)]
         struct Answer {
@@ -103,64 +114,71 @@ impl Hub {
             id_token: String,
             token_type: String,
         }
-        let body = self.call(WHAT, self.posted(&metadata.token_endpoint, form), None).await?;
+        let body = self.send(WHAT, self.form_request(&metadata.token_endpoint, form), None).await?;
         let answer: Answer =
-            serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
+            serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))?;
         if !answer.token_type.eq_ignore_ascii_case("bearer") {
-            return Err(HubFault::Malformed(WHAT));
+            return Err(OpClientError::Malformed(WHAT));
         }
         let raw = String::from_utf8_lossy(&body).into_owned();
-        Ok(Tokens {
+        Ok(DemoTokens {
             id_token: answer.id_token,
             access_token: Secret::new(answer.access_token),
             raw,
         })
     }
 
-    /// The signed userinfo answer, as it came (R161).
-    pub async fn userinfo(
+    /// Fetches the signed userinfo response (R161).
+    ///
+    /// # Errors
+    /// Returns an error if the call fails or the response is no JWT.
+    pub async fn fetch_userinfo(
         &self,
-        metadata: &Metadata,
+        metadata: &OpMetadata,
         access_token: &Secret<String>,
-    ) -> Result<String, HubFault> {
+    ) -> Result<String, OpClientError> {
         const WHAT: &str = "userinfo endpoint";
         let request =
             self.client.get(&metadata.userinfo_endpoint).bearer_auth(access_token.reveal());
-        let body = self.call(WHAT, request, Some("application/jwt")).await?;
-        String::from_utf8(body).map_err(|_| HubFault::Malformed(WHAT))
+        let body = self.send(WHAT, request, Some("application/jwt")).await?;
+        String::from_utf8(body).map_err(|_| OpClientError::Malformed(WHAT))
     }
 
-    /// RFC 7662, 2, with id and secret in the form (R180).
-    pub async fn introspect(
+    /// Introspects a token (RFC 7662 §2), with id and secret in the form (R180).
+    ///
+    /// # Errors
+    /// Returns an error if the call fails or the response is malformed.
+    pub async fn introspect_token(
         &self,
-        metadata: &Metadata,
+        metadata: &OpMetadata,
         form: &[(&str, &str)],
-    ) -> Result<Value, HubFault> {
+    ) -> Result<Value, OpClientError> {
         const WHAT: &str = "introspection endpoint";
         let endpoint = metadata
             .introspection_endpoint
             .as_ref()
-            .ok_or(HubFault::Malformed("configuration document"))?;
-        let body = self.call(WHAT, self.posted(endpoint, form), Some("application/json")).await?;
-        serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))
+            .ok_or(OpClientError::Malformed("configuration document"))?;
+        let body = self.send(WHAT, self.form_request(endpoint, form), Some("application/json")).await?;
+        serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))
     }
 
-    /// What the data provider at this address learns of an access token, as its answer or as what came instead.
-    pub async fn record(
+    /// Calls the data provider with an access token; returns its response or the error, for
+    /// display.
+    pub async fn fetch_record(
         &self,
         data_provider: Option<&str>,
         access_token: &Secret<String>,
     ) -> Option<String> {
         const WHAT: &str = "data provider";
         let request = self.client.get(data_provider?).bearer_auth(access_token.reveal());
-        let told = self.call(WHAT, request, Some("application/json")).await;
-        let told = told.and_then(|body| {
-            serde_json::from_slice::<Value>(&body).map_err(|_| HubFault::Malformed(WHAT))
+        let response = self.send(WHAT, request, Some("application/json")).await;
+        let response = response.and_then(|body| {
+            serde_json::from_slice::<Value>(&body).map_err(|_| OpClientError::Malformed(WHAT))
         });
-        Some(told.map_or_else(|fault| fault.to_string(), |told| format!("{told:#}")))
+        Some(response.map_or_else(|fault| fault.to_string(), |response| format!("{response:#}")))
     }
 
-    fn posted(&self, address: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
+    fn form_request(&self, address: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         self.client
             .post(address)
@@ -168,24 +186,24 @@ impl Hub {
             .body(body)
     }
 
-    async fn call(
+    async fn send(
         &self,
         what: &'static str,
         request: reqwest::RequestBuilder,
         media_type: Option<&str>,
-    ) -> Result<Vec<u8>, HubFault> {
-        let unreachable = |_| HubFault::Unreachable(what);
+    ) -> Result<Vec<u8>, OpClientError> {
+        let unreachable = |_| OpClientError::Unreachable(what);
         let mut answer = request.send().await.map_err(unreachable)?;
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(unreachable)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_BODY {
-                return Err(HubFault::Malformed(what));
+                return Err(OpClientError::Malformed(what));
             }
         }
         let status = answer.status().as_u16();
         if status != 200 {
-            return Err(HubFault::Status { what, status, detail: oauth_error(&body) });
+            return Err(OpClientError::Status { what, status, detail: oauth_error(&body) });
         }
         let sent = answer
             .headers()
@@ -194,13 +212,13 @@ impl Hub {
             .unwrap_or_default();
         let sent = sent.split(';').next().unwrap_or_default().trim();
         if media_type.is_some_and(|wanted| !sent.eq_ignore_ascii_case(wanted)) {
-            return Err(HubFault::Malformed(what));
+            return Err(OpClientError::Malformed(what));
         }
         Ok(body)
     }
 }
 
-/// `: invalid_grant, The code …`, where the body is an OAuth error.
+/// Formats an OAuth error body as `: invalid_grant, The code …`; empty for other bodies.
 fn oauth_error(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Error {

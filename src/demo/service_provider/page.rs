@@ -1,36 +1,39 @@
-//! How the demo service provider's pages are sent: in which language, under which policy, and tokens as a person reads them.
+//! Renders the pages of the demo service provider: language, security headers, tokens for display.
 
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
-use super::judge::Proven;
-use super::{Answer, DemoServiceProvider};
-use crate::web::pages::{Chrome, DemoError, Locale, TokenParts, negotiate};
+use super::verify::VerifiedToken;
+use super::{UniqueParams, DemoServiceProvider};
+use crate::web::pages::{PageChrome, DemoError, Locale, TokenParts, negotiate_language};
 
 impl DemoServiceProvider {
-    pub fn refuse(&self, status: StatusCode, locale: Locale, reason: &str) -> HttpResponse {
+    /// Renders an error page.
+    pub fn error_page(&self, status: StatusCode, locale: Locale, reason: &str) -> HttpResponse {
         self.page(status, locale, |chrome| {
             DemoError::Refused { reason: reason.to_owned() }.render(chrome)
         })
     }
 
-    /// One HTML document under a policy of its own: only the styles and the script that carry its nonce count.
+    /// Renders a page with a content security policy: only styles and scripts with its nonce are
+    /// allowed.
     pub fn page(
         &self,
         status: StatusCode,
         locale: Locale,
-        render: impl FnOnce(&Chrome<'_>) -> String,
+        render: impl FnOnce(&PageChrome<'_>) -> String,
     ) -> HttpResponse {
         let nonce = self.env.entropy().token();
-        let html = render(&Chrome {
+        let html = render(&PageChrome {
             locale,
             nonce: &nonce,
             theme: &self.theme,
             base_path: "",
             notices: &[],
         });
-        // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the hub.
+        // No `form-action`: browsers apply it to redirects after a form, which lead to the hub
+        // here.
         let policy = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
         );
@@ -45,24 +48,25 @@ impl DemoServiceProvider {
     }
 }
 
-/// The language of a person: what was chosen on the page, as the parameter `name` says, else the browser's.
-pub fn language(request: &HttpRequest, parameters: &Answer, name: &str) -> Locale {
+/// Returns the language of the parameter `name`, or that of the browser.
+pub fn negotiate_locale(request: &HttpRequest, parameters: &UniqueParams, name: &str) -> Locale {
     let chosen: Vec<String> =
         parameters.one(name).unwrap_or_default().split(' ').map(str::to_owned).collect();
     let accepted =
         request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    negotiate(&chosen, accepted)
+    negotiate_language(&chosen, accepted)
 }
 
-pub fn home(locale: Locale) -> String {
+/// Returns the path of the start page.
+pub fn home_path(locale: Locale) -> String {
     format!("/?lang={locale}")
 }
 
-/// A token taken apart, each part as indented JSON.
-pub fn parts(token: &Proven) -> TokenParts {
-    let Proven { seal, jws, .. } = token;
+/// Returns the parts of a token as indented JSON.
+pub fn token_parts(token: &VerifiedToken) -> TokenParts {
+    let VerifiedToken { jwe_header, jws, .. } = token;
     TokenParts {
-        seal: seal.as_ref().map(indented),
+        jwe_header: jwe_header.as_ref().map(indented),
         header: indented(&jws.header),
         payload: indented(&jws.claims),
     }
@@ -72,11 +76,11 @@ fn indented(members: &Map<String, Value>) -> String {
     serde_json::to_string_pretty(members).unwrap_or_default()
 }
 
-/// A claim as a person reads it: text without quotes, lists with commas.
-pub fn plain(value: &Value) -> String {
+/// Formats a claim: text without quotes, lists with commas.
+pub fn display_claim(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(display_claim).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! What the demo service provider was registered with: once on each platform (R011), and which of the two a level needs.
+//! Registrations of the demo service provider, one on each platform (R011).
 
 use std::sync::Arc;
 
@@ -6,43 +6,44 @@ use crate::ids::Secret;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 use crate::token::UpstreamKeys;
-use crate::token::open::Sealing;
+use crate::token::decrypt::JweAlgorithms;
 
+/// Settings of the demo service provider.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ServiceProviderSettings {
     /// Registered at both hubs; its path is `/callback`.
     pub redirect_uri: String,
     /// Registered at both hubs; its path is `/signed-out`.
     pub post_logout_redirect_uri: String,
-    /// Begins the names of its cookies: cookies ignore ports, and the hubs may run on the same host.
+    /// Prefix of its cookies: cookies ignore ports, and the hubs may run on the same host.
     pub cookie_prefix: String,
-    /// Its own keys, to which the high platform seals.
+    /// Its decryption keys, for the high platform.
     pub keys: Arc<UpstreamKeys>,
-    pub standard: Registration,
-    pub high: Registration,
+    pub standard: HubRegistration,
+    pub high: HubRegistration,
 }
 
-/// What one hub knows it by: nothing of it counts at the other.
+/// Registration at one hub.
 #[derive(Clone)]
-pub struct Registration {
-    /// The hub's issuer, as in its discovery document: `https://hub.example/api/v2`.
+pub struct HubRegistration {
+    /// Issuer of the hub, such as `https://hub.example/api/v2`.
     pub issuer: String,
     pub client_id: String,
     pub client_secret: Secret<String>,
     /// Space-separated, `openid` included.
     pub scopes: String,
-    /// The registered algorithm of ID token and userinfo.
+    /// Registered signing algorithm of ID token and userinfo.
     pub alg: SigningAlg,
-    /// How both are sealed as well; `None` where they are only signed.
-    pub sealing: Option<Sealing>,
-    /// An API of this hub's federation, to be called with an access token.
+    /// Encryption of both; `None` if they are only signed.
+    pub encryption: Option<JweAlgorithms>,
+    /// API of a data provider, to call with the access token.
     pub data_provider: Option<String>,
 }
 
-impl Settings {
-    /// Where this level can be asked for (R003).
+impl ServiceProviderSettings {
+    /// Returns the registration for requests of this level (R003).
     #[must_use]
-    pub fn at(&self, level: Level) -> &Registration {
+    pub fn registration_for(&self, level: Level) -> &HubRegistration {
         match level {
             Level::Eidas1 => &self.standard,
             Level::Eidas2 | Level::Eidas3 => &self.high,
@@ -50,7 +51,7 @@ impl Settings {
     }
 }
 
-/// The level that a form's field names.
-pub fn level(name: &str) -> Option<Level> {
+/// Parses a level.
+pub fn parse_level(name: &str) -> Option<Level> {
     [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| level.as_str() == name)
 }

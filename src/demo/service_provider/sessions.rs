@@ -1,21 +1,23 @@
-//! What the demo service provider remembers, in memory and bounded: sign-ins under way and finished ones.
+//! Bounded in-memory map with expiry, for logins and sessions.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::env::Timestamp;
 
-/// Entries that expire; when full, the one that would expire first makes room: this is a demo, and nobody may fill it.
-pub struct Memory<V> {
+/// Map of entries with expiry. When it is full, the entry that expires first is removed.
+pub struct SessionMap<V> {
     capacity: usize,
     entries: Mutex<HashMap<String, (Timestamp, V)>>,
 }
 
-impl<V: Clone> Memory<V> {
+impl<V: Clone> SessionMap<V> {
+    /// Creates a map of at most `capacity` entries.
     pub fn new(capacity: usize) -> Self {
         Self { capacity, entries: Mutex::default() }
     }
 
+    /// Inserts an entry.
     pub fn insert(&self, key: String, value: V, expires_at: Timestamp, now: Timestamp) {
         let mut entries = self.lock();
         if entries.len() >= self.capacity {
@@ -31,6 +33,7 @@ impl<V: Clone> Memory<V> {
         entries.insert(key, (expires_at, value));
     }
 
+    /// Returns the entry, if it has not expired.
     pub fn load(&self, key: &str, now: Timestamp) -> Option<V> {
         self.lock()
             .get(key)
@@ -38,7 +41,8 @@ impl<V: Clone> Memory<V> {
             .map(|(_, value)| value.clone())
     }
 
-    /// Removes the entry if it is live and `fits` says so; exactly one caller gets it.
+    /// Removes and returns the entry if it has not expired and `fits` accepts it. Only one caller
+    /// gets it.
     pub fn take(&self, key: &str, now: Timestamp, fits: impl FnOnce(&V) -> bool) -> Option<V> {
         let mut entries = self.lock();
         entries.get(key).filter(|(expires_at, value)| *expires_at > now && fits(value))?;
@@ -55,8 +59,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_bounded_and_forgets() {
-        let memory = Memory::new(2);
+    fn the_map_is_bounded_and_entries_expire() {
+        let memory = SessionMap::new(2);
         let at = Timestamp::from_seconds;
         for (key, expires_at) in [("a", 10), ("b", 20), ("c", 30)] {
             memory.insert(key.into(), key, at(expires_at), at(0));

@@ -1,4 +1,4 @@
-//! The demo service provider against a hub of the test's own: a real HTTP server on a free port that answers what it is told to.
+//! Tests the demo service provider against a fake hub: an HTTP server on a free port.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -9,10 +9,10 @@ use actix_web::test;
 use serde_json::json;
 
 use super::*;
-use crate::env::{Env, HandClock, SeededEntropy};
+use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::token::keyring::tests::{RING, T0};
-use crate::token::open::Sealing;
+use crate::token::decrypt::JweAlgorithms;
 use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
 
 /// The service provider's own keys.
@@ -20,13 +20,13 @@ static KEYS: LazyLock<Arc<UpstreamKeys>> =
     LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
 const ALG: EncryptionAlg = EncryptionAlg::EcdhEs;
 
-/// What the test's hub saw and what it answers.
+/// State of the fake hub: what it received and what it answers.
 struct FakeHub {
     issuer: String,
     nonce: Mutex<String>,
     acr: Mutex<String>,
-    /// What the tokens are sealed to, if anything.
-    seal: Mutex<Option<ClientKeys>>,
+    /// Encryption keys for the tokens, if any.
+    encryption_keys: Mutex<Option<ClientKeys>>,
     token_form: Mutex<Vec<(String, String)>>,
     userinfo_sub: &'static str,
 }
@@ -41,9 +41,9 @@ async fn fake_jwt(hub: &FakeHub, sub: &str) -> String {
         .sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0)
         .await
         .unwrap();
-    match &*hub.seal.lock().unwrap() {
+    match &*hub.encryption_keys.lock().unwrap() {
         None => jws,
-        Some(keys) => keys.encryption.choose(ALG).unwrap().seal(&jws).unwrap(),
+        Some(keys) => keys.encryption.select(ALG).unwrap().encrypt(&jws).unwrap(),
     }
 }
 
@@ -94,7 +94,7 @@ fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
         issuer,
         nonce: Mutex::default(),
         acr: Mutex::new("eidas1".into()),
-        seal: Mutex::default(),
+        encryption_keys: Mutex::default(),
         token_form: Mutex::default(),
         userinfo_sub,
     });
@@ -106,34 +106,34 @@ fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
     (hub, handle)
 }
 
-fn service_provider(issuer: &str) -> This {
+fn service_provider(issuer: &str) -> ServiceProviderData {
     service_provider_of(issuer, issuer)
 }
 
-fn service_provider_of(standard: &str, high: &str) -> This {
-    let registration = |issuer: &str, sealing| Registration {
+fn service_provider_of(standard: &str, high: &str) -> ServiceProviderData {
+    let registration = |issuer: &str, encryption| HubRegistration {
         issuer: issuer.into(),
         client_id: "demo".into(),
         client_secret: Secret::new("a-secret-of-32-characters-or-more".into()),
         scopes: "openid given_name".into(),
         alg: SigningAlg::ES256,
-        sealing,
+        encryption,
         data_provider: None,
     };
-    let settings = Settings {
+    let settings = ServiceProviderSettings {
         redirect_uri: "http://localhost:9/callback".into(),
         post_logout_redirect_uri: "http://localhost:9/signed-out".into(),
         cookie_prefix: "sp".into(),
         keys: Arc::clone(&KEYS),
         standard: registration(standard, None),
-        high: registration(high, Some(Sealing { alg: ALG, enc: ContentEncryption::A256GCM })),
+        high: registration(high, Some(JweAlgorithms { alg: ALG, enc: ContentEncryption::A256GCM })),
     };
-    let env = Env::new(Arc::new(HandClock::at(T0)), Arc::new(SeededEntropy::new(7)));
+    let env = Env::new(Arc::new(ManualClock::at(T0)), Arc::new(SeededEntropy::new(7)));
     web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
 }
 
 async fn call(
-    this: &This,
+    this: &ServiceProviderData,
     request: test::TestRequest,
     cookies: &[Cookie<'static>],
 ) -> ServiceResponse {
@@ -153,23 +153,23 @@ async fn text(answer: ServiceResponse) -> String {
     String::from_utf8(to_bytes(answer.into_body()).await.unwrap().to_vec()).unwrap()
 }
 
-/// Begins a sign-in; gives the parameters that went to the hub, and the cookies.
-async fn begin(this: &This, hub: &FakeHub) -> (Answer, Vec<Cookie<'static>>) {
+/// Starts a login; returns the parameters of the authorization request and the cookies.
+async fn begin(this: &ServiceProviderData, hub: &FakeHub) -> (UniqueParams, Vec<Cookie<'static>>) {
     begin_at(this, hub, "eidas1").await
 }
 
-async fn begin_at(this: &This, hub: &FakeHub, level: &str) -> (Answer, Vec<Cookie<'static>>) {
+async fn begin_at(this: &ServiceProviderData, hub: &FakeHub, level: &str) -> (UniqueParams, Vec<Cookie<'static>>) {
     let form = format!("ui_locales=en&level={level}");
     let answer = call(this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
     let location = Url::parse(answer.headers().get("location").unwrap().to_str().unwrap()).unwrap();
-    let sent = Answer::parse(location.query().unwrap().as_bytes());
+    let sent = UniqueParams::parse(location.query().unwrap().as_bytes());
     *hub.nonce.lock().unwrap() = sent.one("nonce").unwrap().into();
     (sent, set_cookies(&answer))
 }
 
 async fn come_back(
-    this: &This,
+    this: &ServiceProviderData,
     query: &[(&str, &str)],
     cookies: &[Cookie<'static>],
 ) -> ServiceResponse {
@@ -177,7 +177,7 @@ async fn come_back(
     call(this, test::TestRequest::get().uri(&format!("/callback?{query}")), cookies).await
 }
 
-async fn shown(this: &This, callback: &ServiceResponse) -> String {
+async fn shown(this: &ServiceProviderData, callback: &ServiceResponse) -> String {
     assert_eq!(callback.status(), StatusCode::SEE_OTHER);
     let location = callback.headers().get("location").unwrap().to_str().unwrap();
     assert_eq!(location, "/?lang=en", "in the language in which the sign-in began");
@@ -207,7 +207,7 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     assert_eq!(digest::fingerprint(verifier), sent.one("code_challenge").unwrap());
 
     let replayed = come_back(&this, &query, &cookies).await;
-    assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "an answer counts once");
+    assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "a response is accepted once");
 
     let session = set_cookies(&callback);
     let leaving = call(
@@ -221,7 +221,7 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
         end.as_str().starts_with(&format!("{}/end?tenant=7&id_token_hint=ey", hub.issuer)),
         "{end}"
     );
-    let sent = Answer::parse(end.query().unwrap().as_bytes());
+    let sent = UniqueParams::parse(end.query().unwrap().as_bytes());
     assert_eq!(sent.one("post_logout_redirect_uri"), Some("http://localhost:9/signed-out"));
     assert!(sent.one("state").unwrap().len() >= 32);
     let back =
@@ -236,10 +236,10 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
 }
 
 #[actix_web::test]
-async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
+async fn encrypted_tokens_are_decrypted_and_shown_with_their_headers() {
     let (hub, handle) = start_hub("ada");
     let this = service_provider(&hub.issuer);
-    *hub.seal.lock().unwrap() = Some(public_half(&KEYS));
+    *hub.encryption_keys.lock().unwrap() = Some(public_half(&KEYS));
     for level in ["eidas2", "eidas3"] {
         *hub.acr.lock().unwrap() = level.into();
         let (sent, cookies) = begin_at(&this, &hub, level).await;
@@ -251,7 +251,7 @@ async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
             call(&this, test::TestRequest::post().uri("/logout"), &set_cookies(&callback)).await;
         let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
         let hint =
-            Answer::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
+            UniqueParams::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
         assert_eq!(hint.split('.').count(), 3, "R175: the decrypted token");
         assert!(page.contains("Ada &#60;b&#62;"), "{page}");
         for (shown, times) in [("ECDH-ES", 2), ("A256GCM", 2), ("ES256", 2), (level, 2)] {
@@ -263,19 +263,19 @@ async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
 }
 
 #[actix_web::test]
-async fn bare_tokens_strangers_seals_and_too_low_levels_sign_nobody_in() {
+async fn unencrypted_tokens_wrong_keys_and_too_low_levels_are_rejected() {
     let (hub, handle) = start_hub("ada");
     let this = service_provider(&hub.issuer);
     let ours = || Some(public_half(&KEYS));
     let theirs = || Some(public_half(&UpstreamKeys::ephemeral(T0).unwrap()));
-    for (asked, proven, seal, expected) in [
+    for (asked, proven, encryption_keys, expected) in [
         ("eidas2", "eidas2", None, "only signed"),
         ("eidas2", "eidas2", theirs(), "encrypted to a key that is not ours"),
         ("eidas1", "eidas1", ours(), "it is encrypted"),
-        ("eidas3", "eidas2", ours(), "lower than the one asked"),
+        ("eidas3", "eidas2", ours(), "lower than the one requested"),
     ] {
         *hub.acr.lock().unwrap() = proven.into();
-        *hub.seal.lock().unwrap() = seal;
+        *hub.encryption_keys.lock().unwrap() = encryption_keys;
         let (sent, cookies) = begin_at(&this, &hub, asked).await;
         let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
         let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
@@ -284,11 +284,12 @@ async fn bare_tokens_strangers_seals_and_too_low_levels_sign_nobody_in() {
     handle.stop(false).await;
 }
 
-/// RFC 9207: in two tabs at once, neither platform's answer counts as the other's, and no secret or code goes astray.
+/// RFC 9207: with logins in two tabs, a response of one platform is not accepted for the other, and
+/// no secret or code is sent to the wrong one.
 #[actix_web::test]
 async fn answers_of_two_platforms_at_once_do_not_mix() {
     let ((standard, one), (high, other)) = (start_hub("ada"), start_hub("ada"));
-    *high.seal.lock().unwrap() = Some(public_half(&KEYS));
+    *high.encryption_keys.lock().unwrap() = Some(public_half(&KEYS));
     *high.acr.lock().unwrap() = "eidas2".into();
     let this = service_provider_of(&standard.issuer, &high.issuer);
     for swapped in [true, false] {
@@ -352,10 +353,10 @@ async fn callback_from_another_browser_with_forged_state_or_issuer_is_refused() 
 }
 
 #[actix_web::test]
-async fn userinfo_of_somebody_else_and_replayed_nonce_sign_nobody_in() {
+async fn userinfo_of_another_user_and_a_replayed_nonce_are_rejected() {
     let (hub, handle) = start_hub("eve");
     let this = service_provider(&hub.issuer);
-    for (nonce, expected) in [(None, "about somebody else"), (Some("another"), "another sign-in")] {
+    for (nonce, expected) in [(None, "about another user"), (Some("another"), "another sign-in")] {
         let (sent, cookies) = begin(&this, &hub).await;
         if let Some(nonce) = nonce {
             *hub.nonce.lock().unwrap() = nonce.into();
@@ -416,7 +417,7 @@ async fn language_is_the_one_chosen_else_the_browser_s() {
         assert!(page.contains(&format!("<html lang=\"{expected}\"")), "{page}");
         assert!(
             page.contains(&format!("name=\"ui_locales\" value=\"{expected}\"")),
-            "the hub shall speak it too: {page}"
+            "the hub must use the same language: {page}"
         );
         assert!(
             page.contains("href=\"/?lang=fr\"") && page.contains("href=\"/?lang=en\""),
@@ -452,7 +453,7 @@ async fn injected_script_finds_no_nonce_to_run_under() {
         );
         policies.push(policy);
     }
-    assert_ne!(policies[0], policies[1], "a nonce that is used twice can be learnt");
+    assert_ne!(policies[0], policies[1], "a reused nonce can be learnt");
 }
 
 #[actix_web::test]
@@ -466,11 +467,11 @@ async fn login_csrf_by_a_link_begins_nothing() {
 }
 
 #[actix_web::test]
-async fn hub_that_is_down_is_said_so() {
+async fn an_unreachable_hub_is_reported() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let this = service_provider(&format!("http://{closed}"));
     let answer =
         call(&this, test::TestRequest::post().uri("/login").set_payload("level=eidas2"), &[]).await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
-    assert!(text(answer).await.contains("can not be reached"));
+    assert!(text(answer).await.contains("be reached"));
 }

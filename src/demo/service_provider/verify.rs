@@ -1,6 +1,4 @@
-//! What a careful service provider checks before it believes anything (R156): OpenID Connect Core 3.1.3.7 and 5.3.2.
-//!
-//! Owns: the rules. Must not know: HTTP, cookies, pages.
+//! Verifies ID token and userinfo response (OpenID Connect Core §3.1.3.7 and §5.3.2; R156).
 
 use std::time::Duration;
 
@@ -13,161 +11,162 @@ use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::token::UpstreamKeys;
-use crate::token::open::{Sealing, UnsealFault, open_jwe};
+use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use crate::token::verify::{
-    Expiry, OpenFault, Opened, TimeFault, VerificationKeys, check_times, open_jws,
+    Expiry, JwsError, VerifiedJws, TimeClaimError, VerificationKeys, check_time_claims, verify_jws,
 };
 
-/// How far the hub's clock may be from ours.
+/// Tolerated difference to the hub's clock.
 const TOLERANCE: Duration = Duration::from_secs(60);
 
-/// What this service provider was registered with, and what it sent with this login.
+/// Expected values, from the registration and the request.
 #[derive(Clone, Copy)]
-pub struct Expected<'a> {
+pub struct ExpectedToken<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub alg: SigningAlg,
-    /// How both tokens are sealed, and the keys that open them; `None` where they are only signed.
-    pub seal: Option<(Sealing, &'a UpstreamKeys)>,
+    /// Encryption of both tokens and the decryption keys; `None` if they are only signed.
+    pub encryption: Option<(JweAlgorithms, &'a UpstreamKeys)>,
     pub nonce: &'a str,
-    /// The least it asked for.
+    /// Requested level, the lowest accepted.
     pub acr: Level,
 }
 
-/// A token that broke no rule.
-pub struct Proven {
-    /// The JWE's header, where it came sealed.
-    pub seal: Option<Map<String, Value>>,
-    /// As it was signed, no longer sealed.
+/// Verified token.
+pub struct VerifiedToken {
+    /// JWE header, if the token was encrypted.
+    pub jwe_header: Option<Map<String, Value>>,
+    /// The signed token, decrypted.
     pub compact: Secret<String>,
-    pub jws: Opened,
+    pub jws: VerifiedJws,
 }
 
+/// Kind of token, for error messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Token {
+pub enum TokenKind {
     Id,
     Userinfo,
 }
 
-impl std::fmt::Display for Token {
+impl std::fmt::Display for TokenKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Id => "The ID token",
-            Self::Userinfo => "The userinfo answer",
+            Self::Userinfo => "The userinfo response",
         })
     }
 }
 
-/// Why nothing of an answer was used. Carries nothing of the answer.
+/// Error returned when a token is rejected. Holds nothing of the token.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    #[error("{0} can not be trusted: {1}.")]
-    Jws(Token, OpenFault),
-    #[error("{0} can not be decrypted: {1}.")]
-    Jwe(Token, UnsealFault),
+pub enum TokenError {
+    #[error("{0} can't be trusted: {1}.")]
+    Jws(TokenKind, JwsError),
+    #[error("{0} can't be decrypted: {1}.")]
+    Jwe(TokenKind, JweDecryptError),
     #[error("{0} is encrypted to a key that is not ours.")]
-    OtherKey(Token),
+    OtherKey(TokenKind),
     #[error("{0} names another issuer.")]
-    Issuer(Token),
+    Issuer(TokenKind),
     #[error("{0} is meant for another client.")]
-    Audience(Token),
+    Audience(TokenKind),
     #[error("{0} is not valid now: {1}.")]
-    Times(Token, TimeFault),
+    Times(TokenKind, TimeClaimError),
     #[error("The ID token belongs to another sign-in (its nonce differs).")]
     Nonce,
     #[error("The ID token has no subject.")]
     NoSubject,
-    #[error("The level of assurance is missing, unknown or lower than the one asked.")]
+    #[error("The level of assurance is missing, unknown or lower than the one requested.")]
     Acr,
-    #[error("The userinfo answer is about somebody else (its sub differs from the ID token's).")]
+    #[error("The userinfo response is about another user (its sub differs from the ID token's).")]
     Subject,
 }
 
-/// A proven ID token.
+/// Verifies an ID token.
 ///
 /// # Errors
-/// The first rule that it breaks.
-pub fn id_token(
+/// Returns the first rule that it violates.
+pub fn verify_id_token(
     token: &str,
     keys: &VerificationKeys,
-    expected: &Expected<'_>,
+    expected: &ExpectedToken<'_>,
     now: Timestamp,
-) -> Result<Proven, Refusal> {
-    let proven = open(Token::Id, token, keys, expected, now)?;
-    if text(&proven, "nonce") != Some(expected.nonce) {
-        return Err(Refusal::Nonce); // Core 3.1.3.7, 11: an ID token replayed from another sign-in
+) -> Result<VerifiedToken, TokenError> {
+    let verified = decrypt_and_verify(TokenKind::Id, token, keys, expected, now)?;
+    if text(&verified, "nonce") != Some(expected.nonce) {
+        return Err(TokenError::Nonce); // Core §3.1.3.7 (11): replay of an ID token from another login
     }
-    subject(&proven)?;
+    subject(&verified)?;
     let acr: Option<Level> =
-        proven.jws.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
+        verified.jws.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
     if acr.is_none_or(|acr| acr < expected.acr) {
-        return Err(Refusal::Acr); // Core 3.1.3.7, 12
+        return Err(TokenError::Acr); // Core §3.1.3.7 (12)
     }
-    Ok(proven)
+    Ok(verified)
 }
 
-/// A proven userinfo answer about the subject of a proven ID token.
+/// Verifies a userinfo response for the subject of a verified ID token.
 ///
 /// # Errors
-/// The first rule that it breaks.
-pub fn userinfo(
+/// Returns the first rule that it violates.
+pub fn verify_userinfo(
     token: &str,
     keys: &VerificationKeys,
-    expected: &Expected<'_>,
-    id_token: &Proven,
+    expected: &ExpectedToken<'_>,
+    id_token: &VerifiedToken,
     now: Timestamp,
-) -> Result<Proven, Refusal> {
-    let proven = open(Token::Userinfo, token, keys, expected, now)?;
-    if text(&proven, "sub") != Some(subject(id_token)?) {
-        return Err(Refusal::Subject); // Core 5.3.2: token substitution
+) -> Result<VerifiedToken, TokenError> {
+    let verified = decrypt_and_verify(TokenKind::Userinfo, token, keys, expected, now)?;
+    if text(&verified, "sub") != Some(subject(id_token)?) {
+        return Err(TokenError::Subject); // Core §5.3.2: token substitution
     }
-    Ok(proven)
+    Ok(verified)
 }
 
-fn open(
-    kind: Token,
+fn decrypt_and_verify(
+    kind: TokenKind,
     token: &str,
     keys: &VerificationKeys,
-    expected: &Expected<'_>,
+    expected: &ExpectedToken<'_>,
     now: Timestamp,
-) -> Result<Proven, Refusal> {
-    let unsealed = match expected.seal {
+) -> Result<VerifiedToken, TokenError> {
+    let decrypted = match expected.encryption {
         None => None,
-        Some((sealing, own)) => {
-            Some(open_jwe(token, sealing, own, now).map_err(|fault| match fault {
-                UnsealFault::UnknownKey => Refusal::OtherKey(kind),
-                fault => Refusal::Jwe(kind, fault),
+        Some((encryption, own)) => {
+            Some(decrypt_jwe(token, encryption, own, now).map_err(|fault| match fault {
+                JweDecryptError::UnknownKey => TokenError::OtherKey(kind),
+                fault => TokenError::Jwe(kind, fault),
             })?)
         }
     };
-    // Who sealed it is unknown, for our public key is everyone's: only the signature inside proves anything.
-    let signed = unsealed.as_ref().map_or(token, |jws| jws.reveal().as_str());
-    let jws = open_jws(signed, expected.alg, keys).map_err(|fault| Refusal::Jws(kind, fault))?;
+    // Anyone can encrypt to the public key: only the signature inside proves the sender.
+    let signed = decrypted.as_ref().map_or(token, |jws| jws.reveal().as_str());
+    let jws = verify_jws(signed, expected.alg, keys).map_err(|fault| TokenError::Jws(kind, fault))?;
     let compact = Secret::new(signed.to_owned());
-    let proven = Proven { seal: unsealed.as_ref().and_then(|_| header(token)), compact, jws };
-    if text(&proven, "iss") != Some(expected.issuer) {
-        return Err(Refusal::Issuer(kind)); // Core 3.1.3.7, 2
+    let verified = VerifiedToken { jwe_header: decrypted.as_ref().and_then(|_| header(token)), compact, jws };
+    if text(&verified, "iss") != Some(expected.issuer) {
+        return Err(TokenError::Issuer(kind)); // Core §3.1.3.7 (2)
     }
-    // R035, R054: a string. A list would name audiences that we do not know.
-    if text(&proven, "aud") != Some(expected.client_id) {
-        return Err(Refusal::Audience(kind)); // Core 3.1.3.7, 3
+    // R035, R054: a string. A list could name unknown audiences.
+    if text(&verified, "aud") != Some(expected.client_id) {
+        return Err(TokenError::Audience(kind)); // Core §3.1.3.7 (3)
     }
-    check_times(&proven.jws.claims, Expiry::Required, now, TOLERANCE)
-        .map_err(|fault| Refusal::Times(kind, fault))?;
-    Ok(proven)
+    check_time_claims(&verified.jws.claims, Expiry::Required, now, TOLERANCE)
+        .map_err(|fault| TokenError::Times(kind, fault))?;
+    Ok(verified)
 }
 
-/// The header of a compact token that has been opened.
+/// Returns the header of a compact token.
 fn header(compact: &str) -> Option<Map<String, Value>> {
     let (header, _) = compact.split_once('.')?;
     json::parse_object(&digest::from_base64url(header)?).ok()
 }
 
-fn subject(token: &Proven) -> Result<&str, Refusal> {
-    text(token, "sub").filter(|sub| !sub.is_empty()).ok_or(Refusal::NoSubject)
+fn subject(token: &VerifiedToken) -> Result<&str, TokenError> {
+    text(token, "sub").filter(|sub| !sub.is_empty()).ok_or(TokenError::NoSubject)
 }
 
-fn text<'a>(token: &'a Proven, name: &str) -> Option<&'a str> {
+fn text<'a>(token: &'a VerifiedToken, name: &str) -> Option<&'a str> {
     token.jws.claims.get(name).and_then(Value::as_str)
 }
 
@@ -180,11 +179,11 @@ mod tests {
     use crate::token::keyring::tests::{RING, T0};
     use crate::token::{Keyring, Signer as _};
 
-    const EXPECTED: Expected<'static> = Expected {
+    const EXPECTED: ExpectedToken<'static> = ExpectedToken {
         issuer: "https://hub.test/api/v2",
         client_id: "demo",
         alg: SigningAlg::ES256,
-        seal: None,
+        encryption: None,
         nonce: "n-0123456789012345678901",
         acr: Level::Eidas1,
     };
@@ -205,53 +204,53 @@ mod tests {
         ring.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(claims).unwrap(), T0).await.unwrap()
     }
 
-    async fn judged(name: &str, value: Value) -> Result<(), Refusal> {
+    async fn verify_with_claim(name: &str, value: Value) -> Result<(), TokenError> {
         let mut claims = good();
         claims.insert(name.into(), value);
-        id_token(&signed(&RING, &claims).await, &keys(), &EXPECTED, T0).map(|_| ())
+        verify_id_token(&signed(&RING, &claims).await, &keys(), &EXPECTED, T0).map(|_| ())
     }
 
     #[tokio::test]
-    async fn honest_answers_are_believed() {
-        let opened = id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
-        userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0).unwrap();
+    async fn valid_tokens_are_accepted() {
+        let opened = verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        verify_userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0).unwrap();
     }
 
     #[tokio::test]
-    async fn forged_id_tokens_are_refused_by_the_rule_they_break() {
+    async fn forged_id_tokens_are_rejected_by_the_rule_they_violate() {
         let now = T0.seconds();
         for (name, value, refusal) in [
-            ("iss", json!("https://evil.test"), Refusal::Issuer(Token::Id)),
-            ("iss", json!("https://hub.test/api/v2/"), Refusal::Issuer(Token::Id)),
-            ("aud", json!("another"), Refusal::Audience(Token::Id)),
-            ("aud", json!(["demo", "another"]), Refusal::Audience(Token::Id)),
-            ("nonce", json!("n-of-another-sign-in"), Refusal::Nonce),
-            ("nonce", Value::Null, Refusal::Nonce),
-            ("exp", json!(now - 60), Refusal::Times(Token::Id, TimeFault::Expired)),
-            ("exp", Value::Null, Refusal::Times(Token::Id, TimeFault::Malformed)),
-            ("iat", json!(now + 61), Refusal::Times(Token::Id, TimeFault::Future)),
-            ("nbf", json!(now + 61), Refusal::Times(Token::Id, TimeFault::NotYet)),
-            ("sub", json!(""), Refusal::NoSubject),
-            ("acr", json!("eidas9"), Refusal::Acr),
-            ("acr", Value::Null, Refusal::Acr),
+            ("iss", json!("https://evil.test"), TokenError::Issuer(TokenKind::Id)),
+            ("iss", json!("https://hub.test/api/v2/"), TokenError::Issuer(TokenKind::Id)),
+            ("aud", json!("another"), TokenError::Audience(TokenKind::Id)),
+            ("aud", json!(["demo", "another"]), TokenError::Audience(TokenKind::Id)),
+            ("nonce", json!("n-of-another-sign-in"), TokenError::Nonce),
+            ("nonce", Value::Null, TokenError::Nonce),
+            ("exp", json!(now - 60), TokenError::Times(TokenKind::Id, TimeClaimError::Expired)),
+            ("exp", Value::Null, TokenError::Times(TokenKind::Id, TimeClaimError::Malformed)),
+            ("iat", json!(now + 61), TokenError::Times(TokenKind::Id, TimeClaimError::IssuedInFuture)),
+            ("nbf", json!(now + 61), TokenError::Times(TokenKind::Id, TimeClaimError::NotYet)),
+            ("sub", json!(""), TokenError::NoSubject),
+            ("acr", json!("eidas9"), TokenError::Acr),
+            ("acr", Value::Null, TokenError::Acr),
         ] {
-            assert_eq!(judged(name, value).await, Err(refusal), "{name}");
+            assert_eq!(verify_with_claim(name, value).await, Err(refusal), "{name}");
         }
-        assert_eq!(judged("exp", json!(now - 59)).await, Ok(()), "clocks may differ by a minute");
+        assert_eq!(verify_with_claim("exp", json!(now - 59)).await, Ok(()), "clocks may differ by a minute");
     }
 
     #[tokio::test]
-    async fn level_below_the_one_asked_is_refused() {
+    async fn a_level_below_the_requested_one_is_rejected() {
         let token = signed(&RING, &good()).await;
-        let high = Expected { acr: Level::Eidas2, ..EXPECTED };
-        assert!(id_token(&token, &keys(), &high, T0).is_err_and(|refusal| refusal == Refusal::Acr));
+        let high = ExpectedToken { acr: Level::Eidas2, ..EXPECTED };
+        assert!(verify_id_token(&token, &keys(), &high, T0).is_err_and(|refusal| refusal == TokenError::Acr));
     }
 
     #[tokio::test]
     async fn signature_of_another_key_none_and_changed_claims_are_refused() {
         let token = signed(&RING, &good()).await;
         let refused =
-            |token: &str| id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
+            |token: &str| verify_id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
 
         let [header, _, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
         let mut claims = good();
@@ -259,43 +258,43 @@ mod tests {
         let payload = base64url(&serde_json::to_vec(&claims).unwrap());
         assert_eq!(
             refused(&format!("{header}.{payload}.{signature}")),
-            Refusal::Jws(Token::Id, OpenFault::Signature)
+            TokenError::Jws(TokenKind::Id, JwsError::Signature)
         );
 
         let none = base64url(br#"{"alg":"none"}"#);
         assert_eq!(
             refused(&format!("{none}.{payload}.")),
-            Refusal::Jws(Token::Id, OpenFault::Algorithm)
+            TokenError::Jws(TokenKind::Id, JwsError::Algorithm)
         );
 
         let stranger = Keyring::ephemeral(T0).unwrap();
         assert_eq!(
             refused(&signed(&stranger, &good()).await),
-            Refusal::Jws(Token::Id, OpenFault::UnknownKey)
+            TokenError::Jws(TokenKind::Id, JwsError::UnknownKey)
         );
 
         let rsa = RING
             .sign(SigningAlg::RS256, "JWT", &serde_json::to_vec(&good()).unwrap(), T0)
             .await
             .unwrap();
-        assert_eq!(refused(&rsa), Refusal::Jws(Token::Id, OpenFault::Algorithm));
+        assert_eq!(refused(&rsa), TokenError::Jws(TokenKind::Id, JwsError::Algorithm));
     }
 
     #[tokio::test]
     async fn userinfo_of_another_subject_issuer_or_client_is_refused() {
-        let opened = id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        let opened = verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
         for (name, value, refusal) in [
-            ("sub", json!("another"), Refusal::Subject),
-            ("sub", Value::Null, Refusal::Subject),
-            ("iss", json!("https://evil.test"), Refusal::Issuer(Token::Userinfo)),
-            ("aud", json!("another"), Refusal::Audience(Token::Userinfo)),
-            ("exp", json!(1), Refusal::Times(Token::Userinfo, TimeFault::Expired)),
+            ("sub", json!("another"), TokenError::Subject),
+            ("sub", Value::Null, TokenError::Subject),
+            ("iss", json!("https://evil.test"), TokenError::Issuer(TokenKind::Userinfo)),
+            ("aud", json!("another"), TokenError::Audience(TokenKind::Userinfo)),
+            ("exp", json!(1), TokenError::Times(TokenKind::Userinfo, TimeClaimError::Expired)),
         ] {
             let mut claims = good();
             claims.insert(name.into(), value);
             let token = signed(&RING, &claims).await;
             assert_eq!(
-                userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()),
+                verify_userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()),
                 Err(refusal),
                 "{name}"
             );

@@ -1,21 +1,21 @@
 use super::*;
-use crate::egress::fake::{FakeServer, Told};
+use crate::egress::fake_server::{FakeServer, FakeResponse};
 
-fn guard(schemes: Schemes, internal: &[&str]) -> Guard {
+fn client(schemes: AllowedSchemes, internal: &[&str]) -> SafeHttpClient {
     let internal: Vec<String> = internal.iter().map(|host| (*host).to_owned()).collect();
-    Guard::new(schemes, &internal, CallLimits::DEFAULT).unwrap()
+    SafeHttpClient::new(schemes, &internal, CallLimits::DEFAULT).unwrap()
 }
 
-async fn fetch(guard: &Guard, url: &str) -> Result<HttpResponse, GuardFault> {
-    guard.send(http::Request::get(url).body(vec![]).unwrap()).await
+async fn fetch(client: &SafeHttpClient, url: &str) -> Result<HttpResponse, EgressError> {
+    client.send(http::Request::get(url).body(vec![]).unwrap()).await
 }
 
-fn is_forbidden(result: &Result<HttpResponse, GuardFault>) -> bool {
-    matches!(result, Err(GuardFault::AddressForbidden(_)))
+fn is_forbidden(result: &Result<HttpResponse, EgressError>) -> bool {
+    matches!(result, Err(EgressError::AddressForbidden(_)))
 }
 
 #[test]
-fn only_public_addresses_are_public() {
+fn private_and_reserved_addresses_are_not_public() {
     let inside = [
         "0.0.0.0",
         "10.1.2.3",
@@ -67,8 +67,8 @@ fn only_public_addresses_are_public() {
 }
 
 #[test]
-fn addresses_that_must_not_be_called_are_refused_before_any_call() {
-    let strict = guard(Schemes::HttpsOnly, &["idp.internal", "10.0.0.7", "::1"]);
+fn forbidden_addresses_are_rejected_before_any_call() {
+    let strict = client(AllowedSchemes::HttpsOnly, &["idp.internal", "10.0.0.7", "::1"]);
     for url in [
         "http://idp.example.org/",
         "ftp://idp.example.org/",
@@ -83,75 +83,75 @@ fn addresses_that_must_not_be_called_are_refused_before_any_call() {
         "https://[::ffff:127.0.0.1]/",
         "https://169.254.169.254/latest/meta-data/",
     ] {
-        assert!(strict.admit(&Url::parse(url).unwrap()).is_err(), "{url}");
+        assert!(strict.check_url(&Url::parse(url).unwrap()).is_err(), "{url}");
     }
     for url in
         ["https://idp.example.org/", "https://10.0.0.7/", "https://[::1]:8443/", "https://1.1.1.1/"]
     {
-        assert_eq!(strict.admit(&Url::parse(url).unwrap()), Ok(()), "{url}");
+        assert_eq!(strict.check_url(&Url::parse(url).unwrap()), Ok(()), "{url}");
     }
     assert!(
-        guard(Schemes::HttpToo, &[]).admit(&Url::parse("http://idp.example.org/").unwrap()).is_ok()
+        client(AllowedSchemes::HttpAndHttps, &[]).check_url(&Url::parse("http://idp.example.org/").unwrap()).is_ok()
     );
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_a_private_address_is_refused() {
-    let server = FakeServer::start(|_| Told::status(200)).await;
+async fn a_name_that_resolves_to_a_private_address_is_rejected() {
+    let server = FakeServer::start(|_| FakeResponse::status(200)).await;
     let url = format!("http://localhost:{}/", server.port);
-    assert!(is_forbidden(&fetch(&guard(Schemes::HttpToo, &[]), &url).await));
-    assert_eq!(server.asked(), 0);
-    assert_eq!(fetch(&guard(Schemes::HttpToo, &["LOCALHOST"]), &url).await.unwrap().status(), 200);
+    assert!(is_forbidden(&fetch(&client(AllowedSchemes::HttpAndHttps, &[]), &url).await));
+    assert_eq!(server.request_count(), 0);
+    assert_eq!(fetch(&client(AllowedSchemes::HttpAndHttps, &["LOCALHOST"]), &url).await.unwrap().status(), 200);
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let server = FakeServer::start(|_| Told {
+    let server = FakeServer::start(|_| FakeResponse {
         status: 302,
         headers: vec![("location", "http://169.254.169.254/latest/meta-data/".into())],
         body: vec![],
     })
     .await;
-    let answer = fetch(&guard(Schemes::HttpToo, &["127.0.0.1"]), &server.base()).await.unwrap();
-    assert_eq!((answer.status().as_u16(), server.asked()), (302, 1));
+    let response = fetch(&client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]), &server.base()).await.unwrap();
+    assert_eq!((response.status().as_u16(), server.request_count()), (302, 1));
 }
 
 #[tokio::test]
-async fn an_answer_of_two_mebibytes_is_cut() {
-    let big = |headers: Vec<(&'static str, String)>| Told {
+async fn a_response_of_two_mebibytes_is_rejected() {
+    let two_mebibytes = |headers: Vec<(&'static str, String)>| FakeResponse {
         status: 200,
         headers,
         body: vec![b'x'; 2 << 20],
     };
-    let server = FakeServer::start(move |asked| match asked.target.as_str() {
-        "/announced" => big(vec![("content-length", (2 << 20).to_string())]),
-        "/fits" => Told { status: 200, headers: vec![], body: vec![b'x'; 1 << 20] },
-        _ => big(vec![]),
+    let server = FakeServer::start(move |request| match request.target.as_str() {
+        "/announced" => two_mebibytes(vec![("content-length", (2 << 20).to_string())]),
+        "/fits" => FakeResponse { status: 200, headers: vec![], body: vec![b'x'; 1 << 20] },
+        _ => two_mebibytes(vec![]),
     })
     .await;
-    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+    let client = client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]);
     for path in ["/announced", "/streamed"] {
-        let answer = fetch(&guard, &format!("{}{path}", server.base())).await;
-        assert!(matches!(answer, Err(GuardFault::TooLarge { .. })), "{path}");
+        let response = fetch(&client, &format!("{}{path}", server.base())).await;
+        assert!(matches!(response, Err(EgressError::TooLarge { .. })), "{path}");
     }
     assert_eq!(
-        fetch(&guard, &format!("{}/fits", server.base())).await.unwrap().body().len(),
+        fetch(&client, &format!("{}/fits", server.base())).await.unwrap().body().len(),
         1 << 20
     );
 }
 
 #[tokio::test]
-async fn an_address_that_never_answers_ends_in_time() {
-    // Bound and listening, but nobody accepts: the kernel connects, and no byte ever comes back.
+async fn a_server_that_never_responds_times_out() {
+    // Bound and listening, but never accepted: the kernel connects, and no byte comes back.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let limits = CallLimits { whole: Duration::from_millis(50), ..CallLimits::DEFAULT };
-    let guard = Guard::new(Schemes::HttpToo, &["127.0.0.1".into()], limits).unwrap();
-    let answer =
-        fetch(&guard, &format!("http://{}/?code=secret", silent.local_addr().unwrap())).await;
-    assert_eq!(answer.err(), Some(GuardFault::Timeout("127.0.0.1".into())));
+    let limits = CallLimits { total_timeout: Duration::from_millis(50), ..CallLimits::DEFAULT };
+    let client = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &["127.0.0.1".into()], limits).unwrap();
+    let response =
+        fetch(&client, &format!("http://{}/?code=secret", silent.local_addr().unwrap())).await;
+    assert_eq!(response.err(), Some(EgressError::Timeout("127.0.0.1".into())));
 }
 
-/// A certificate of its own authority for `localhost`, valid between these days from now.
+/// Returns a CA and a server certificate for `localhost`, valid between these days from now.
 fn certificate(from: i64, until: i64) -> (String, openssl::ssl::SslAcceptor) {
     use openssl::asn1::Asn1Time;
     use openssl::ec::{EcGroup, EcKey};
@@ -209,14 +209,14 @@ fn certificate(from: i64, until: i64) -> (String, openssl::ssl::SslAcceptor) {
 }
 
 #[tokio::test]
-async fn an_expired_certificate_is_no_connection_and_is_named_as_what_it_is() {
+async fn an_invalid_certificate_fails_the_call_and_is_named_in_the_error() {
     for (from, until, expected) in
         [(-30, 30, None), (-30, -1, Some("expired")), (1, 30, Some("not valid yet"))]
     {
         let (ca, acceptor) = certificate(from, until);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        // Ends with the test's process: it may wait for a call that is not made.
+        // Ends with the test process: it may wait for a call that never comes.
         std::thread::spawn(move || {
             use std::io::{Read as _, Write as _};
             while let Ok((stream, _)) = listener.accept() {
@@ -227,15 +227,15 @@ async fn an_expired_certificate_is_no_connection_and_is_named_as_what_it_is() {
                 );
             }
         });
-        let trust = Trust { ca: Some(&ca), identity: None };
-        let guard =
-            Guard::trusting(Schemes::HttpsOnly, &["localhost".into()], CallLimits::DEFAULT, trust)
+        let tls = TlsOptions { ca: Some(&ca), client_identity: None };
+        let client =
+            SafeHttpClient::with_tls(AllowedSchemes::HttpsOnly, &["localhost".into()], CallLimits::DEFAULT, tls)
                 .unwrap();
-        let answer = fetch(&guard, &format!("https://localhost:{port}/")).await;
+        let response = fetch(&client, &format!("https://localhost:{port}/")).await;
         match expected {
-            None => assert_eq!(answer.unwrap().status(), 200),
+            None => assert_eq!(response.unwrap().status(), 200),
             Some(words) => {
-                let Err(GuardFault::Unreachable { why, .. }) = answer else {
+                let Err(EgressError::Unreachable { why, .. }) = response else {
                     panic!("{from} to {until}")
                 };
                 assert!(why.contains(words), "{why}");
@@ -245,32 +245,32 @@ async fn an_expired_certificate_is_no_connection_and_is_named_as_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_safe_call_is_made_twice_where_the_connection_broke_and_never_more() {
-    let server = FakeServer::start(|_| Told::cut()).await;
-    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+async fn a_call_with_retry_is_repeated_once_after_a_failed_connection() {
+    let server = FakeServer::start(|_| FakeResponse::connection_closed()).await;
+    let client = client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]);
     let request = || http::Request::get(server.base()).body(vec![]).unwrap();
-    assert!(matches!(guard.send_safe(request()).await, Err(GuardFault::Unreachable { .. })));
-    assert_eq!(server.asked(), 2);
-    assert!(guard.send(request()).await.is_err());
-    assert_eq!(server.asked(), 3);
+    assert!(matches!(client.send_with_retry(request()).await, Err(EgressError::Unreachable { .. })));
+    assert_eq!(server.request_count(), 2);
+    assert!(client.send(request()).await.is_err());
+    assert_eq!(server.request_count(), 3);
 }
 
 #[tokio::test]
-async fn a_fault_names_the_host_and_nothing_more() {
+async fn an_error_names_only_the_host() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let fault =
-        fetch(&guard(Schemes::HttpToo, &["127.0.0.1"]), &format!("http://{closed}/p?code=secret"))
+    let error =
+        fetch(&client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]), &format!("http://{closed}/p?code=secret"))
             .await
             .unwrap_err();
-    assert!(matches!(fault, GuardFault::Unreachable { .. }));
+    assert!(matches!(error, EgressError::Unreachable { .. }));
     assert!(
-        !fault.to_string().contains("secret") && fault.to_string().contains("127.0.0.1"),
-        "{fault}"
+        !error.to_string().contains("secret") && error.to_string().contains("127.0.0.1"),
+        "{error}"
     );
 }
 
-/// A TLS server for `localhost` whose certificate signs itself under this name and ends at this moment (seconds); its port,
-/// and the certificate.
+/// Starts a TLS server for `localhost` with a self-signed certificate of this name, which expires
+/// at `until` (seconds since the Unix epoch). Returns its port and certificate.
 fn tls_server(authority: &str, until: i64) -> (u16, openssl::x509::X509) {
     use openssl::asn1::Asn1Time;
     use openssl::x509::extension::SubjectAlternativeName;
@@ -307,7 +307,7 @@ fn tls_server(authority: &str, until: i64) -> (u16, openssl::x509::X509) {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         use std::io::{Read as _, Write as _};
-        // One call; a client that dislikes the certificate hangs up in the handshake.
+        // One call; a client that rejects the certificate aborts the handshake.
         let (stream, _) = listener.accept().unwrap();
         if let Ok(mut stream) = acceptor.accept(stream) {
             let _ = stream.read(&mut [0; 4096]);
@@ -325,66 +325,66 @@ const FAR: i64 = 4_102_444_800;
 async fn over_tls(
     until: i64,
     trusted: bool,
-    kept: PeerCertificates,
-) -> (Result<HttpResponse, GuardFault>, Vec<u8>) {
+    capture: PeerCertificateCapture,
+) -> (Result<HttpResponse, EgressError>, Vec<u8>) {
     let (port, certificate) = tls_server("it", until);
     let other = if trusted { None } else { Some(tls_server("another", FAR).1) };
     let pem = String::from_utf8(other.as_ref().unwrap_or(&certificate).to_pem().unwrap()).unwrap();
-    let trust = Trust { ca: Some(&pem), identity: None };
-    let guard = Guard::made(
-        Schemes::HttpsOnly,
+    let tls = TlsOptions { ca: Some(&pem), client_identity: None };
+    let client = SafeHttpClient::build(
+        AllowedSchemes::HttpsOnly,
         &["localhost".to_owned()],
         CallLimits::DEFAULT,
-        trust,
-        kept,
+        tls,
+        capture,
         Pooling::Reuse,
     )
     .unwrap();
-    (fetch(&guard, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
+    (fetch(&client, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
 }
 
 #[tokio::test]
-async fn the_certificate_of_a_server_is_shown_to_whoever_asks_for_it() {
-    let (answer, der) = over_tls(FAR, true, PeerCertificates::Kept).await;
-    assert_eq!(answer.unwrap().extensions().get(), Some(&PeerCertificate(der)));
-    let (answer, _) = over_tls(FAR, true, PeerCertificates::Dropped).await;
-    assert_eq!(answer.unwrap().extensions().get::<PeerCertificate>(), None);
+async fn the_peer_certificate_is_captured_on_request() {
+    let (response, der) = over_tls(FAR, true, PeerCertificateCapture::On).await;
+    assert_eq!(response.unwrap().extensions().get(), Some(&PeerCertificate(der)));
+    let (response, _) = over_tls(FAR, true, PeerCertificateCapture::Off).await;
+    assert_eq!(response.unwrap().extensions().get::<PeerCertificate>(), None);
 }
 
 #[tokio::test]
-async fn the_authority_of_a_ca_file_is_believed_and_shared_with_nobody_else() {
-    use crate::egress::authorities::Authorities;
-    use crate::egress::shared::Guards;
+async fn the_authority_of_a_ca_file_is_trusted_only_by_its_own_client() {
+    use crate::egress::ca_bundle::CaBundle;
+    use crate::egress::http_client_pool::HttpClientPool;
     let (port, certificate) = tls_server("it", FAR);
     let path =
         std::env::temp_dir().join(format!("passerelle-ca-{}-{port}.pem", std::process::id()));
     std::fs::write(&path, certificate.to_pem().unwrap()).unwrap();
-    let authorities = Authorities::read(&path).unwrap();
+    let bundle = CaBundle::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let (guards, internal, url) =
-        (Guards::default(), ["localhost".to_owned()], format!("https://localhost:{port}/"));
-    let believing = guards.of(Schemes::HttpsOnly, &internal, Some(&authorities)).unwrap();
-    assert_eq!(fetch(&believing, &url).await.unwrap().status(), 200);
-    // The same rules without the file: the machine's authorities, which don't know this one.
+    let (pool, internal, url) =
+        (HttpClientPool::default(), ["localhost".to_owned()], format!("https://localhost:{port}/"));
+    let trusting = pool.client(AllowedSchemes::HttpsOnly, &internal, Some(&bundle)).unwrap();
+    assert_eq!(fetch(&trusting, &url).await.unwrap().status(), 200);
+    // The same rules without the file: the system's bundle, which don't include this one.
     let (port, _) = tls_server("it", FAR);
-    let strict = guards.of(Schemes::HttpsOnly, &internal, None).unwrap();
-    let refused = fetch(&strict, &format!("https://localhost:{port}/")).await;
+    let strict = pool.client(AllowedSchemes::HttpsOnly, &internal, None).unwrap();
+    let rejected = fetch(&strict, &format!("https://localhost:{port}/")).await;
     assert!(
-        matches!(&refused, Err(GuardFault::Unreachable { why, .. }) if why.contains("UnknownIssuer")),
-        "{refused:?}"
+        matches!(&rejected, Err(EgressError::Unreachable { why, .. }) if why.contains("UnknownIssuer")),
+        "{rejected:?}"
     );
-    // And with it, no server of another authority is.
+    // With the file, no other authority is trusted.
     let (port, _) = tls_server("another", FAR);
-    let refused = fetch(&believing, &format!("https://localhost:{port}/")).await;
-    assert!(matches!(&refused, Err(GuardFault::Unreachable { .. })), "{refused:?}");
+    let rejected = fetch(&trusting, &format!("https://localhost:{port}/")).await;
+    assert!(matches!(&rejected, Err(EgressError::Unreachable { .. })), "{rejected:?}");
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_refused_is_told_in_words() {
+async fn a_rejected_certificate_is_described_in_the_error() {
     for (until, trusted, words) in [(1_000_000_000, true, "expired"), (FAR, false, "UnknownIssuer")]
     {
-        let (answer, _) = over_tls(until, trusted, PeerCertificates::Kept).await;
-        let Err(GuardFault::Unreachable { why, .. }) = answer else { panic!("{answer:?}") };
+        let (response, _) = over_tls(until, trusted, PeerCertificateCapture::On).await;
+        let Err(EgressError::Unreachable { why, .. }) = response else { panic!("{response:?}") };
         assert!(why.contains("certificate") && why.contains(words), "{why}");
     }
 }

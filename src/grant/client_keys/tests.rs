@@ -5,10 +5,10 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::config::{AnswerEncryption, Service, Unavailable};
-use crate::egress::fake::{FakeServer, Told};
-use crate::egress::guard::Schemes;
-use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::config::{ResponseEncryptionAlgs, Service, UnavailableDisplay};
+use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::safe_http_client::AllowedSchemes;
+use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::grant::tests::service_with;
 use crate::identity::scopes::ScopeTable;
 
@@ -20,44 +20,44 @@ fn set(kid: &str) -> Value {
     json!({ "keys": [jwk] })
 }
 
-/// A service provider's server, its answer to be changed, and a hub's directory.
+/// A service provider's server with a changeable response, and a hub's directory.
 struct Scene {
     server: FakeServer,
-    answer: Arc<Mutex<Told>>,
+    answer: Arc<Mutex<FakeResponse>>,
     federation: Federation,
     directory: KeyDirectory,
     metrics: Arc<Metrics>,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     env: Env,
 }
 
 impl Scene {
-    async fn with(answer: Told) -> Self {
+    async fn with(answer: FakeResponse) -> Self {
         let answer = Arc::new(Mutex::new(answer));
-        let told = Arc::clone(&answer);
-        let server = FakeServer::start(move |_| told.lock().unwrap().clone()).await;
+        let response = Arc::clone(&answer);
+        let server = FakeServer::start(move |_| response.lock().unwrap().clone()).await;
         let address = JwksUri {
             uri: format!("{}/jwks", server.base()).parse().unwrap(),
-            schemes: Schemes::HttpToo,
+            schemes: AllowedSchemes::HttpAndHttps,
             internal_hosts: vec!["127.0.0.1".into()],
         };
         let encryption =
-            AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
+            ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
         let service =
             Service { encryption: Some(encryption), ..service_with("sp", KeySource::Uri(address)) };
-        let federation = Federation::new([service], ScopeTable::default(), Unavailable::Greyed);
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+        let federation = Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
         let directory = KeyDirectory::new(&federation, &metrics).unwrap();
         Self { server, answer, federation, directory, metrics, clock, env }
     }
 
-    fn answers(&self, told: Told) {
-        *self.answer.lock().unwrap() = told;
+    fn set_response(&self, response: FakeResponse) {
+        *self.answer.lock().unwrap() = response;
     }
 
-    async fn after(&self, seconds: u64) -> Option<String> {
+    async fn advance_and_refresh(&self, seconds: u64) -> Option<String> {
         self.clock.advance(Duration::from_secs(seconds));
         self.directory.refresh(&self.env).await;
         self.kid()
@@ -65,7 +65,7 @@ impl Scene {
 
     fn kid(&self) -> Option<String> {
         let keys = self.keys()?;
-        Some(keys.encryption.choose(EncryptionAlg::EcdhEs)?.kid.clone())
+        Some(keys.encryption.select(EncryptionAlg::EcdhEs)?.kid.clone())
     }
 
     fn source(&self) -> KeySource {
@@ -76,8 +76,8 @@ impl Scene {
         self.directory.keys(&"sp".into(), &self.source())
     }
 
-    async fn keys_anew(&self, lacking: &Arc<ClientKeys>) -> Arc<ClientKeys> {
-        self.directory.keys_anew(&"sp".into(), &self.source(), lacking, &self.env).await
+    async fn refetch_keys(&self, lacking: &Arc<ClientKeys>) -> Arc<ClientKeys> {
+        self.directory.refetch_keys(&"sp".into(), &self.source(), lacking, &self.env).await
     }
 }
 
@@ -85,95 +85,95 @@ fn metrics() -> Arc<Metrics> {
     Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())
 }
 
-/// What the one who waits for it can do is go away, once a minute, before the answer is there.
+/// A waiting caller may disconnect every minute before the response arrives.
 #[tokio::test]
 async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
-    scene.after(0).await;
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    scene.advance_and_refresh(0).await;
     let lacking = scene.keys().unwrap();
-    scene.answers(Told::json(&set("two")));
-    let mut hung_up = Box::pin(scene.keys_anew(&lacking));
+    scene.set_response(FakeResponse::json(&set("two")));
+    let mut hung_up = Box::pin(scene.refetch_keys(&lacking));
     let first_look = std::future::poll_fn(|context| {
         std::task::Poll::Ready(hung_up.as_mut().poll(context).is_pending())
     });
     assert!(first_look.await);
     drop(hung_up);
-    let newer = scene.keys_anew(&lacking).await;
-    assert_eq!(newer.encryption.choose(EncryptionAlg::EcdhEs).unwrap().kid, "two");
-    assert_eq!(scene.server.asked(), 2, "and that fetch is the only one");
+    let newer = scene.refetch_keys(&lacking).await;
+    assert_eq!(newer.encryption.select(EncryptionAlg::EcdhEs).unwrap().kid, "two");
+    assert_eq!(scene.server.request_count(), 2, "and that fetch is the only one");
 }
 
 #[tokio::test]
 async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() {
-    let scene = Scene::with(Told::status(503)).await;
-    assert_eq!(scene.after(0).await, None);
-    scene.answers(Told::json(&set("one")));
-    assert_eq!(scene.after(10).await.as_deref(), Some("one"), "the next round");
-    scene.answers(Told::json(&set("two")));
-    assert_eq!(scene.after(449).await.as_deref(), Some("one"));
-    assert_eq!(scene.server.asked(), 2, "young keys are not asked for");
-    assert_eq!(scene.after(1).await.as_deref(), Some("two"), "before their ten minutes are over");
-    scene.answers(Told::status(500));
+    let scene = Scene::with(FakeResponse::status(503)).await;
+    assert_eq!(scene.advance_and_refresh(0).await, None);
+    scene.set_response(FakeResponse::json(&set("one")));
+    assert_eq!(scene.advance_and_refresh(10).await.as_deref(), Some("one"), "the next round");
+    scene.set_response(FakeResponse::json(&set("two")));
+    assert_eq!(scene.advance_and_refresh(449).await.as_deref(), Some("one"));
+    assert_eq!(scene.server.request_count(), 2, "fresh keys are not fetched");
+    assert_eq!(scene.advance_and_refresh(1).await.as_deref(), Some("two"), "before their ten minutes are over");
+    scene.set_response(FakeResponse::status(500));
     assert_eq!(
-        scene.after(90_000).await.as_deref(),
+        scene.advance_and_refresh(90_000).await.as_deref(),
         Some("two"),
         "the last good copy, a day later"
     );
     let fetched = || {
-        scene.directory.report();
+        scene.directory.record_fetch_times();
         let metrics = scene.metrics.render();
         metrics.lines().find_map(|line| {
-            line.strip_prefix("passerelle_client_keys_fetched_timestamp_seconds{client=\"sp\"} ")?
+            line.strip_prefix("passerelle_client_keys_last_fetch_timestamp_seconds{client=\"sp\"} ")?
                 .parse()
                 .ok()
         })
     };
     let kept = scene.env.now().seconds() - 90_000;
     assert_eq!(fetched(), Some(kept), "an operator sees how old it is");
-    scene.answers(Told::json(&set("three")));
-    assert_eq!(scene.after(31).await.as_deref(), Some("three"));
+    scene.set_response(FakeResponse::json(&set("three")));
+    assert_eq!(scene.advance_and_refresh(31).await.as_deref(), Some("three"));
     assert_eq!(fetched(), Some(scene.env.now().seconds()));
 }
 
 #[tokio::test]
 async fn an_answer_that_is_no_key_set_leaves_the_last_good_copy() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
-    scene.after(0).await;
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    scene.advance_and_refresh(0).await;
     let mut leaked = set("two");
     leaked["keys"][0]["d"] = "c2VjcmV0".into();
-    let huge = json!({ "keys": set("three")["keys"], "more": "x".repeat(LIMITS.body) });
+    let huge = json!({ "keys": set("three")["keys"], "more": "x".repeat(FETCH_LIMITS.max_body_bytes) });
     for bad in [
-        Told::json(&leaked),
-        Told::json(&huge),
-        Told::json(&json!({ "keys": [] })),
-        Told::status(302),
+        FakeResponse::json(&leaked),
+        FakeResponse::json(&huge),
+        FakeResponse::json(&json!({ "keys": [] })),
+        FakeResponse::status(302),
     ] {
-        scene.answers(bad);
-        assert_eq!(scene.after(700).await.as_deref(), Some("one"));
+        scene.set_response(bad);
+        assert_eq!(scene.advance_and_refresh(700).await.as_deref(), Some("one"));
     }
 }
 
 #[tokio::test]
 async fn a_key_that_its_owner_withdrew_is_used_no_more() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
-    assert_eq!(scene.after(0).await.as_deref(), Some("one"));
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    assert_eq!(scene.advance_and_refresh(0).await.as_deref(), Some("one"));
     let mut signs = set("two");
     (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
-    scene.answers(Told::json(&signs));
-    assert_eq!(scene.after(700).await, None);
+    scene.set_response(FakeResponse::json(&signs));
+    assert_eq!(scene.advance_and_refresh(700).await, None);
 }
 
 #[tokio::test]
 async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
-    scene.after(0).await;
-    scene.answers(Told::json(&set("two")));
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    scene.advance_and_refresh(0).await;
+    scene.set_response(FakeResponse::json(&set("two")));
     let lacking = scene.keys().unwrap();
-    let anew = scene.keys_anew(&lacking).await;
-    assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("two"), 2));
-    scene.keys_anew(&anew).await;
+    let refetched = scene.refetch_keys(&lacking).await;
+    assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("two"), 2));
+    scene.refetch_keys(&refetched).await;
     assert_eq!(
-        scene.server.asked(),
+        scene.server.request_count(),
         2,
         "an attacker's unknown kid can't make the hub call as often as it likes"
     );
@@ -181,16 +181,16 @@ async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
 
 #[tokio::test]
 async fn a_probe_says_whether_the_service_provider_could_be_answered() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
     let mut signs = set("two");
     (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
     for (answer, expected) in [
-        (Told::json(&set("one")), Ok(())),
-        (Told::json(&signs), Err(FetchFault::Unfit(EncryptionAlg::EcdhEs))),
-        (Told::status(404), Err(FetchFault::Status(404))),
+        (FakeResponse::json(&set("one")), Ok(())),
+        (FakeResponse::json(&signs), Err(KeyFetchError::NoEncryptionKey(EncryptionAlg::EcdhEs))),
+        (FakeResponse::status(404), Err(KeyFetchError::Status(404))),
     ] {
-        scene.answers(answer);
-        assert_eq!(scene.directory.probe(&scene.federation).await, [("sp".into(), expected)]);
+        scene.set_response(answer);
+        assert_eq!(scene.directory.check_published_keys(&scene.federation).await, [("sp".into(), expected)]);
     }
 }
 
@@ -198,13 +198,13 @@ async fn a_probe_says_whether_the_service_provider_could_be_answered() {
 fn one_that_is_switched_off_is_asked_nothing() {
     let address = JwksUri {
         uri: "https://127.0.0.1/jwks".parse().unwrap(),
-        schemes: Schemes::HttpsOnly,
+        schemes: AllowedSchemes::HttpsOnly,
         internal_hosts: vec![],
     };
     let mut service = service_with("sp", KeySource::Uri(address));
     service.registration.active = false;
     let directory = KeyDirectory::new(
-        &Federation::new([service], ScopeTable::default(), Unavailable::Greyed),
+        &Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed),
         &metrics(),
     )
     .unwrap();
@@ -216,32 +216,32 @@ fn an_address_inside_is_refused_before_any_call() {
     for uri in ["https://127.0.0.1/jwks", "https://169.254.169.254/latest", "https://[::1]/"] {
         let address = JwksUri {
             uri: uri.parse().unwrap(),
-            schemes: Schemes::HttpsOnly,
+            schemes: AllowedSchemes::HttpsOnly,
             internal_hosts: vec![],
         };
         let federation = Federation::new(
             [service_with("sp", KeySource::Uri(address))],
             ScopeTable::default(),
-            Unavailable::Greyed,
+            UnavailableDisplay::Greyed,
         );
-        let fault = KeyDirectory::new(&federation, &metrics()).unwrap_err();
-        assert!(fault.to_string().contains("internal_hosts"), "{fault}");
+        let error = KeyDirectory::new(&federation, &metrics()).unwrap_err();
+        assert!(error.to_string().contains("internal_hosts"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_former_one_go() {
-    let scene = Scene::with(Told::json(&set("one"))).await;
-    assert_eq!(scene.after(0).await.as_deref(), Some("one"));
+    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    assert_eq!(scene.advance_and_refresh(0).await.as_deref(), Some("one"));
     let KeySource::Uri(address) = scene.source() else { panic!() };
     let elsewhere =
         JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
-    let of = |service| Federation::new([service], ScopeTable::default(), Unavailable::Greyed);
+    let of = |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
 
     let same = of(Service { sector: "another".into(), ..service_with("sp", scene.source()) });
     scene.directory.prepare(&same).unwrap();
     scene.directory.retain(&same);
-    assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("one"), 1));
+    assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("one"), 1));
 
     let moved = of(service_with("sp", KeySource::Uri(elsewhere.clone())));
     scene.directory.prepare(&moved).unwrap();
@@ -253,15 +253,15 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     let sp = ClientId::from("sp");
     assert!(
         scene.directory.keys(&sp, &KeySource::Uri(elsewhere.clone())).is_none(),
-        "and nobody takes them for the new ones"
+        "and they are not mistaken for the new ones"
     );
     scene.directory.retain(&moved);
     scene.directory.refresh(&scene.env).await;
     assert!(scene.directory.keys(&sp, &KeySource::Uri(elsewhere)).is_some());
     assert_eq!(scene.kid(), None);
 
-    scene.directory.retain(&Federation::new([], ScopeTable::default(), Unavailable::Greyed));
-    scene.directory.report();
+    scene.directory.retain(&Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed));
+    scene.directory.record_fetch_times();
     assert!(
         !scene.metrics.render().contains("client_keys_fetched_timestamp_seconds{client=\"sp\"}")
     );

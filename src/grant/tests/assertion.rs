@@ -1,5 +1,5 @@
-//! `private_key_jwt` beside what the whole hub's flow tests show: keys that are fetched, clients beside each other, a
-//! store that is full (R201; RFC 7523, 3).
+//! `private_key_jwt` cases that the flow tests do not cover: fetched keys, several clients, a full
+//! store (R201; RFC 7523 §3).
 
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
-use super::{Hub, ROOMY, federation_of, service_with};
+use super::{Hub, AMPLE_CAPACITIES, federation_with, service_with};
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
-use crate::config::federation::Authentication;
+use crate::config::federation::ClientAuthentication;
 use crate::config::{JwksUri, KeySource, Service};
 use crate::digest;
-use crate::egress::fake::{FakeServer, Told};
-use crate::egress::guard::Schemes;
+use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::safe_http_client::AllowedSchemes;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::Secret;
 use crate::login::samples::ISSUER;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
-use crate::protocol::registration::Rules;
-use crate::store::{Capacities, Kind};
+use crate::protocol::registration::ProtocolRules;
+use crate::store::{Capacities, RecordKind};
 use crate::token::ClientKeys;
 
 static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
@@ -48,26 +48,26 @@ fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> Service {
     let rules = AssertionRules {
         alg,
         audiences: AcceptedAudiences::IssuerAlone,
-        longest_life: Duration::from_secs(300),
-        rules: Rules::Federation,
+        max_lifetime: Duration::from_secs(300),
+        rules: ProtocolRules::Federation,
     };
     Service {
-        authentication: Authentication::PrivateKeyJwt(rules),
+        authentication: ClientAuthentication::PrivateKeyJwt(rules),
         ..service_with(client_id, keys)
     }
 }
 
 impl Hub {
-    fn of_signers(capacities: Capacities, services: Vec<Service>) -> Self {
+    fn with_signers(capacities: Capacities, services: Vec<Service>) -> Self {
         let mut hub = Self::with(capacities);
-        hub.grants.federation = federation_of(services);
+        hub.grants.federation = federation_with(services);
         hub.grants.client_keys = Arc::new(
             KeyDirectory::new(&hub.grants.federation.load(), &hub.grants.metrics).unwrap(),
         );
         hub
     }
 
-    /// Authenticates by a right assertion of this client, signed with this key under this `kid`.
+    /// Authenticates with a valid assertion of this client, signed with this key under this `kid`.
     async fn assert_as(
         &self,
         client_id: &str,
@@ -101,7 +101,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
     let both = || inline(&[ec, rsa]);
     let services =
         vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
-    let hub = Hub::of_signers(ROOMY, services);
+    let hub = Hub::with_signers(AMPLE_CAPACITIES, services);
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await.as_deref(), Ok("a"));
     assert_eq!(
         hub.assert_as("b", SigningAlg::RS256, rsa, "1").await.as_deref(),
@@ -126,7 +126,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
 async fn an_assertion_that_can_not_be_remembered_does_not_count() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
-    let hub = Hub::of_signers(Capacities { assertions: 1, ..ROOMY }, services);
+    let hub = Hub::with_signers(Capacities { assertions: 1, ..AMPLE_CAPACITIES }, services);
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::StoreFull));
     hub.clock.advance(Duration::from_secs(120));
@@ -137,15 +137,15 @@ async fn an_assertion_that_can_not_be_remembered_does_not_count() {
 async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_others_out() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
-    let hub = Hub::of_signers(Capacities { assertions: 4, ..ROOMY }, services);
+    let hub = Hub::with_signers(Capacities { assertions: 4, ..AMPLE_CAPACITIES }, services);
     for jti in ["1", "2"] {
         hub.assert_as("a", SigningAlg::ES256, ec, jti).await.unwrap();
-        // Whoever plays back what he overheard takes nothing from the client that sent it.
+        // Replaying an intercepted assertion does not use up the client's quota.
         hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap_err();
     }
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, ec, "3").await,
-        Err(ErrorCode::AssertionsCrowding)
+        Err(ErrorCode::TooManyAssertions)
     );
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     hub.clock.advance(Duration::from_secs(180));
@@ -154,48 +154,49 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 
 #[tokio::test]
 async fn a_stranger_fills_no_place_in_the_store() {
-    let hub = Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))]);
+    let hub = Hub::with_signers(AMPLE_CAPACITIES, vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))]);
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
     );
-    assert_eq!(hub.grants.store.count(Kind::Assertion), 0);
+    assert_eq!(hub.grants.store.count(RecordKind::Assertion), 0);
 }
 
-/// A rotation needs no appointment, and no restart: the unknown `kid` has the keys fetched, at most once a minute.
+/// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a
+/// minute.
 #[tokio::test]
 async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_will() {
-    let answer = Arc::new(Mutex::new(Told::status(503)));
-    let told = Arc::clone(&answer);
-    let server = FakeServer::start(move |_| told.lock().unwrap().clone()).await;
+    let answer = Arc::new(Mutex::new(FakeResponse::status(503)));
+    let response = Arc::clone(&answer);
+    let server = FakeServer::start(move |_| response.lock().unwrap().clone()).await;
     let address = JwksUri {
         uri: format!("{}/jwks", server.base()).parse().unwrap(),
-        schemes: Schemes::HttpToo,
+        schemes: AllowedSchemes::HttpAndHttps,
         internal_hosts: vec!["127.0.0.1".into()],
     };
     let hub =
-        Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
+        Hub::with_signers(AMPLE_CAPACITIES, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
     let (one, two) = ((&*EC, "one"), (&*NEXT_EC, "two"));
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, one, "0").await,
         Err(ErrorCode::ClientKeysUnavailable)
     );
     assert_eq!(
-        server.asked(),
+        server.request_count(),
         0,
         "a stranger can't make the hub fetch keys that it has none of: that is its own round's"
     );
 
-    *answer.lock().unwrap() = Told::json(&set(&[one]));
+    *answer.lock().unwrap() = FakeResponse::json(&set(&[one]));
     hub.grants.client_keys.refresh(&hub.grants.env).await;
     hub.assert_as("a", SigningAlg::ES256, one, "1").await.unwrap();
-    *answer.lock().unwrap() = Told::json(&set(&[one, two]));
+    *answer.lock().unwrap() = FakeResponse::json(&set(&[one, two]));
     hub.assert_as("a", SigningAlg::ES256, two, "2").await.unwrap();
     hub.assert_as("a", SigningAlg::ES256, one, "3").await.unwrap();
-    let asked = server.asked();
+    let asked = server.request_count();
     for jti in ["4", "5", "6"] {
         let unknown = hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "three"), jti).await;
         assert_eq!(unknown, Err(ErrorCode::AssertionUnproven));
     }
-    assert_eq!(server.asked(), asked);
+    assert_eq!(server.request_count(), asked);
 }

@@ -1,17 +1,17 @@
-//! Who may redeem: nothing is learnt, and nothing burnt, by one who can't prove who they are (R155, R201).
+//! Client authentication: a failure reveals nothing and consumes no code (R155, R201).
 
 use std::time::Duration;
 
-use super::{Hub, by_post, dated, federation, federation_of, service, token_request};
+use super::{Hub, by_post, dated, federation, federation_with, service, token_request};
 use crate::config::Validity;
-use crate::config::federation::Authentication;
+use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::samples::OPENED;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
-use crate::protocol::error_answer::{ErrorAnswer, Used};
+use crate::protocol::error_response::{ErrorResponse, AuthLocation};
 use crate::protocol::token::TokenRequest;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -33,7 +33,7 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
             &crate::digest::fingerprint("sp's secret"),
             ErrorCode::ClientAuthentication,
         ),
-        ("unknown client", "nobody", "sp's secret", ErrorCode::ClientUnknown),
+        ("unknown client", "unknown", "sp's secret", ErrorCode::ClientUnknown),
         ("client id in another case", "SP", "sp's secret", ErrorCode::ClientUnknown),
         ("inactive client", "off", "off's secret", ErrorCode::ClientUnknown),
         (
@@ -50,10 +50,10 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
         for _ in 0..2 {
             let refusal = hub.refusal(&request).await.unwrap();
             assert_eq!(refusal, logged, "{attack}");
-            let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
-            assert_eq!(ErrorAnswer::to_client(refusal, Used::Body), wrong_secret, "{attack}");
+            let wrong_secret = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
+            assert_eq!(ErrorResponse::for_client(refusal, AuthLocation::Body), wrong_secret, "{attack}");
         }
-        assert!(hub.grants.code_lives("code").await.unwrap(), "{attack}");
+        assert!(hub.grants.is_code_live("code").await.unwrap(), "{attack}");
         hub.redeem("code").await.unwrap();
     }
 }
@@ -64,7 +64,7 @@ async fn a_stranger_can_not_revoke_by_replaying() {
     let (token, _) = hub.tokens("code", &[]).await;
     let stranger = TokenRequest { credentials: by_post("sp", "guess"), ..token_request("code") };
     assert_eq!(hub.refusal(&stranger).await, Some(ErrorCode::ClientAuthentication));
-    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.validate(&token).await, Ok(()));
 }
 
 #[tokio::test]
@@ -84,11 +84,11 @@ async fn either_secret_works_while_one_replaces_the_other() {
     for secret in ["sp's secret", "sp's next secret"] {
         hub.issue(secret, &[]).await;
         let request = TokenRequest { credentials: by_post("sp", secret), ..token_request(secret) };
-        hub.grants.redeem(&request).await.unwrap();
+        hub.grants.redeem_code(&request).await.unwrap();
     }
 }
 
-/// The old one ends an hour after the new one has begun: nobody needs an appointment.
+/// The old secret ends an hour after the new one begins: rotation needs no coordination.
 #[tokio::test]
 async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
     let begins = OPENED + HOUR;
@@ -96,9 +96,9 @@ async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
     let old = dated("old", Validity { not_before: None, not_after: Some(ends) });
     let new = dated("new", Validity { not_before: Some(begins), not_after: None });
     let mut rotating = service("sp", true, SigningAlg::ES256);
-    rotating.authentication = Authentication::SecretPost(vec![old, new]);
+    rotating.authentication = ClientAuthentication::SecretPost(vec![old, new]);
     let mut hub = Hub::new();
-    hub.grants.federation = federation_of([rotating]);
+    hub.grants.federation = federation_with([rotating]);
 
     let just_before = |at: Timestamp| at - Duration::from_millis(1);
     let (early, late) = (Some(ErrorCode::ClientSecretNotYet), Some(ErrorCode::ClientSecretExpired));
@@ -127,9 +127,9 @@ async fn a_secret_listed_twice_counts_in_both_its_spans() {
     let again = dated("same", Validity { not_before: Some(OPENED), not_after: None });
     for secrets in [vec![first.clone(), again.clone()], vec![again, first]] {
         let mut twice = service("sp", true, SigningAlg::ES256);
-        twice.authentication = Authentication::SecretPost(secrets);
+        twice.authentication = ClientAuthentication::SecretPost(secrets);
         let mut hub = Hub::new();
-        hub.grants.federation = federation_of([twice]);
+        hub.grants.federation = federation_with([twice]);
         assert!(hub.authenticated(&by_post("sp", "same")).await.is_ok());
     }
 }

@@ -1,4 +1,5 @@
-//! A code works once, for the one it was given to, and any flaw burns it (RFC 6749, 4.1.2; RFC 9700, 2.1.1).
+//! A code works once, for its own client, and any defect of the request consumes it (RFC 6749
+//! §4.1.2; RFC 9700 §2.1.1).
 
 use std::sync::{Arc, Barrier};
 
@@ -6,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
-use crate::assurance::{At, Level};
+use crate::assurance::{AcrCheck, Level};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::samples::SP_CALLBACK;
@@ -14,10 +15,10 @@ use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
-use crate::store::conformance::ROOMY;
-use crate::store::{Capacities, Key, Kind};
+use crate::store::conformance::AMPLE_CAPACITIES;
+use crate::store::{Capacities, RecordKey, RecordKind};
 use crate::token::keyring::tests::RING;
-use crate::token::{Signer, SigningFault};
+use crate::token::{Signer, SigningError};
 
 // RFC 7636, appendix B
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -34,9 +35,9 @@ fn verifying(verifier: &str) -> TokenRequest {
 async fn a_code_works_once() {
     let hub = Hub::new();
     hub.issue("code", &[]).await;
-    assert!(hub.grants.code_lives("code").await.unwrap());
+    assert!(hub.grants.is_code_live("code").await.unwrap());
     hub.redeem("code").await.unwrap();
-    assert!(!hub.grants.code_lives("code").await.unwrap());
+    assert!(!hub.grants.is_code_live("code").await.unwrap());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.redeem("another").await, Err(ErrorCode::CodeUnknown));
 }
@@ -46,11 +47,11 @@ async fn replayed_code_revokes_its_token() {
     let hub = Hub::new();
     let (stolen, _) = hub.tokens("code", &[]).await;
     let (unrelated, _) = hub.tokens("another code", &[]).await;
-    assert_eq!(hub.verdict(&stolen).await, Ok(()));
+    assert_eq!(hub.validate(&stolen).await, Ok(()));
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.verdict(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.userinfo(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
-    assert_eq!(hub.verdict(&unrelated).await, Ok(()));
+    assert_eq!(hub.validate(&unrelated).await, Ok(()));
 }
 
 #[tokio::test]
@@ -61,33 +62,33 @@ async fn a_foreign_client_that_presents_a_spent_code_revokes_nothing() {
     as_other(&mut foreign);
     for _ in 0..2 {
         assert_eq!(hub.refusal(&foreign).await, Some(ErrorCode::CodeSpentByAnother));
-        assert_eq!(hub.verdict(&token).await, Ok(()));
+        assert_eq!(hub.validate(&token).await, Ok(()));
     }
     let (seen, unknown) = (ErrorCode::CodeSpentByAnother.entry(), ErrorCode::CodeUnknown.entry());
     assert_eq!(
         (seen.status, seen.oauth, seen.description),
         (unknown.status, unknown.oauth, unknown.description)
     );
-    // The one that it was issued to still ends what a thief may have, and only after it has authenticated.
+    // Its own client still revokes what a thief may hold, but only after authenticating.
     let unproven = TokenRequest { credentials: by_post("sp", "wrong"), ..token_request("code") };
     assert_eq!(hub.refusal(&unproven).await, Some(ErrorCode::ClientAuthentication));
-    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.validate(&token).await, Ok(()));
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
-/// A release before this one left the name of what the code had issued.
+/// Earlier releases stored the family in the tombstone.
 #[tokio::test]
 async fn a_tombstone_of_the_previous_release_still_revokes() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
-    let issued = crate::grant::records::family("code");
+    let issued = crate::grant::records::code_family("code");
     let (key, now) = (crate::grant::records::code_key("code"), hub.now());
     hub.grants.store.remove(&key).await.unwrap();
-    let draft = crate::store::Draft {
+    let draft = crate::store::NewRecord {
         value: vec![],
         expires_at: now + super::TOKEN_LIFE,
-        unread_until: None,
+        expires_unread_at: None,
         families: Arc::default(),
     };
     hub.grants.store.insert(key.clone(), draft, now).await.unwrap();
@@ -97,7 +98,7 @@ async fn a_tombstone_of_the_previous_release_still_revokes() {
         .await
         .unwrap();
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]
@@ -105,13 +106,13 @@ async fn replay_revokes_for_as_long_as_the_token_lives() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.clock.advance(super::TOKEN_LIFE - MILLISECOND);
-    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.validate(&token).await, Ok(()));
     assert_eq!(
         hub.redeem("code").await,
         Err(ErrorCode::CodeReused),
         "the code itself would be long dead"
     );
-    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]
@@ -147,7 +148,7 @@ async fn any_flaw_burns_the_code() {
             ErrorCode::CodeVerifier,
         ),
         (
-            "a verifier that nobody asked for (downgrade)",
+            "a verifier without a challenge (downgrade)",
             false,
             |r| r.code_verifier = Some(Secret::new(VERIFIER.into())),
             ErrorCode::CodeVerifier,
@@ -170,7 +171,7 @@ async fn any_flaw_burns_the_code() {
     for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
         let hub = Hub::new();
         hub.issue("code", changes).await;
-        hub.grants.redeem(&request).await.unwrap();
+        hub.grants.redeem_code(&request).await.unwrap();
     }
 }
 
@@ -186,7 +187,7 @@ async fn closed_gate_burns_the_code() {
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeGateClosed));
     assert_eq!(
         *hub.gate.asked.lock().unwrap(),
-        [("sp".into(), "idp".into(), At::Obtained(Level::Eidas1))]
+        [("sp".into(), "idp".into(), AcrCheck::Achieved(Level::Eidas1))]
     );
     *hub.gate.closed.lock().unwrap() = None;
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
@@ -200,11 +201,11 @@ async fn a_code_is_dead_at_its_expiry() {
     hub.clock.advance(CODE_LIFE - MILLISECOND);
     hub.redeem("in time").await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert!(!hub.grants.code_lives("too late").await.unwrap());
+    assert!(!hub.grants.is_code_live("too late").await.unwrap());
     assert_eq!(hub.redeem("too late").await, Err(ErrorCode::CodeUnknown));
 }
 
-/// A signer that waits: the moment between the code's taking and the token's birth.
+/// A signer that waits: the moment between taking the code and storing the token.
 struct Waiting(Arc<Notify>);
 
 #[async_trait]
@@ -215,14 +216,14 @@ impl Signer for Waiting {
         typ: &str,
         payload: &[u8],
         now: Timestamp,
-    ) -> Result<String, SigningFault> {
+    ) -> Result<String, SigningError> {
         self.0.notified().await;
         RING.sign(alg, typ, payload, now).await
     }
 }
 
 #[tokio::test]
-async fn replay_before_the_token_is_born_stops_its_birth() {
+async fn replay_before_the_token_is_issued_stops_it() {
     let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
     hub.grants.signer = Arc::new(Waiting(Arc::clone(&signing)));
@@ -236,7 +237,7 @@ async fn replay_before_the_token_is_born_stops_its_birth() {
 }
 
 #[tokio::test]
-async fn a_logout_before_the_token_is_born_stops_its_birth_and_is_no_reuse() {
+async fn a_logout_before_the_token_is_issued_stops_it_and_is_no_reuse() {
     let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
     hub.grants.signer = Arc::new(Waiting(Arc::clone(&signing)));
@@ -252,7 +253,7 @@ async fn a_logout_before_the_token_is_born_stops_its_birth_and_is_no_reuse() {
 }
 
 #[test]
-fn of_many_at_once_one_wins_and_keeps_nothing() {
+fn of_concurrent_redemptions_one_wins_and_keeps_nothing() {
     for round in 0..10 {
         let hub = Arc::new(Hub::new());
         let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -270,7 +271,7 @@ fn of_many_at_once_one_wins_and_keeps_nothing() {
         let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
         assert!(won.len() <= 1, "round {round}");
-        // The first of them is told that it came too late, if a second use was faster than its answer.
+        // The winner's tokens are revoked if a replay was processed before its response.
         let overtaken =
             lost.iter().filter(|outcome| **outcome == Err(ErrorCode::CodeRevoked)).count();
         let reused = lost.iter().filter(|outcome| **outcome == Err(ErrorCode::CodeReused)).count();
@@ -278,7 +279,7 @@ fn of_many_at_once_one_wins_and_keeps_nothing() {
         for answer in won.into_iter().flatten() {
             let token = answer["access_token"].as_str().unwrap();
             assert_eq!(
-                runtime().block_on(hub.verdict(token)),
+                runtime().block_on(hub.validate(token)),
                 Err(ErrorCode::AccessTokenInvalid),
                 "round {round}"
             );
@@ -288,14 +289,14 @@ fn of_many_at_once_one_wins_and_keeps_nothing() {
 
 #[tokio::test]
 async fn nothing_is_redeemable_where_something_could_not_be_kept() {
-    let no_sessions = Hub::with(Capacities { sessions: 0, ..ROOMY });
+    let no_sessions = Hub::with(Capacities { sessions: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
-        no_sessions.grants.issue(no_sessions.grant("code", &[])).await,
+        no_sessions.grants.issue_code(no_sessions.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
-    let no_codes = Hub::with(Capacities { grants: 0, ..ROOMY });
-    assert_eq!(no_codes.grants.issue(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
+    let no_codes = Hub::with(Capacities { grants: 0, ..AMPLE_CAPACITIES });
+    assert_eq!(no_codes.grants.issue_code(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -304,21 +305,21 @@ async fn a_grant_that_comes_again_is_done_once() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
-    hub.grants.issue(grant.clone()).await.unwrap();
-    assert_eq!(hub.grants.issue(grant.clone()).await, Ok(()), "nobody knew whether it was done");
+    hub.grants.issue_code(grant.clone()).await.unwrap();
+    assert_eq!(hub.grants.issue_code(grant.clone()).await, Ok(()), "a repeat after an unknown outcome");
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
-    // From here on it changes nothing: no second code, no harm to what the first one gave.
-    assert_eq!(hub.grants.issue(grant.clone()).await, Err(ErrorCode::AlreadyDone));
-    assert_eq!(hub.verdict(&token).await, Ok(()));
+    // From here on a repeat changes nothing: no second code, no effect on the first.
+    assert_eq!(hub.grants.issue_code(grant.clone()).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.validate(&token).await, Ok(()));
     assert!(
         hub.grants.session(&cookie).await.unwrap().is_some(),
-        "the session of whoever pressed back"
+        "the session of a user who went back"
     );
     // The next login of this browser takes the session's place.
     let session =
-        SessionUse::Fresh { cookie: Secret::new("the next".into()), former: Some(cookie.clone()) };
-    hub.grants.issue(Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
-    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
+        SessionUse::New { cookie: Secret::new("the next".into()), replaced: Some(cookie.clone()) };
+    hub.grants.issue_code(Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
+    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::AlreadyDone));
     assert!(
         hub.grants.session(&cookie).await.unwrap().is_none(),
         "back brought the former session back"
@@ -330,9 +331,9 @@ async fn a_grant_that_comes_again_is_done_once() {
 async fn a_logout_ends_a_grant_that_comes_again() {
     let hub = Hub::new();
     let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
-    hub.grants.issue(grant.clone()).await.unwrap();
+    hub.grants.issue_code(grant.clone()).await.unwrap();
     hub.grants.end_session(&cookie).await.unwrap();
-    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::LoginRequired));
+    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::LoginRequired));
     assert!(hub.grants.session(&cookie).await.unwrap().is_none());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
@@ -342,9 +343,9 @@ async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    hub.grants.issue(grant.clone()).await.unwrap();
+    hub.grants.issue_code(grant.clone()).await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(
         hub.redeem("code").await,
         Err(ErrorCode::CodeUnknown),
@@ -353,17 +354,17 @@ async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
 }
 
 #[tokio::test]
-async fn a_look_into_the_store_gives_nobody_a_code_or_a_token() {
+async fn reading_the_store_reveals_no_code_or_token() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("live code", &[]).await;
     for (kind, secret) in [
-        (Kind::Code, "live code"),
-        (Kind::Token, token.as_str()),
-        (Kind::Session, "code's session"),
+        (RecordKind::Code, "live code"),
+        (RecordKind::Token, token.as_str()),
+        (RecordKind::Session, "code's session"),
     ] {
-        let plain = Key { kind, name: Arc::from(secret) };
-        let hashed = Key { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
+        let plain = RecordKey { kind, name: Arc::from(secret) };
+        let hashed = RecordKey { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
         assert!(hub.grants.store.load(&plain, hub.now()).await.unwrap().is_none());
         let record = hub.grants.store.load(&hashed, hub.now()).await.unwrap().unwrap();
         assert!(!String::from_utf8_lossy(&record.value).contains(secret));

@@ -1,4 +1,4 @@
-//! `id_token_hint`: an ID token of this hub for this service provider, and nothing that only looks like one.
+//! `id_token_hint`: only an ID token of this hub for this service provider is accepted.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::{Hub, by_post, read, token_request};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{Secret, Subject};
-use crate::login::samples::{OPENED, request};
+use crate::login::samples::{OPENED, authorization_request};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::logout::Hint;
+use crate::protocol::logout::LogoutHint;
 use crate::protocol::token::TokenRequest;
-use crate::token::keyring::HINT_LIFE;
+use crate::token::keyring::RETIRED_KEY_LIFETIME;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::VerificationKeys;
 use crate::token::{Keyring, Signer as _, SigningKey};
@@ -24,8 +24,8 @@ use crate::token::{Keyring, Signer as _, SigningKey};
 /// Another hub's keys.
 static FOREIGN: LazyLock<Keyring> = LazyLock::new(|| Keyring::ephemeral(OPENED).unwrap());
 
-fn wanted(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> {
-    hub.grants.wanted(&request(&[("id_token_hint", hint)]))
+fn requested_subjects(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> {
+    hub.grants.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
 }
 
 fn angela() -> Result<Vec<Subject>, ErrorCode> {
@@ -36,19 +36,19 @@ fn angela() -> Result<Vec<Subject>, ErrorCode> {
 async fn an_own_id_token_names_its_user_even_when_expired() {
     let hub = Hub::new();
     let (_, id_token) = hub.tokens("code", &[]).await;
-    assert_eq!(wanted(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela());
     hub.clock.advance(Duration::from_secs(24 * 3600));
-    assert_eq!(wanted(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela());
 }
 
 #[tokio::test]
 async fn hint_and_requested_sub_both_count() {
     let hub = Hub::new();
-    assert_eq!(hub.grants.wanted(&request(&[])), Ok(vec![]));
+    assert_eq!(hub.grants.requested_subjects(&authorization_request(&[])), Ok(vec![]));
     let claims = ("claims", r#"{"id_token":{"sub":{"value":"requested"}}}"#);
-    assert_eq!(hub.grants.wanted(&request(&[claims])), Ok(vec![Subject::new("requested")]));
+    assert_eq!(hub.grants.requested_subjects(&authorization_request(&[claims])), Ok(vec![Subject::new("requested")]));
     let (_, id_token) = hub.tokens("code", &[]).await;
-    let both = hub.grants.wanted(&request(&[claims, ("id_token_hint", &id_token)]));
+    let both = hub.grants.requested_subjects(&authorization_request(&[claims, ("id_token_hint", &id_token)]));
     assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
 }
 
@@ -62,7 +62,7 @@ async fn a_hint_that_carries_at_hash_is_accepted() {
     let at = OPENED + Duration::from_secs(1);
     let hint =
         RING.sign(SigningAlg::ES256, "JWT", claims.to_string().as_bytes(), at).await.unwrap();
-    assert_eq!(wanted(&hub, &hint), angela());
+    assert_eq!(requested_subjects(&hub, &hint), angela());
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn forged_and_borrowed_hints_are_refused() {
             .unwrap()
     };
     let own: &'static Keyring = &RING;
-    // With every claim of an ID token, as none has: the type alone is enough.
+    // It has every claim of an ID token; the type alone must reject it.
     let payload = claims.to_string().into_bytes();
     let introspection = RING.sign(
         SigningAlg::ES256,
@@ -111,19 +111,19 @@ async fn forged_and_borrowed_hints_are_refused() {
         ("an access token", access_token),
         ("not a token", "hint".into()),
     ] {
-        assert_eq!(wanted(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
-        let at_logout = hub.grants.logout_hint(&hint);
-        // There it is the hint that says which service provider asks.
+        assert_eq!(requested_subjects(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
+        let at_logout = hub.grants.verify_logout_hint(&hint);
+        // At logout, the hint names the service provider.
         if attack == "for another SP" {
             assert_eq!(
                 at_logout,
-                Ok(Hint { audience: "other".into(), user: Subject::new("pairwise-angela") })
+                Ok(LogoutHint { audience: "other".into(), user: Subject::new("pairwise-angela") })
             );
         } else {
             assert_eq!(at_logout, Err(ErrorCode::LogoutHintInvalid), "{attack}");
         }
     }
-    assert_eq!(wanted(&hub, &by(own, claims.to_string().into_bytes()).await), angela());
+    assert_eq!(requested_subjects(&hub, &by(own, claims.to_string().into_bytes()).await), angela());
 }
 
 #[tokio::test]
@@ -132,16 +132,16 @@ async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() 
     hub.issue("code", &[("client_id", "other")]).await;
     let redeem =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
-    let answer = serde_json::to_value(hub.grants.redeem(&redeem).await.unwrap()).unwrap();
+    let answer = serde_json::to_value(hub.grants.redeem_code(&redeem).await.unwrap()).unwrap();
     let hint = answer["id_token"].as_str().unwrap();
-    assert_eq!(wanted(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
-    let own = request(&[("client_id", "other"), ("id_token_hint", hint)]);
-    assert_eq!(hub.grants.wanted(&own), angela(), "signed with RS256");
+    assert_eq!(requested_subjects(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
+    let own = authorization_request(&[("client_id", "other"), ("id_token_hint", hint)]);
+    assert_eq!(hub.grants.requested_subjects(&own), angela(), "signed with RS256");
 }
 
 #[tokio::test]
 async fn a_retired_key_still_proves_a_hint_for_a_month() {
-    let month_over = OPENED + Duration::from_secs(100) + HINT_LIFE;
+    let month_over = OPENED + Duration::from_secs(100) + RETIRED_KEY_LIFETIME;
     let key = |jwk: Jwk, from: Timestamp| {
         SigningKey::parse(&Secret::new(jwk.as_ref().clone()), from, from).unwrap()
     };
@@ -159,12 +159,12 @@ async fn a_retired_key_still_proves_a_hint_for_a_month() {
             .store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()))
     };
     know(month_over);
-    assert_eq!(wanted(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela());
     assert_eq!(
-        hub.grants.logout_hint(&id_token).map(|hint| hint.user),
+        hub.grants.verify_logout_hint(&id_token).map(|hint| hint.user),
         Ok(Subject::new("pairwise-angela"))
     );
     know(month_over + Duration::from_secs(1));
-    assert_eq!(wanted(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
-    assert_eq!(hub.grants.logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
+    assert_eq!(requested_subjects(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
+    assert_eq!(hub.grants.verify_logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
 }

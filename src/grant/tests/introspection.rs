@@ -1,5 +1,4 @@
-//! What a data provider hears of a token, and when a token is forgotten (R012, R180 to R185, R206; RFC 7009, RFC 7662, RFC
-//! 9701; decisions 11).
+//! Introspection and revocation (R012, R180 to R185, R206; RFC 7009, RFC 7662, RFC 9701).
 
 use std::sync::Arc;
 
@@ -9,14 +8,14 @@ use super::{
     ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request,
 };
 use crate::assurance::Level;
-use crate::config::federation::{DataProvider, IntrospectionForm};
+use crate::config::federation::{DataProvider, IntrospectionResponseFormat};
 use crate::config::{Federation, KeySource, Validity};
 use crate::grant::client_keys::KeyDirectory;
-use crate::grant::introspection::Introspected;
+use crate::grant::introspection::IntrospectionResponse;
 use crate::identity::Identity;
 use crate::ids::{Scope, Secret};
 use crate::login::Grant;
-use crate::login::samples::{ISSUER, OPENED, proven};
+use crate::login::samples::{ISSUER, OPENED, identified_user};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
@@ -25,12 +24,12 @@ use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::token::TokenRequest;
 use crate::telemetry::Metrics;
 use crate::token::keyring::tests::RING;
-use crate::token::verify::{VerificationKeys, open_jws};
+use crate::token::verify::{VerificationKeys, verify_jws};
 
-const JWT: IntrospectionForm = IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: None };
+const JWT: IntrospectionResponseFormat = IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: None };
 
-/// One whose secret is `<id>'s secret`.
-fn data_provider(client_id: &str, scopes: &[&str], form: IntrospectionForm) -> DataProvider {
+/// A data provider whose secret is `<id>'s secret`.
+fn data_provider(client_id: &str, scopes: &[&str], form: IntrospectionResponseFormat) -> DataProvider {
     DataProvider {
         client_id: client_id.into(),
         active: true,
@@ -38,25 +37,26 @@ fn data_provider(client_id: &str, scopes: &[&str], form: IntrospectionForm) -> D
         scopes: scopes.iter().map(|scope| Scope::from(*scope)).collect(),
         sector: client_id.into(),
         subject_key_version: 1,
-        form,
+        response_format: form,
         keys: KeySource::None,
     }
 }
 
-/// Beside the usual service providers: one for each form, one that may learn of nothing that is asked for, one that is off.
+/// The usual service providers, and data providers: one for each response format, one without
+/// shared scopes, an inactive one.
 fn hub() -> Hub {
     let all = ["openid", "family_name", "email", "profile"];
-    let mut off = data_provider("off", &all, IntrospectionForm::Json);
+    let mut off = data_provider("off", &all, IntrospectionResponseFormat::Json);
     off.client_id = "closed".into();
     off.active = false;
     let mut vault = data_provider("vault", &all, JWT);
-    vault.form =
-        IntrospectionForm::Jwt { alg: SigningAlg::RS256, sealed: Some(EncryptionAlg::EcdhEs) };
-    vault.keys = super::seal::keys("enc");
+    vault.response_format =
+        IntrospectionResponseFormat::Jwt { alg: SigningAlg::RS256, encryption: Some(EncryptionAlg::EcdhEs) };
+    vault.keys = super::encryption::keys("enc");
     with([
-        data_provider("archive", &all, IntrospectionForm::Json),
+        data_provider("archive", &all, IntrospectionResponseFormat::Json),
         data_provider("signed", &all, JWT),
-        data_provider("stranger", &["openid", "gender"], IntrospectionForm::Json),
+        data_provider("stranger", &["openid", "gender"], IntrospectionResponseFormat::Json),
         vault,
         off,
     ])
@@ -70,8 +70,8 @@ fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
     hub
 }
 
-/// What `client_id` asks with this secret.
-fn asked(client_id: &str, secret: &str, token: &str) -> IntrospectionRequest {
+/// An introspection request of `client_id` with this secret.
+fn introspection_request(client_id: &str, secret: &str, token: &str) -> IntrospectionRequest {
     let pairs = [("client_id", client_id), ("client_secret", secret), ("token", token)];
     let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
     IntrospectionRequest::read(
@@ -81,26 +81,26 @@ fn asked(client_id: &str, secret: &str, token: &str) -> IntrospectionRequest {
 }
 
 impl Hub {
-    async fn told(&self, client_id: &str, token: &str) -> Result<Value, ErrorCode> {
-        let asked = asked(client_id, &format!("{client_id}'s secret"), token);
+    async fn introspect(&self, client_id: &str, token: &str) -> Result<Value, ErrorCode> {
+        let asked = introspection_request(client_id, &format!("{client_id}'s secret"), token);
         let answer = self.grants.introspect(&asked).await.map_err(|refusal| refusal.code)?;
-        let Introspected::Json(answer) = answer else { panic!("a JWT") };
+        let IntrospectionResponse::Json(answer) = answer else { panic!("a JWT") };
         Ok(serde_json::from_slice(&answer).unwrap())
     }
 
-    /// A grant of these scopes, the claims what the federation's table says.
-    fn grant_of(&self, code: &str, scope: &str) -> Grant {
+    /// A grant of these scopes, with the claims of the federation's table.
+    fn grant_with_scopes(&self, code: &str, scope: &str) -> Grant {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
         grant.request.scopes.clone_from(&grant.scopes);
-        grant.proven.claims =
-            self.grants.federation.load().claims(&grant.request, &grant.proven.identity);
+        grant.user.claims =
+            self.grants.federation.load().released_claim_values(&grant.request, &grant.user.identity);
         grant
     }
 
     /// An access token of `sp` for these scopes.
-    async fn token_of(&self, code: &str, scope: &str) -> String {
-        self.grants.issue(self.grant_of(code, scope)).await.unwrap();
+    async fn token_with_scopes(&self, code: &str, scope: &str) -> String {
+        self.grants.issue_code(self.grant_with_scopes(code, scope)).await.unwrap();
         self.redeem(code).await.unwrap()["access_token"].as_str().unwrap().to_owned()
     }
 
@@ -116,76 +116,77 @@ impl Hub {
 }
 
 #[tokio::test]
-async fn a_live_token_is_told_with_exactly_its_facts() {
+async fn a_live_token_is_described_with_exactly_its_members() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name birthdate email").await;
+    let token = hub.token_with_scopes("code", "openid family_name birthdate email").await;
     hub.clock.advance(TOKEN_LIFE / 2);
     let iat = OPENED.seconds();
-    // R184: neither the birth date, whose scope is not the data provider's, nor the e-mail address, whose scope is.
+    // R184: neither the birth date, whose scope is not the data provider's, nor the e-mail address,
+    // whose scope is.
     let expected = json!({
-        "active": true, "iss": ISSUER, "sub": hub.sub_at("archive", &proven("idp", Level::Eidas1).identity), "aud": "archive",
+        "active": true, "iss": ISSUER, "sub": hub.sub_at("archive", &identified_user("idp", Level::Eidas1).identity), "aud": "archive",
         "client_id": "sp", "scope": "openid family_name email", "acr": "eidas1", "iat": iat, "exp": iat + TOKEN_LIFE.as_secs(),
         "family_name": "DUBOIS",
     });
-    assert_eq!(hub.told("archive", &token).await, Ok(expected));
+    assert_eq!(hub.introspect("archive", &token).await, Ok(expected));
 }
 
 #[tokio::test]
 async fn iat_is_when_the_token_was_issued_and_not_its_code() {
     let hub = hub();
-    hub.grants.issue(hub.grant_of("code", "openid family_name")).await.unwrap();
+    hub.grants.issue_code(hub.grant_with_scopes("code", "openid family_name")).await.unwrap();
     hub.clock.advance(std::time::Duration::from_secs(20));
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
-    let told = hub.told("archive", &token).await.unwrap();
-    assert_eq!(told["iat"], OPENED.seconds() + 20);
-    assert_eq!(told["exp"], OPENED.seconds() + 20 + TOKEN_LIFE.as_secs());
+    let response = hub.introspect("archive", &token).await.unwrap();
+    assert_eq!(response["iat"], OPENED.seconds() + 20);
+    assert_eq!(response["exp"], OPENED.seconds() + 20 + TOKEN_LIFE.as_secs());
 }
 
 // R037, R184
 #[tokio::test]
-async fn each_data_provider_knows_a_person_by_a_subject_of_its_own_whoever_the_token_is_of() {
-    let mut sharing = data_provider("sharing", &["family_name"], IntrospectionForm::Json);
+async fn each_data_provider_knows_a_user_by_its_own_subject_whatever_client_the_token_is_for() {
+    let mut sharing = data_provider("sharing", &["family_name"], IntrospectionResponseFormat::Json);
     sharing.sector = "archive".into();
-    let archive = data_provider("archive", &["family_name"], IntrospectionForm::Json);
+    let archive = data_provider("archive", &["family_name"], IntrospectionResponseFormat::Json);
     let hub = with([
         archive,
         sharing,
-        data_provider("museum", &["family_name"], IntrospectionForm::Json),
+        data_provider("museum", &["family_name"], IntrospectionResponseFormat::Json),
     ]);
-    let of_sp = hub.token_of("first", "openid family_name").await;
+    let of_sp = hub.token_with_scopes("first", "openid family_name").await;
     let mut grant = hub.grant("second", &[("client_id", "other")]);
     grant.scopes = vec!["openid".into(), "family_name".into()];
-    hub.grants.issue(grant).await.unwrap();
+    hub.grants.issue_code(grant).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("second") };
-    let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
+    let answer = serde_json::to_value(hub.grants.redeem_code(&request).await.unwrap()).unwrap();
     let of_other = answer["access_token"].as_str().unwrap().to_owned();
     let mut subs = Vec::new();
     for (client_id, token) in
         [("archive", &of_sp), ("archive", &of_other), ("sharing", &of_sp), ("museum", &of_sp)]
     {
-        let told = hub.told(client_id, token).await.unwrap();
-        assert_eq!(told["scope"], "family_name", "openid is not theirs");
-        subs.push(told["sub"].as_str().unwrap().to_owned());
+        let response = hub.introspect(client_id, token).await.unwrap();
+        assert_eq!(response["scope"], "family_name", "openid is not released");
+        subs.push(response["sub"].as_str().unwrap().to_owned());
     }
     assert_eq!((&subs[0], &subs[0]), (&subs[1], &subs[2]));
     assert_ne!(subs[0], subs[3]);
-    assert!(!subs.contains(&"pairwise-angela".to_owned()), "none is the service provider's");
+    assert!(!subs.contains(&"pairwise-angela".to_owned()), "none is the service provider's sub");
 }
 
 #[tokio::test]
 async fn the_store_keeps_pseudonyms_of_those_data_providers_alone_that_may_learn_of_the_token() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
-    let judged = hub.grants.judge(&token).await.unwrap();
+    let token = hub.token_with_scopes("code", "openid family_name").await;
+    let valid = hub.grants.validate_access_token(&token).await.unwrap();
     assert_eq!(
-        judged.token.subjects_by_sector.keys().collect::<Vec<_>>(),
+        valid.token.subjects_by_sector.keys().collect::<Vec<_>>(),
         ["archive", "signed", "vault"]
     );
-    let kept = serde_json::to_string(&judged.token).unwrap();
+    let json = serde_json::to_string(&valid.token).unwrap();
     assert!(
-        !kept.contains("1962") && !kept.contains("75107"),
-        "no more of the identity than the scopes gave: {kept}"
+        !json.contains("1962") && !json.contains("75107"),
+        "no more of the identity than the scopes release: {json}"
     );
 }
 
@@ -194,9 +195,9 @@ async fn the_store_keeps_pseudonyms_of_those_data_providers_alone_that_may_learn
 async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
     let hub = hub();
     let inactive = Ok(json!({ "active": false }));
-    let token = hub.token_of("code", "openid family_name").await;
-    assert_eq!(hub.told("stranger", &token).await, inactive, "openid alone is shared");
-    hub.grants.issue(hub.grant_of("live code", "openid family_name")).await.unwrap();
+    let token = hub.token_with_scopes("code", "openid family_name").await;
+    assert_eq!(hub.introspect("stranger", &token).await, inactive, "only openid is shared");
+    hub.grants.issue_code(hub.grant_with_scopes("live code", "openid family_name")).await.unwrap();
     let truncated = &token[..token.len() - 1];
     for guess in [
         "guess",
@@ -207,20 +208,20 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
         "\u{0}",
         &"x".repeat(60_000),
     ] {
-        assert_eq!(hub.told("archive", guess).await, inactive, "{guess}");
+        assert_eq!(hub.introspect("archive", guess).await, inactive, "{guess}");
     }
     hub.clock.advance(TOKEN_LIFE);
-    assert_eq!(hub.told("archive", &token).await, inactive, "expired");
+    assert_eq!(hub.introspect("archive", &token).await, inactive, "expired");
 
-    let token = hub.token_of("another", "openid family_name").await;
+    let token = hub.token_with_scopes("another", "openid family_name").await;
     assert_eq!(hub.redeem("another").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.told("archive", &token).await, inactive, "its code was used again");
+    assert_eq!(hub.introspect("archive", &token).await, inactive, "its code was replayed");
 }
 
 #[tokio::test]
 async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     let mut hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
+    let token = hub.token_with_scopes("code", "openid family_name").await;
     let providers = hub
         .grants
         .federation
@@ -230,19 +231,19 @@ async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
         .collect::<Vec<_>>();
     hub.grants.federation =
         Federation::clone(&federation(false).load()).with_data_providers(providers).into();
-    assert_eq!(hub.told("archive", &token).await, Ok(json!({ "active": false })));
+    assert_eq!(hub.introspect("archive", &token).await, Ok(json!({ "active": false })));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 // R182, R183, R206
 #[tokio::test]
-async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
+async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
+    let token = hub.token_with_scopes("code", "openid family_name").await;
     for (client_id, secret, code) in [
         ("archive", "signed's secret", ErrorCode::DataProviderSecret),
         ("archive", "", ErrorCode::DataProviderCredentials),
-        ("nobody", "nobody's secret", ErrorCode::DataProviderUnknown),
+        ("unknown", "unknown's secret", ErrorCode::DataProviderUnknown),
         ("closed", "off's secret", ErrorCode::DataProviderUnknown),
         ("sp", "sp's secret", ErrorCode::DataProviderIsServiceProvider),
         ("archive", "sp's secret", ErrorCode::DataProviderSecret),
@@ -250,7 +251,7 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
     ] {
         for token in [token.as_str(), "guess", ""] {
             let refused =
-                hub.grants.introspect(&asked(client_id, secret, token)).await.unwrap_err().code;
+                hub.grants.introspect(&introspection_request(client_id, secret, token)).await.unwrap_err().code;
             assert_eq!(refused, code, "{client_id} {secret} {token}");
             assert_eq!((code.entry().status, code.entry().oauth), (401, "invalid_client"));
             assert_eq!(code.entry().description, "Client authentication failed.");
@@ -258,9 +259,9 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
     }
     assert!(
         !hub.grants.metrics.render().contains("passerelle_introspections_total{"),
-        "none was introspected"
+        "no token was looked up"
     );
-    let proven = asked("archive", "archive's secret", "");
+    let proven = introspection_request("archive", "archive's secret", "");
     assert_eq!(
         hub.grants.introspect(&proven).await.unwrap_err().code,
         ErrorCode::IntrospectionTokenMissing
@@ -270,17 +271,17 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
 #[tokio::test]
 async fn a_secret_counts_in_its_time_alone() {
     let later = OPENED + TOKEN_LIFE;
-    let mut archive = data_provider("archive", &["family_name"], IntrospectionForm::Json);
+    let mut archive = data_provider("archive", &["family_name"], IntrospectionResponseFormat::Json);
     archive.secrets = vec![
         dated("archive's old secret", Validity { not_before: None, not_after: Some(later) }),
         dated("archive's secret", Validity { not_before: Some(later), not_after: None }),
     ];
     let hub = with([archive]);
-    let of = |secret| asked("archive", secret, "guess");
-    assert_eq!(hub.told("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
+    let of = |secret| introspection_request("archive", secret, "guess");
+    assert_eq!(hub.introspect("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
     assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
     hub.clock.advance(TOKEN_LIFE);
-    assert!(hub.told("archive", "guess").await.is_ok());
+    assert!(hub.introspect("archive", "guess").await.is_ok());
     assert_eq!(
         hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code,
         ErrorCode::DataProviderSecretExpired
@@ -291,97 +292,97 @@ async fn a_secret_counts_in_its_time_alone() {
 #[tokio::test]
 async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
+    let token = hub.token_with_scopes("code", "openid family_name").await;
     let keys = VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap();
     for token in [token.as_str(), "guess"] {
         let answer =
-            hub.grants.introspect(&asked("signed", "signed's secret", token)).await.unwrap();
-        let Introspected::Jwt(answer) = answer else { panic!("JSON") };
-        let Ok(opened) = open_jws(&answer, SigningAlg::ES256, &keys) else { panic!("{answer}") };
-        assert_eq!(opened.header["typ"], "token-introspection+jwt");
-        let Value::Object(mut facts) = hub.told("archive", token).await.unwrap() else { panic!() };
+            hub.grants.introspect(&introspection_request("signed", "signed's secret", token)).await.unwrap();
+        let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
+        let Ok(jws) = verify_jws(&answer, SigningAlg::ES256, &keys) else { panic!("{answer}") };
+        assert_eq!(jws.header["typ"], "token-introspection+jwt");
+        let Value::Object(mut facts) = hub.introspect("archive", token).await.unwrap() else { panic!() };
         if token != "guess" {
             facts.insert("aud".into(), "signed".into());
             facts.insert(
                 "sub".into(),
-                hub.sub_at("signed", &proven("idp", Level::Eidas1).identity).into(),
+                hub.sub_at("signed", &identified_user("idp", Level::Eidas1).identity).into(),
             );
         }
         let expected = json!({ "iss": ISSUER, "aud": "signed", "iat": hub.now().seconds(), "token_introspection": facts });
-        assert_eq!(Value::Object(opened.claims), expected);
+        assert_eq!(Value::Object(jws.claims), expected);
     }
 }
 
 #[tokio::test]
-async fn a_sealed_answer_is_read_by_its_data_provider_alone() {
+async fn an_encrypted_response_is_readable_by_its_data_provider_alone() {
     let hub = hub();
-    let answer = hub.grants.introspect(&asked("vault", "vault's secret", "guess")).await.unwrap();
-    let Introspected::Jwt(answer) = answer else { panic!("JSON") };
-    let jws = super::seal::unsealed(&answer);
+    let answer = hub.grants.introspect(&introspection_request("vault", "vault's secret", "guess")).await.unwrap();
+    let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
+    let jws = super::encryption::decrypted(&answer);
     assert_eq!(super::read(&jws).0["alg"], "RS256");
     assert_eq!(super::read(&jws).1["token_introspection"], json!({ "active": false }));
 }
 
 #[tokio::test]
-async fn without_a_key_to_seal_to_nothing_is_said_of_the_token() {
+async fn without_an_encryption_key_nothing_is_revealed_of_the_token() {
     let sealed =
-        IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: Some(EncryptionAlg::RsaOaep) };
+        IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: Some(EncryptionAlg::RsaOaep) };
     let hub = with([data_provider("vault", &["family_name"], sealed)]);
-    assert_eq!(hub.told("vault", "guess").await, Err(ErrorCode::DataProviderKeysMissing));
+    assert_eq!(hub.introspect("vault", "guess").await, Err(ErrorCode::DataProviderKeysMissing));
 }
 
 #[tokio::test]
-async fn the_right_ones_always_pass_however_many_mistakes_were_made_in_their_name() {
+async fn correct_requests_always_pass_however_many_failures_were_made_in_their_name() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
+    let token = hub.token_with_scopes("code", "openid family_name").await;
     for (claimed, unproven) in
-        [("archive", ErrorCode::DataProviderSecret), ("nobody", ErrorCode::DataProviderUnknown)]
+        [("archive", ErrorCode::DataProviderSecret), ("unknown", ErrorCode::DataProviderUnknown)]
     {
-        // R206: where the limit begins does not tell whether the id exists.
+        // R206: the limit does not reveal whether the id exists.
         for round in 0..ALLOWED.failed_authentications.get() + 5 {
             let code = if round < ALLOWED.failed_authentications.get() {
                 unproven
             } else {
-                ErrorCode::TooManyMistakes
+                ErrorCode::TooManyFailures
             };
             let refused =
-                hub.grants.introspect(&asked(claimed, "guess", "guess")).await.unwrap_err().code;
+                hub.grants.introspect(&introspection_request(claimed, "guess", "guess")).await.unwrap_err().code;
             assert_eq!(refused, code, "{claimed} {round}");
         }
     }
-    assert_eq!(hub.told("archive", &token).await.unwrap()["active"], true);
+    assert_eq!(hub.introspect("archive", &token).await.unwrap()["active"], true);
     for round in 0..ALLOWED.inactive_answers.get() + 5 {
         let expected = if round < ALLOWED.inactive_answers.get() {
             Ok(json!({ "active": false }))
         } else {
-            Err(ErrorCode::TooManyMistakes)
+            Err(ErrorCode::TooManyFailures)
         };
-        assert_eq!(hub.told("archive", "guess").await, expected, "{round}");
+        assert_eq!(hub.introspect("archive", "guess").await, expected, "{round}");
     }
     assert_eq!(
-        hub.told("archive", &token).await.unwrap()["active"],
+        hub.introspect("archive", &token).await.unwrap()["active"],
         true,
-        "rubbish does not blind it"
+        "invalid tokens do not block valid ones"
     );
     assert_eq!(
-        hub.told("stranger", "guess").await,
+        hub.introspect("stranger", "guess").await,
         Ok(json!({ "active": false })),
-        "nor another one"
+        "other data providers are not affected"
     );
 }
 
 #[tokio::test]
-async fn a_token_is_forgotten_for_its_own_service_provider_and_for_no_other() {
+async fn a_token_is_revoked_by_its_own_service_provider_and_by_no_other() {
     let hub = hub();
-    let token = hub.token_of("code", "openid family_name").await;
+    let token = hub.token_with_scopes("code", "openid family_name").await;
     for (client_id, token) in
         [("other", token.as_str()), ("sp", "guess"), ("sp", &token[1..]), ("sp", "code's session")]
     {
         assert_eq!(hub.revoke(client_id, token).await, Ok(()), "{client_id} {token}");
     }
-    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.validate(&token).await, Ok(()));
     for (client_id, code) in
-        [("nobody", ErrorCode::ClientUnknown), ("archive", ErrorCode::ClientUnknown)]
+        [("unknown", ErrorCode::ClientUnknown), ("archive", ErrorCode::ClientUnknown)]
     {
         assert_eq!(
             hub.revoke(client_id, &token).await,
@@ -390,36 +391,36 @@ async fn a_token_is_forgotten_for_its_own_service_provider_and_for_no_other() {
         );
     }
     assert_eq!(hub.revoke("sp", &token).await, Ok(()));
-    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(
-        hub.told("archive", &token).await,
+        hub.introspect("archive", &token).await,
         Ok(json!({ "active": false })),
         "replayed after it was revoked"
     );
     assert_eq!(hub.revoke("sp", &token).await, Ok(()), "again");
-    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "its code stays burnt");
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "its code stays consumed");
 }
 
 #[tokio::test]
 async fn a_token_of_one_family_leaves_the_others_alone() {
     let hub = hub();
     let (first, second) = (
-        hub.token_of("first", "openid family_name").await,
-        hub.token_of("second", "openid family_name").await,
+        hub.token_with_scopes("first", "openid family_name").await,
+        hub.token_with_scopes("second", "openid family_name").await,
     );
     hub.revoke("sp", &first).await.unwrap();
-    assert_eq!(hub.verdict(&second).await, Ok(()));
+    assert_eq!(hub.validate(&second).await, Ok(()));
 }
 
 #[test]
 fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     let mut vault = data_provider("vault", &["family_name"], JWT);
-    vault.keys = super::seal::keys("enc");
+    vault.keys = super::encryption::keys("enc");
     let (of_vault, of_sp) = (vault.keys.clone(), KeySource::None);
     let services =
         [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
     let federation =
-        Federation::clone(&super::federation_of(services).load()).with_data_providers([vault]);
+        Federation::clone(&super::federation_with(services).load()).with_data_providers([vault]);
     let directory =
         KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
     assert!(

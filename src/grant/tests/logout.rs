@@ -1,41 +1,41 @@
-//! The end of a session in the store: once, with all that was issued in it, whatever races against it.
+//! Ending a session in the store: exactly once, with everything issued in it, under any race.
 
 use std::time::Duration;
 
 use super::{Hub, MILLISECOND};
-use crate::grant::logout::Destination;
+use crate::grant::logout::LogoutDestination;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::Capacities;
-use crate::store::conformance::ROOMY;
+use crate::store::conformance::AMPLE_CAPACITIES;
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
 }
 
-const NOWHERE: Destination = Destination { service_provider: None, back: None };
+const NOWHERE: LogoutDestination = LogoutDestination { service_provider: None, return_to: None };
 
 #[tokio::test]
 async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it() {
     let hub = Hub::new();
     let (first, _) = hub.tokens("first", &[]).await;
-    let former = SessionUse::Fresh {
+    let former = SessionUse::New {
         cookie: cookie("second's session"),
-        former: Some(cookie("first's session")),
+        replaced: Some(cookie("first's session")),
     };
-    hub.grants.issue(Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
+    hub.grants.issue_code(Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
     let (unharmed, _) = hub.tokens("another browser's", &[]).await;
 
     let ended = hub.grants.end_session(&cookie("second's session")).await.unwrap().unwrap();
     assert_eq!(ended.id_token.unwrap().reveal(), "upstream.id.token");
     assert!(hub.grants.session(&cookie("second's session")).await.unwrap().is_none());
-    assert_eq!(hub.verdict(&first).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(&first).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
-    assert_eq!(hub.verdict(&unharmed).await, Ok(()));
+    assert_eq!(hub.validate(&unharmed).await, Ok(()));
     assert!(
         hub.grants.end_session(&cookie("second's session")).await.unwrap().is_none(),
-        "nobody ends it twice"
+        "it can't end twice"
     );
 }
 
@@ -44,11 +44,11 @@ async fn a_reused_code_still_revokes_what_it_issued_and_no_more() {
     let hub = Hub::new();
     let (stolen, _) = hub.tokens("stolen", &[]).await;
     let reused = SessionUse::Reused { cookie: cookie("stolen's session") };
-    hub.grants.issue(Grant { session: reused, ..hub.grant("honest", &[]) }).await.unwrap();
+    hub.grants.issue_code(Grant { session: reused, ..hub.grant("honest", &[]) }).await.unwrap();
     let honest = hub.redeem("honest").await.unwrap();
     assert_eq!(hub.redeem("stolen").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.verdict(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
-    assert_eq!(hub.verdict(honest["access_token"].as_str().unwrap()).await, Ok(()));
+    assert_eq!(hub.validate(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(honest["access_token"].as_str().unwrap()).await, Ok(()));
 }
 
 #[tokio::test]
@@ -57,13 +57,13 @@ async fn a_login_that_finishes_while_its_person_signs_out_gives_nothing() {
     hub.issue("first", &[]).await;
     // It has read the session before the logout, and continues it after.
     let session = hub.grants.session(&cookie("first's session")).await.unwrap().unwrap();
-    let family = crate::grant::session::family_of(&session);
+    let family = crate::grant::session::session_family(&session);
     hub.grants.store.revoke(&family, hub.now() + Duration::from_secs(90), hub.now()).await.unwrap();
-    let former = SessionUse::Fresh {
+    let former = SessionUse::New {
         cookie: cookie("late session"),
-        former: Some(cookie("first's session")),
+        replaced: Some(cookie("first's session")),
     };
-    let late = hub.grants.issue(Grant { session: former, ..hub.grant("late", &[]) }).await;
+    let late = hub.grants.issue_code(Grant { session: former, ..hub.grant("late", &[]) }).await;
     assert_eq!(late, Err(ErrorCode::LoginRequired));
     assert!(hub.grants.session(&cookie("late session")).await.unwrap().is_none());
     assert_eq!(hub.redeem("late").await, Err(ErrorCode::CodeUnknown));
@@ -74,10 +74,10 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
     let hub = Hub::new();
     let bits = "b".repeat(43);
     let connector = ConnectorId::from("idp");
-    let keep = || hub.grants.keep_destination(&connector, &bits, &NOWHERE);
+    let keep = || hub.grants.save_logout_destination(&connector, &bits, &NOWHERE);
     let take = |connector: &'static str| {
         let (grants, bits) = (&hub.grants, &bits);
-        async move { grants.take_destination(&connector.into(), bits).await.unwrap() }
+        async move { grants.take_logout_destination(&connector.into(), bits).await.unwrap() }
     };
     keep().await.unwrap();
     assert_eq!(take("other").await, None);
@@ -92,33 +92,33 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
 }
 
 #[tokio::test]
-async fn a_flood_of_parked_requests_is_bounded_and_takes_no_logout_records_place() {
-    let hub = Hub::with(Capacities { parked: 1, ..ROOMY });
+async fn a_flood_of_pending_logout_requests_is_bounded_and_displaces_no_logout_record() {
+    let hub = Hub::with(Capacities { pending_logouts: 1, ..AMPLE_CAPACITIES });
     let pairs = [("state".to_owned(), "s".to_owned())];
-    let ticket = hub.grants.park(&pairs).await.unwrap();
-    assert_eq!(hub.grants.park(&pairs).await.unwrap_err(), ErrorCode::StoreFull);
-    assert_eq!(hub.grants.take_destination(&"idp".into(), ticket.reveal()).await, Ok(None));
-    assert_eq!(hub.grants.keep_destination(&"idp".into(), "bits", &NOWHERE).await, Ok(()));
-    assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(Some(pairs.to_vec())));
-    assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(None));
+    let ticket = hub.grants.save_logout_request(&pairs).await.unwrap();
+    assert_eq!(hub.grants.save_logout_request(&pairs).await.unwrap_err(), ErrorCode::StoreFull);
+    assert_eq!(hub.grants.take_logout_destination(&"idp".into(), ticket.reveal()).await, Ok(None));
+    assert_eq!(hub.grants.save_logout_destination(&"idp".into(), "bits", &NOWHERE).await, Ok(()));
+    assert_eq!(hub.grants.take_logout_request(ticket.reveal()).await, Ok(Some(pairs.to_vec())));
+    assert_eq!(hub.grants.take_logout_request(ticket.reveal()).await, Ok(None));
 }
 
 #[tokio::test]
-async fn where_a_logout_led_is_told_to_its_own_repeat_for_a_minute() {
+async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     let hub = Hub::new();
-    let elsewhere = Destination { service_provider: Some("sp".into()), back: None };
+    let elsewhere = LogoutDestination { service_provider: Some("sp".into()), return_to: None };
     hub.grants
-        .keep_departure(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s")
+        .remember_logout_redirect(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s")
         .await
         .unwrap();
     let led = |value: &'static str| {
         let grants = &hub.grants;
-        async move { grants.departure(&cookie(value), &NOWHERE).await.unwrap() }
+        async move { grants.logout_redirect(&cookie(value), &NOWHERE).await.unwrap() }
     };
     let url = Some("https://idp.example/end?state=s".to_owned());
     assert_eq!((led("c").await, led("c").await), (url.clone(), url));
     assert_eq!(led("another").await, None);
-    assert_eq!(hub.grants.departure(&cookie("c"), &elsewhere).await, Ok(None), "another request");
+    assert_eq!(hub.grants.logout_redirect(&cookie("c"), &elsewhere).await, Ok(None), "another request");
     hub.clock.advance(Duration::from_secs(60));
     assert_eq!(led("c").await, None);
 }

@@ -1,19 +1,19 @@
-//! Sessions, codes, tokens and logouts as released hubs have stored them.
+//! Records of sessions, codes, tokens and logouts as earlier releases stored them.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, to_value};
 
 use crate::assurance::Level;
-use crate::grant::logout::Destination;
+use crate::grant::logout::LogoutDestination;
 use crate::grant::records::{
-    CodeRecord, TokenRecord, assertion_key, code_key, decode, departed_key, logout_key, parked_key,
+    CodeRecord, TokenRecord, assertion_key, code_key, decode_record, logout_redirect_key, logout_destination_key, pending_logout_key,
     session_key, token_key,
 };
-use crate::login::samples::{OPENED, proven};
-use crate::session::{Finished, Session};
-use crate::store::Kind;
-use crate::store::redis::tests::released::{Sample, contains, released};
+use crate::login::samples::{OPENED, identified_user};
+use crate::session::{FinishedLogin, Session};
+use crate::store::RecordKind;
+use crate::store::redis::tests::released::{Sample, json_contains, released_samples};
 
 pub(crate) fn samples() -> Vec<Sample> {
     let token = json!({
@@ -32,18 +32,18 @@ pub(crate) fn samples() -> Vec<Sample> {
     let mut older_code = code.clone();
     older_code.as_object_mut().unwrap().remove("claims");
     older_code["token"] = older.clone();
-    let authentication = proven("idp", Level::Eidas1).authentication;
-    let finished = Finished {
+    let authentication = identified_user("idp", Level::Eidas1).authentication;
+    let finished = FinishedLogin {
         connector: authentication.connector,
         upstream_subject: authentication.upstream_subject,
         level: Level::Eidas1,
-        evidence: proven("idp", Level::Eidas1).evidence,
+        evidence: identified_user("idp", Level::Eidas1).evidence,
         auth_time: OPENED,
-        identity: proven("idp", Level::Eidas1).identity,
+        identity: identified_user("idp", Level::Eidas1).identity,
         id_token: authentication.id_token,
     };
     let mut session = Session::start(finished, "a session's lineage", OPENED);
-    session.take_part(&"sp".into());
+    session.add_participant(&"sp".into());
     let destination = json!({ "service_provider": "sp", "back": { "uri": "https://sp.example/out", "state": "its state" } });
     let families = ["a session's lineage".to_owned(), "a grant".to_owned()].to_vec();
     let kin = |sample: Sample| Sample { families: families.clone(), ..sample };
@@ -57,15 +57,15 @@ pub(crate) fn samples() -> Vec<Sample> {
         },
         kin(Sample::new("a token", &token_key("token"), token)),
         kin(Sample::new("an older token", &token_key("token"), older)),
-        Sample::new("a logout's way back", &logout_key(&"idp".into(), "state"), destination),
+        Sample::new("a logout's way back", &logout_destination_key(&"idp".into(), "state"), destination),
         Sample::new(
             "where a logout went",
-            &departed_key("cookie", b"destination"),
+            &logout_redirect_key("cookie", b"destination"),
             json!("https://idp.example/out"),
         ),
         Sample::new(
             "a logout that waits",
-            &parked_key("ticket"),
+            &pending_logout_key("ticket"),
             json!([["state", "its state"], ["id_token_hint", "a.b.c"]]),
         ),
         Sample::new("an assertion that was used", &assertion_key(&"sp".into(), "jti"), Value::Null),
@@ -73,12 +73,12 @@ pub(crate) fn samples() -> Vec<Sample> {
 }
 
 fn read<T: DeserializeOwned + Serialize>(sample: &Sample) -> T {
-    let read: T = decode(&sample.bytes()).unwrap_or_else(|_| panic!("{}", sample.what));
+    let read: T = decode_record(&sample.bytes()).unwrap_or_else(|_| panic!("{}", sample.description));
     let again = to_value(&read).unwrap();
     assert!(
-        contains(&again, &sample.value),
+        json_contains(&again, &sample.value),
         "{}: {again:#} is not {:#}",
-        sample.what,
+        sample.description,
         sample.value
     );
     read
@@ -86,34 +86,34 @@ fn read<T: DeserializeOwned + Serialize>(sample: &Sample) -> T {
 
 #[test]
 fn sessions_codes_tokens_and_logouts_of_the_last_release_are_read() {
-    for sample in released(Kind::Session) {
-        assert!(read::<Session>(&sample).took_part(&"sp".into()));
+    for sample in released_samples(RecordKind::Session) {
+        assert!(read::<Session>(&sample).has_participant(&"sp".into()));
     }
-    for sample in released(Kind::Code) {
+    for sample in released_samples(RecordKind::Code) {
         let code = read::<CodeRecord>(&sample);
         assert_eq!(
             code.claims.is_empty() && code.token.trace.is_none(),
-            sample.what == "an older code",
+            sample.description == "an older code",
             "{}",
-            sample.what
+            sample.description
         );
     }
-    for sample in released(Kind::Token) {
+    for sample in released_samples(RecordKind::Token) {
         assert_eq!(
             read::<TokenRecord>(&sample).trace.is_none(),
-            sample.what == "an older token",
+            sample.description == "an older token",
             "{}",
-            sample.what
+            sample.description
         );
     }
-    for sample in released(Kind::Logout) {
-        match &*sample.what {
+    for sample in released_samples(RecordKind::LogoutRedirect) {
+        match &*sample.description {
             "where a logout went" => assert_eq!(read::<String>(&sample), "https://idp.example/out"),
-            _ => assert!(read::<Destination>(&sample).back.is_some()),
+            _ => assert!(read::<LogoutDestination>(&sample).return_to.is_some()),
         }
     }
-    for sample in released(Kind::Parked) {
+    for sample in released_samples(RecordKind::PendingLogout) {
         assert_eq!(read::<Vec<(String, String)>>(&sample).len(), 2);
     }
-    assert!(released(Kind::Assertion).iter().all(|sample| sample.bytes().is_empty()));
+    assert!(released_samples(RecordKind::Assertion).iter().all(|sample| sample.bytes().is_empty()));
 }

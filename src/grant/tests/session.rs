@@ -1,4 +1,4 @@
-//! The session that a finished login begins, replaces or uses again (ASVS 5, 7.2.4).
+//! Sessions that a finished login creates, replaces or reuses (ASVS 5 §7.2.4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
 use crate::config::model::{ConnectorFile, SubjectSource};
-use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation};
+use crate::config::{ConfiguredConnector, ConnectorMetadata, CurrentFederation, Federation};
 use crate::grant::records::code_key;
-use crate::grant::session::shown;
+use crate::grant::session::claim_names;
 use crate::identity::Identity;
-use crate::identity::rules::{Required, Rules};
+use crate::identity::rules::{RequiredClaims, IdentityRules};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::{Limits, Session};
+use crate::session::{SessionLimits, Session};
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
@@ -25,14 +25,14 @@ async fn session(hub: &Hub, value: &str) -> Option<Session> {
     hub.grants.session(&cookie(value)).await.unwrap()
 }
 
-fn fresh(grant: Grant, value: &str, former: &str) -> Grant {
+fn with_new_session(grant: Grant, value: &str, former: &str) -> Grant {
     Grant {
-        session: SessionUse::Fresh { cookie: cookie(value), former: Some(cookie(former)) },
+        session: SessionUse::New { cookie: cookie(value), replaced: Some(cookie(former)) },
         ..grant
     }
 }
 
-fn reused(grant: Grant, value: &str) -> Grant {
+fn with_reused_session(grant: Grant, value: &str) -> Grant {
     Grant { session: SessionUse::Reused { cookie: cookie(value) }, ..grant }
 }
 
@@ -42,7 +42,7 @@ async fn session_fixation_gets_the_attacker_nothing() {
     // A value that an attacker planted, whether it names a session (theirs) or nothing.
     hub.issue("attacker", &[]).await;
     for (code, planted) in [("one", "attacker's session"), ("two", "made up")] {
-        hub.grants.issue(fresh(hub.grant(code, &[]), code, planted)).await.unwrap();
+        hub.grants.issue_code(with_new_session(hub.grant(code, &[]), code, planted)).await.unwrap();
         assert!(session(&hub, code).await.is_some());
         assert!(session(&hub, planted).await.is_none(), "{planted}");
     }
@@ -54,42 +54,42 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
     for (same, kept) in [(true, true), (false, false)] {
         let hub = Hub::new();
         hub.grants
-            .issue(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
+            .issue_code(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
             .await
             .unwrap();
-        let claims = shown(&hub.grant("x", &[]).proven.claims);
-        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
+        let claims = claim_names(&hub.grant("x", &[]).user.claims);
+        let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         if !same {
-            second.proven.authentication.upstream_subject = cookie("somebody else");
-            second.proven.identity.family_name = Some("ELSE".into());
+            second.user.authentication.upstream_subject = cookie("another account");
+            second.user.identity.family_name = Some("ELSE".into());
         }
-        hub.grants.issue(second).await.unwrap();
+        hub.grants.issue_code(second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
-        assert!(session.took_part(&sp) && !session.consented(&sp, &claims));
-        assert_eq!((session.took_part(&other), session.consented(&other, &claims)), (kept, kept));
+        assert!(session.has_participant(&sp) && !session.has_consented(&sp, &claims));
+        assert_eq!((session.has_participant(&other), session.has_consented(&other, &claims)), (kept, kept));
     }
 }
 
-/// `subject = "provider"`: of both only a `sub` is known, and that is not the same.
+/// `subject = "provider"`: only the `sub` of both is known, and it differs.
 #[tokio::test]
 async fn the_consent_of_one_pseudonym_is_not_anothers() {
-    let nobody = || {
+    let no_identity = || {
         Identity::from_claims(
             &Map::new(),
-            &Rules { home_country: "99100".into(), required: Required::SubjectOnly },
+            &IdentityRules { home_country: "99100".into(), required: RequiredClaims::SubjectOnly },
         )
     };
     let other = ClientId::from("other");
-    for (account, kept) in [("upstream-angela", true), ("somebody else", false)] {
+    for (account, kept) in [("upstream-angela", true), ("another account", false)] {
         let hub = Hub::new();
         let mut first = Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
-        first.proven.identity = nobody().unwrap();
-        hub.grants.issue(first).await.unwrap();
-        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
-        second.proven.authentication.upstream_subject = cookie(account);
-        second.proven.identity = nobody().unwrap();
-        hub.grants.issue(second).await.unwrap();
-        assert_eq!(session(&hub, "second").await.unwrap().took_part(&other), kept, "{account}");
+        first.user.identity = no_identity().unwrap();
+        hub.grants.issue_code(first).await.unwrap();
+        let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
+        second.user.authentication.upstream_subject = cookie(account);
+        second.user.identity = no_identity().unwrap();
+        hub.grants.issue_code(second).await.unwrap();
+        assert_eq!(session(&hub, "second").await.unwrap().has_participant(&other), kept, "{account}");
     }
 }
 
@@ -98,11 +98,11 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
     let sp = ClientId::from("sp");
     for consented in [true, false] {
         let hub = Hub::new();
-        hub.grants.issue(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
+        hub.grants.issue_code(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
-        assert_eq!(session.consented(&sp, &shown(&hub.grant("x", &[]).proven.claims)), consented);
+        assert_eq!(session.has_consented(&sp, &claim_names(&hub.grant("x", &[]).user.claims)), consented);
         let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
-        assert!(!session.consented(&sp, &shown(more.as_object().unwrap())));
+        assert!(!session.has_consented(&sp, &claim_names(more.as_object().unwrap())));
     }
 }
 
@@ -110,12 +110,12 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
 async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let idle = Limits::of(hub.grants.platform).idle;
+    let idle = SessionLimits::for_platform(hub.grants.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
-    hub.grants.issue(reused(hub.grant("second", &[]), "first's session")).await.unwrap();
+    hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), "first's session")).await.unwrap();
     hub.clock.advance(idle - MILLISECOND);
     let used = session(&hub, "first's session").await.unwrap();
-    assert!(used.took_part(&"sp".into()) && used.took_part(&"other".into()));
+    assert!(used.has_participant(&"sp".into()) && used.has_participant(&"other".into()));
     hub.clock.advance(MILLISECOND);
     assert!(session(&hub, "first's session").await.is_none());
 }
@@ -126,37 +126,39 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
     hub.issue("first", &[]).await;
     hub.clock.advance(Duration::from_secs(24 * 3600));
     for gone in ["first's session", "never there"] {
-        let outcome = hub.grants.issue(reused(hub.grant("second", &[]), gone)).await;
+        let outcome = hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), gone)).await;
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
 }
 
-/// By the back button, or because an answer got lost: the login that re-authenticated its person is answered again.
+/// After the back button or a lost response, the login that re-authenticated the user is answered
+/// again.
 #[tokio::test]
 async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its_login() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
-    let second = fresh(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue(second.clone()).await.unwrap();
+    let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
+    hub.grants.issue_code(second.clone()).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
     for _ in 0..2 {
-        assert_eq!(hub.grants.issue(second.clone()).await, Err(ErrorCode::LoginRequired));
+        assert_eq!(hub.grants.issue_code(second.clone()).await, Err(ErrorCode::LoginRequired));
         assert!(session(&hub, "second").await.is_none(), "alive after its logout");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
         hub.clock.advance(CODE_LIFE - MILLISECOND);
     }
 }
 
-/// The first try has begun the session, and its code was never stored; what the session continued has ended meanwhile.
+/// The first attempt created the session, but its code was never stored; the session that it
+/// continued has ended meanwhile.
 #[tokio::test]
 async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
-    let second = fresh(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue(second.clone()).await.unwrap();
+    let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
+    hub.grants.issue_code(second.clone()).await.unwrap();
     hub.grants.store.remove(&code_key("second")).await.unwrap();
-    hub.grants.issue(second).await.unwrap();
+    hub.grants.issue_code(second).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
     assert_eq!(
         hub.redeem("second").await,
@@ -167,9 +169,9 @@ async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
 
 /// An account at another identity provider, or the same with another e-mail address.
 fn by_another_account(mut grant: Grant, change: impl FnOnce(&mut Identity)) -> Grant {
-    grant.proven.authentication.connector = "another".into();
-    grant.proven.authentication.upstream_subject = Secret::new("another account".into());
-    change(&mut grant.proven.identity);
+    grant.user.authentication.connector = "another".into();
+    grant.user.authentication.upstream_subject = Secret::new("another account".into());
+    change(&mut grant.user.identity);
     grant
 }
 
@@ -187,30 +189,30 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
             logo: None,
             blocks: Vec::new(),
         };
-        (id, Arc::new(ConnectorFacts { proves_identity, ..ConnectorFacts::of(&configured) }))
+        (id, Arc::new(ConnectorMetadata { proves_identity, ..ConnectorMetadata::from_connector(&configured) }))
     };
     let connectors = [("idp", idp), ("another", another)].map(facts);
     hub.grants.federation =
-        Current::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
+        CurrentFederation::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
     hub
 }
 
-/// Its user chooses the claims, and so could claim to be the person who used the browser before.
+/// Its user chooses the claims, and so could claim another user's identity.
 #[tokio::test]
 async fn an_unverified_connectors_claims_continue_no_session_of_another_account() {
     for (idp, another) in [(true, true), (true, false), (false, true), (false, false)] {
         let hub = hub_where_identity_is_proven_by(idp, another);
         hub.issue("first", &[("client_id", "other")]).await;
         let second = by_another_account(
-            fresh(hub.grant("second", &[]), "second", "first's session"),
+            with_new_session(hub.grant("second", &[]), "second", "first's session"),
             |_| (),
         );
-        hub.grants.issue(second).await.unwrap();
+        hub.grants.issue_code(second).await.unwrap();
         let second = session(&hub, "second").await.unwrap();
-        assert_eq!(second.took_part(&"other".into()), idp && another, "{idp} {another}");
+        assert_eq!(second.has_participant(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
-        let third = by_another_account(fresh(hub.grant("third", &[]), "third", "second"), |_| ());
-        hub.grants.issue(third).await.unwrap();
+        let third = by_another_account(with_new_session(hub.grant("third", &[]), "third", "second"), |_| ());
+        hub.grants.issue_code(third).await.unwrap();
         assert_eq!(
             session(&hub, "third").await.unwrap().lineage,
             second.lineage,
@@ -220,10 +222,10 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
     let second =
-        by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
-    hub.grants.issue(second).await.unwrap();
+        by_another_account(with_new_session(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    hub.grants.issue_code(second).await.unwrap();
     assert!(
-        !session(&hub, "second").await.unwrap().took_part(&"other".into()),
+        !session(&hub, "second").await.unwrap().has_participant(&"other".into()),
         "connectors whose files are gone"
     );
 }
@@ -233,14 +235,14 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
     let hub = hub_where_identity_is_proven_by(true, true);
     hub.issue("first", &[("client_id", "other")]).await;
     let lineage = session(&hub, "first's session").await.unwrap().lineage;
-    let second = fresh(hub.grant("second", &[]), "second", "first's session");
+    let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
     let second =
         by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
-    hub.grants.issue(second).await.unwrap();
+    hub.grants.issue_code(second).await.unwrap();
     let continued = session(&hub, "second").await.unwrap();
     assert_eq!(continued.lineage, lineage);
     assert!(
-        continued.took_part(&"other".into()),
+        continued.has_participant(&"other".into()),
         "a logout must end what the first account was used for"
     );
 }
@@ -252,11 +254,11 @@ async fn another_person_in_the_same_browser_continues_no_session() {
         let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
             identity.given_names = vec!["Angela करन".into()];
         });
-        hub.grants.issue(first).await.unwrap();
-        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
-        second.proven.identity.given_names = vec![name.to_owned()];
-        hub.grants.issue(second).await.unwrap();
-        assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()), "{name}");
+        hub.grants.issue_code(first).await.unwrap();
+        let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
+        second.user.identity.given_names = vec![name.to_owned()];
+        hub.grants.issue_code(second).await.unwrap();
+        assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()), "{name}");
     }
 }
 
@@ -266,11 +268,11 @@ async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() 
     hub.grants.subjects.source = SubjectSource::Provider;
     hub.issue("first", &[("client_id", "other")]).await;
     let second =
-        by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
-    hub.grants.issue(second).await.unwrap();
-    assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()));
-    let third = fresh(hub.grant("third", &[]), "third", "second");
+        by_another_account(with_new_session(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    hub.grants.issue_code(second).await.unwrap();
+    assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()));
+    let third = with_new_session(hub.grant("third", &[]), "third", "second");
     let third = by_another_account(third, |identity| identity.email = None);
-    hub.grants.issue(third).await.unwrap();
-    assert!(session(&hub, "third").await.unwrap().took_part(&"sp".into()), "the same account");
+    hub.grants.issue_code(third).await.unwrap();
+    assert!(session(&hub, "third").await.unwrap().has_participant(&"sp".into()), "the same account");
 }

@@ -1,26 +1,27 @@
-//! What a redeemed code gives: the answer, the ID token, the access token's life, userinfo (R020, R030 to R040, R054).
+//! The token response, the ID token, the access token's lifetime, userinfo (R020, R030 to R040,
+//! R054).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::seal::unsealed;
+use super::encryption::decrypted;
 use super::{
     Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_ID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service,
     token_request,
 };
-use crate::assurance::{At, Level, Platform};
+use crate::assurance::{AcrCheck, Level, Platform};
 use crate::config::Federation;
-use crate::config::federation::Unavailable;
+use crate::config::federation::UnavailableDisplay;
 use crate::identity::scopes::ScopeTable;
-use crate::login::Proven;
-use crate::login::samples::{ISSUER, NONCE, OPENED, proven};
+use crate::login::IdentifiedUser;
+use crate::login::samples::{ISSUER, NONCE, OPENED, identified_user};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::ProtocolRules;
 use crate::protocol::token::TokenRequest;
 use crate::token::keyring::tests::RING;
-use crate::token::verify::{VerificationKeys, open_jws};
+use crate::token::verify::{VerificationKeys, verify_jws};
 
 #[tokio::test]
 async fn expires_in_is_the_life_that_the_token_has() {
@@ -32,14 +33,14 @@ async fn expires_in_is_the_life_that_the_token_has() {
         (&json!("Bearer"), &json!("openid email"))
     );
     let token = answer["access_token"].as_str().unwrap();
-    let judged = hub.grants.judge(token).await.unwrap();
+    let judged = hub.grants.validate_access_token(token).await.unwrap();
     let life = Duration::from_secs(answer["expires_in"].as_u64().unwrap());
     assert_eq!((life, judged.expires_at), (TOKEN_LIFE, hub.now() + life));
     hub.clock.advance(life - MILLISECOND);
-    assert_eq!(hub.verdict(token).await, Ok(()));
-    assert_eq!(hub.verdict(token).await, Ok(()), "an access token may be used many times");
+    assert_eq!(hub.validate(token).await, Ok(()));
+    assert_eq!(hub.validate(token).await, Ok(()), "an access token may be used many times");
     hub.clock.advance(MILLISECOND);
-    assert_eq!(hub.verdict(token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.validate(token).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.userinfo(token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
@@ -58,7 +59,7 @@ async fn unknown_tokens_and_other_secrets_are_no_access_tokens() {
         &token[1..],
     ];
     for guess in guesses {
-        assert_eq!(hub.verdict(guess).await, Err(ErrorCode::AccessTokenInvalid), "{guess}");
+        assert_eq!(hub.validate(guess).await, Err(ErrorCode::AccessTokenInvalid), "{guess}");
     }
 }
 
@@ -80,7 +81,7 @@ async fn the_id_token_has_exactly_its_claims() {
 }
 
 #[tokio::test]
-async fn amr_is_told_only_when_asked() {
+async fn amr_is_released_only_when_requested() {
     // R039, R066
     for (claims, expected) in [
         (r#"{"id_token":{"amr":{"essential":true}}}"#, json!(["pwd", "hub"])),
@@ -110,39 +111,39 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
     ] {
         let hub = if platform == Platform::High { Hub::high() } else { Hub::new() };
         let mut grant = hub.grant("code", &[("acr_values", asked)]);
-        grant.proven = proven("idp", obtained);
-        hub.grants.issue(grant).await.unwrap();
+        grant.user = identified_user("idp", obtained);
+        hub.grants.issue_code(grant).await.unwrap();
         let answer = hub.redeem("code").await.unwrap();
         let id_token = answer["id_token"].as_str().unwrap();
         let id_token =
-            if platform == Platform::High { unsealed(id_token) } else { id_token.to_owned() };
+            if platform == Platform::High { decrypted(id_token) } else { id_token.to_owned() };
         assert_eq!(read(&id_token).1["acr"], acr, "{platform:?} {obtained:?}");
-        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, At::Obtained(obtained));
+        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(obtained));
     }
 }
 
 #[tokio::test]
-async fn a_reused_authentication_is_told_as_what_it_counts_for_and_judged_by_what_it_proved() {
+async fn a_reused_authentication_releases_the_capped_level_and_is_checked_by_the_proven_one() {
     let hub = Hub::high();
     let mut grant = hub.grant("code", &[("acr_values", "eidas2")]);
-    grant.proven = Proven { level: Level::Eidas2, ..proven("idp", Level::Eidas3) };
-    hub.grants.issue(grant).await.unwrap();
+    grant.user = IdentifiedUser { level: Level::Eidas2, ..identified_user("idp", Level::Eidas3) };
+    hub.grants.issue_code(grant).await.unwrap();
     let answer = hub.redeem("code").await.unwrap();
-    assert_eq!(read(&unsealed(answer["id_token"].as_str().unwrap())).1["acr"], "eidas2");
-    assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, At::Obtained(Level::Eidas3));
+    assert_eq!(read(&decrypted(answer["id_token"].as_str().unwrap())).1["acr"], "eidas2");
+    assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(Level::Eidas3));
 }
 
 #[tokio::test]
 async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
     let hub = Hub::new();
-    hub.grants.issue(hub.grant("code", &[("client_id", "other")])).await.unwrap();
+    hub.grants.issue_code(hub.grant("code", &[("client_id", "other")])).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
-    let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
+    let answer = serde_json::to_value(hub.grants.redeem_code(&request).await.unwrap()).unwrap();
     let userinfo = hub.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
     let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();
     for jws in [answer["id_token"].as_str().unwrap(), &userinfo] {
-        let Ok(opened) = open_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else {
+        let Ok(opened) = verify_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else {
             panic!("{jws}")
         };
         assert_eq!(opened.claims["aud"], "other");
@@ -158,7 +159,7 @@ async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
     let (header, claims) = read(&hub.userinfo(&token).await.unwrap());
     assert_eq!(header["alg"], "ES256");
     // R053, R054: exp is the access token's, not this answer's
-    let expires_at = hub.grants.judge(&token).await.unwrap().expires_at.seconds();
+    let expires_at = hub.grants.validate_access_token(&token).await.unwrap().expires_at.seconds();
     assert_eq!(expires_at, issued + TOKEN_LIFE.as_secs());
     let expected = json!({
         "sub": read(&id_token).1["sub"], "email": "angela@example.org",
@@ -170,9 +171,9 @@ async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
 /// Registers `sp` as a service of plain OpenID Connect.
 fn under_openid_rules(hub: &Hub, id_token_claims: bool) {
     let mut sp = service("sp", true, SigningAlg::ES256);
-    sp.registration.rules = Rules::Openid;
+    sp.registration.rules = ProtocolRules::Openid;
     sp.id_token_claims = id_token_claims;
-    hub.grants.federation.switch(Federation::new([sp], ScopeTable::default(), Unavailable::Greyed));
+    hub.grants.federation.replace(Federation::new([sp], ScopeTable::default(), UnavailableDisplay::Greyed));
 }
 
 #[tokio::test]

@@ -1,29 +1,29 @@
-//! What a service provider's file no longer holds when a code is redeemed, or a token is shown.
+//! Redirect URIs and scopes that were withdrawn before a code is redeemed or a token is used.
 
 use super::{Hub, service, token_request};
-use crate::config::federation::Unavailable;
+use crate::config::federation::UnavailableDisplay;
 use crate::config::{Federation, Service};
-use crate::grant::records::{TokenRecord, decode, token_key};
+use crate::grant::records::{TokenRecord, decode_record, token_key};
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::revocation::RevocationRequest;
 
 impl Hub {
-    /// From now on `sp` is registered as this makes it.
+    /// Changes the registration of `sp`.
     fn reregister(&self, change: impl FnOnce(&mut Service)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
-        self.grants.federation.switch(Federation::new(
+        self.grants.federation.replace(Federation::new(
             [sp],
             ScopeTable::default(),
-            Unavailable::Greyed,
+            UnavailableDisplay::Greyed,
         ));
     }
 
     async fn record(&self, token: &str) -> Option<TokenRecord> {
         let found = self.grants.store.load(&token_key(token), self.now()).await.unwrap();
-        found.map(|record| decode(&record.value).unwrap())
+        found.map(|record| decode_record(&record.value).unwrap())
     }
 }
 
@@ -31,13 +31,13 @@ fn without_email(sp: &mut Service) {
     sp.registration.granted_scopes.retain(|scope| scope.as_str() != "email");
 }
 
-fn elsewhere(sp: &mut Service) {
+fn with_other_redirect_uri(sp: &mut Service) {
     sp.registration.redirect_uris = vec!["https://sp.example/another".into()];
 }
 
 type Change = fn(&mut Service);
 
-const CHANGES: [(&str, Change); 2] = [("scope", without_email), ("redirect URI", elsewhere)];
+const CHANGES: [(&str, Change); 2] = [("scope", without_email), ("redirect URI", with_other_redirect_uri)];
 
 #[tokio::test]
 async fn a_code_is_not_redeemed_once_its_redirect_uri_or_a_scope_was_withdrawn() {
@@ -69,7 +69,7 @@ async fn a_token_is_dead_while_its_redirect_uri_or_a_scope_is_withdrawn() {
         hub.reregister(change);
         assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid), "{what}");
         assert_eq!(
-            hub.verdict(&token).await,
+            hub.validate(&token).await,
             Err(ErrorCode::AccessTokenInvalid),
             "{what}: nor does a data provider hear of it"
         );

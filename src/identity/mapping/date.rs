@@ -1,10 +1,10 @@
-//! Dates as identity providers write them.
+//! Date patterns of identity providers.
 
 use crate::identity::rules::is_birthdate;
 
-/// How a date is written: `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `MM/YYYY`, `YYYY`.
+/// A date pattern, for example `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `MM/YYYY`, `YYYY`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern(Vec<Token>);
+pub struct DatePattern(Vec<Token>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Token {
@@ -22,25 +22,27 @@ enum Digits {
 
 /// Why a text is not a pattern.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PatternFault {
+pub enum DatePatternError {
     #[error("has a letter or digit beside YYYY, MM, M, DD and D")]
     Letter,
-    #[error("has a year of other than four digits, and nobody can tell which century is meant")]
+    #[error("has a year of other than four digits, which leaves the century open")]
     Year,
-    #[error("names no year, or something twice, or a day without a month")]
+    #[error("has no year, a repeated part, or a day without a month")]
     Parts,
-    #[error("has M or D right before digits, so that nobody can tell where it ends")]
+    #[error("has M or D directly before other digits, so that its end is ambiguous")]
     Open,
     #[error("is longer than 32 characters")]
     TooLong,
 }
 
-impl Pattern {
+impl DatePattern {
+    /// Parses a pattern.
+    ///
     /// # Errors
     /// The first rule that the text breaks.
-    pub fn parse(written: &str) -> Result<Self, PatternFault> {
+    pub fn parse(written: &str) -> Result<Self, DatePatternError> {
         if written.chars().count() > 32 {
-            return Err(PatternFault::TooLong);
+            return Err(DatePatternError::TooLong);
         }
         let mut tokens = Vec::new();
         let mut rest = written;
@@ -48,12 +50,12 @@ impl Pattern {
             let run = rest.len() - rest.trim_start_matches(c).len();
             let (token, length) = match (c, run) {
                 ('Y', 4) => (Token::Year, run),
-                ('Y', _) => return Err(PatternFault::Year),
+                ('Y', _) => return Err(DatePatternError::Year),
                 ('M', 2) => (Token::Month(Digits::Two), run),
                 ('M', 1) => (Token::Month(Digits::OneOrTwo), run),
                 ('D', 2) => (Token::Day(Digits::Two), run),
                 ('D', 1) => (Token::Day(Digits::OneOrTwo), run),
-                _ if c.is_alphanumeric() => return Err(PatternFault::Letter),
+                _ if c.is_alphanumeric() => return Err(DatePatternError::Letter),
                 _ => (Token::Mark(c), c.len_utf8()),
             };
             tokens.push(token);
@@ -66,7 +68,7 @@ impl Pattern {
             count(|token| matches!(token, Token::Day(_))),
         );
         if years != 1 || months > 1 || days > months {
-            return Err(PatternFault::Parts);
+            return Err(DatePatternError::Parts);
         }
         let open = |token: &Token| {
             matches!(token, Token::Month(Digits::OneOrTwo) | Token::Day(Digits::OneOrTwo))
@@ -76,20 +78,21 @@ impl Pattern {
             .zip(tokens.iter().skip(1))
             .any(|(token, next)| open(token) && !matches!(next, Token::Mark(_)))
         {
-            return Err(PatternFault::Open);
+            return Err(DatePatternError::Open);
         }
         Ok(Self(tokens))
     }
 
-    /// The date as the identity rules write it: `YYYY-MM-DD`; a part that the pattern lacks or the text leaves at zero
-    /// is not known, as in `YYYY-MM-00`. `None` if the text is not of this pattern, or no day of the calendar.
+    /// Parses a date; returns it as `YYYY-MM-DD`. A part that the pattern lacks, or that is zero in
+    /// the text, is unknown, as in `YYYY-MM-00`. `None` if the text does not match the pattern, or
+    /// is not a calendar day.
     #[must_use]
-    pub fn read(&self, text: &str) -> Option<String> {
+    pub fn parse_date(&self, text: &str) -> Option<String> {
         let (mut year, mut month, mut day) = (0, 0, 0);
         let mut rest = text;
         for token in &self.0 {
             match token {
-                Token::Year => year = number(&mut rest, 4)?,
+                Token::Year => year = take_number(&mut rest, 4)?,
                 Token::Month(digits) => month = digits.read(&mut rest)?,
                 Token::Day(digits) => day = digits.read(&mut rest)?,
                 Token::Mark(c) => rest = rest.strip_prefix(*c)?,
@@ -107,12 +110,12 @@ impl Digits {
             Self::OneOrTwo if one() => 1,
             Self::OneOrTwo | Self::Two => 2,
         };
-        number(rest, digits)
+        take_number(rest, digits)
     }
 }
 
-/// Takes exactly so many digits from the front.
-fn number(rest: &mut &str, digits: usize) -> Option<u16> {
+/// Takes exactly this many digits from the front.
+fn take_number(rest: &mut &str, digits: usize) -> Option<u16> {
     let (taken, left) = rest.split_at_checked(digits)?;
     if !taken.bytes().all(|c| c.is_ascii_digit()) {
         return None;
@@ -157,28 +160,28 @@ mod tests {
             ("MM/YYYY", "08/1962", Some("1962-08-00")),
             ("YYYY", "1962", Some("1962-00-00")),
         ] {
-            let read = Pattern::parse(pattern).ok().and_then(|pattern| pattern.read(text));
+            let read = DatePattern::parse(pattern).ok().and_then(|pattern| pattern.parse_date(text));
             assert_eq!(read.as_deref(), date, "{pattern} {text:?}");
         }
     }
 
     #[test]
     fn what_is_no_pattern_says_why() {
-        for (pattern, fault) in [
-            ("DD/MM/YY", PatternFault::Year),
-            ("DD/MM/YYYYY", PatternFault::Year),
-            ("DD/MMM/YYYY", PatternFault::Letter),
-            ("%d/%m/%Y", PatternFault::Letter),
-            ("dd/mm/yyyy", PatternFault::Letter),
-            ("YYYY-MM-DDTHH:mm", PatternFault::Letter),
-            ("", PatternFault::Parts),
-            ("DD/MM", PatternFault::Parts),
-            ("DD/YYYY", PatternFault::Parts),
-            ("MM/MM/YYYY", PatternFault::Parts),
-            ("DMYYYY", PatternFault::Open),
-            ("YYYY-----------------------------", PatternFault::TooLong),
+        for (pattern, error) in [
+            ("DD/MM/YY", DatePatternError::Year),
+            ("DD/MM/YYYYY", DatePatternError::Year),
+            ("DD/MMM/YYYY", DatePatternError::Letter),
+            ("%d/%m/%Y", DatePatternError::Letter),
+            ("dd/mm/yyyy", DatePatternError::Letter),
+            ("YYYY-MM-DDTHH:mm", DatePatternError::Letter),
+            ("", DatePatternError::Parts),
+            ("DD/MM", DatePatternError::Parts),
+            ("DD/YYYY", DatePatternError::Parts),
+            ("MM/MM/YYYY", DatePatternError::Parts),
+            ("DMYYYY", DatePatternError::Open),
+            ("YYYY-----------------------------", DatePatternError::TooLong),
         ] {
-            assert_eq!(Pattern::parse(pattern), Err(fault), "{pattern}");
+            assert_eq!(DatePattern::parse(pattern), Err(error), "{pattern}");
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Where in an identity provider's claims a rule looks.
+//! Paths into an identity provider's claims.
 
 use serde_json::{Map, Value};
 
-/// A claim's name, dots and all; or, where it begins with `/`, a JSON Pointer into the claims (RFC 6901).
+/// The name of a claim, which may contain dots; or, if it begins with `/`, a JSON Pointer into the
+/// claims (RFC 6901).
 ///
-/// Names with dots and slashes are common (`https://idp.example.org/claims/country`), so a dot can't mean a step.
+/// Names with dots and slashes are common (`https://idp.example.org/claims/country`), so a dot is
+/// not a separator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Path {
+pub struct ClaimPath {
     written: String,
     /// At least one.
     steps: Vec<String>,
@@ -14,7 +16,7 @@ pub struct Path {
 
 /// Why a text is not a path.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PathFault {
+pub enum ClaimPathError {
     #[error("is empty")]
     Empty,
     #[error("is longer than 512 characters, or has more than 16 steps")]
@@ -23,55 +25,58 @@ pub enum PathFault {
     Escape,
 }
 
-impl Path {
+impl ClaimPath {
+    /// Parses a path.
+    ///
     /// # Errors
     /// The first rule that the text breaks.
-    pub fn parse(written: &str) -> Result<Self, PathFault> {
+    pub fn parse(written: &str) -> Result<Self, ClaimPathError> {
         if written.is_empty() {
-            return Err(PathFault::Empty);
+            return Err(ClaimPathError::Empty);
         }
         let steps = match written.strip_prefix('/') {
             None => vec![written.to_owned()],
-            Some(pointer) => pointer.split('/').map(unescaped).collect::<Result<Vec<_>, _>>()?,
+            Some(pointer) => pointer.split('/').map(unescape).collect::<Result<Vec<_>, _>>()?,
         };
         if written.len() > 512 || steps.len() > 16 {
-            return Err(PathFault::TooLong);
+            return Err(ClaimPathError::TooLong);
         }
         Ok(Self { written: written.to_owned(), steps })
     }
 
-    /// As the operator wrote it.
+    /// Returns the path as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written
     }
 
-    /// The claim in which it looks.
+    /// Returns the name of the top-level claim.
     #[must_use]
     pub fn claim(&self) -> &str {
         self.steps.first().map_or("", String::as_str)
     }
 
-    /// The value there. `null` and the empty text count as absent, as they do for the identity rules.
+    /// Returns the value at the path. `null` and the empty text count as absent, as in the identity
+    /// rules.
     #[must_use]
     pub fn find<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         let (first, rest) = self.steps.split_first()?;
         let found = rest.iter().try_fold(claims.get(first)?, |value, step| match value {
             Value::Object(members) => members.get(step),
-            Value::Array(items) => items.get(index(step)?),
+            Value::Array(items) => items.get(parse_index(step)?),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })?;
         (!found.is_null() && found.as_str() != Some("")).then_some(found)
     }
 }
 
-/// RFC 6901, 4: digits without a leading zero.
-fn index(step: &str) -> Option<usize> {
+/// RFC 6901 §4: digits without a leading zero.
+fn parse_index(step: &str) -> Option<usize> {
     let plain = step == "0" || !step.starts_with(['0', '+']);
     plain.then(|| step.parse().ok()).flatten()
 }
 
-fn unescaped(step: &str) -> Result<String, PathFault> {
+fn unescape(step: &str) -> Result<String, ClaimPathError> {
     let mut plain = String::with_capacity(step.len());
     let mut parts = step.split('~');
     plain.push_str(parts.next().unwrap_or_default());
@@ -79,7 +84,7 @@ fn unescaped(step: &str) -> Result<String, PathFault> {
         let (c, rest) = match (part.strip_prefix('0'), part.strip_prefix('1')) {
             (Some(rest), _) => ('~', rest),
             (_, Some(rest)) => ('/', rest),
-            (None, None) => return Err(PathFault::Escape),
+            (None, None) => return Err(ClaimPathError::Escape),
         };
         plain.push(c);
         plain.push_str(rest);
@@ -124,7 +129,7 @@ mod tests {
             ("__proto__", None),
             ("/constructor/prototype", None),
         ] {
-            let value = Path::parse(path)
+            let value = ClaimPath::parse(path)
                 .unwrap()
                 .find(claims.as_object().unwrap())
                 .and_then(Value::as_str);
@@ -135,15 +140,15 @@ mod tests {
     #[test]
     fn what_is_no_path_says_why() {
         let (long, deep) = ("x".repeat(513), "/x".repeat(17));
-        for (path, fault) in [
-            ("", PathFault::Empty),
-            ("/a~2", PathFault::Escape),
-            ("/a~", PathFault::Escape),
-            (&long, PathFault::TooLong),
-            (&deep, PathFault::TooLong),
+        for (path, error) in [
+            ("", ClaimPathError::Empty),
+            ("/a~2", ClaimPathError::Escape),
+            ("/a~", ClaimPathError::Escape),
+            (&long, ClaimPathError::TooLong),
+            (&deep, ClaimPathError::TooLong),
         ] {
-            assert_eq!(Path::parse(path), Err(fault), "{path}");
+            assert_eq!(ClaimPath::parse(path), Err(error), "{path}");
         }
-        assert_eq!(Path::parse("a~2").unwrap().claim(), "a~2", "a name is taken as it is");
+        assert_eq!(ClaimPath::parse("a~2").unwrap().claim(), "a~2", "a name is not unescaped");
     }
 }

@@ -3,37 +3,37 @@ use serde_json::json;
 
 use super::*;
 
-fn path(text: &str) -> Path {
-    Path::parse(text).unwrap()
+fn path(text: &str) -> ClaimPath {
+    ClaimPath::parse(text).unwrap()
 }
 
-fn from(text: &str, form: Form) -> Rule {
-    Rule { source: Source::From(path(text)), form }
+fn from(text: &str, form: Transform) -> MappingRule {
+    MappingRule { source: MappingSource::From(path(text)), transform: form }
 }
 
-fn join(parts: &[&str], with: &str) -> Rule {
-    Rule {
-        source: Source::Join {
+fn join(parts: &[&str], with: &str) -> MappingRule {
+    MappingRule {
+        source: MappingSource::Join {
             parts: parts.iter().map(|part| path(part)).collect(),
             with: with.to_owned(),
         },
-        form: Form::AsItIs,
+        transform: Transform::Unchanged,
     }
 }
 
-fn table(rows: &[(&str, Value)], otherwise: Option<Value>) -> Form {
-    Form::Table {
+fn table(rows: &[(&str, Value)], otherwise: Option<Value>) -> Transform {
+    Transform::Table {
         rows: rows.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
         otherwise,
     }
 }
 
-fn separated(separator: &str, part: Option<usize>) -> Form {
-    Form::Split { separator: separator.to_owned(), part }
+fn separated(separator: &str, part: Option<usize>) -> Transform {
+    Transform::Split { separator: separator.to_owned(), part }
 }
 
-fn mapped(claim: Claim, rule: Rule, claims: &Value) -> Result<Option<Value>, Loss> {
-    let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: Unmapped::Drop };
+fn mapped(claim: Claim, rule: MappingRule, claims: &Value) -> Result<Option<Value>, MappingError> {
+    let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: UnmappedClaims::Drop };
     let (mut mapped, lost) = mapping.apply(claims.as_object().unwrap().clone());
     let value = mapped.remove(claim.as_str());
     assert!(mapped.is_empty());
@@ -41,7 +41,7 @@ fn mapped(claim: Claim, rule: Rule, claims: &Value) -> Result<Option<Value>, Los
         [] => Ok(value),
         [lost] => {
             assert_eq!((lost.claim, value), (claim, None));
-            Err(lost.loss)
+            Err(lost.error)
         }
         many => panic!("{many:?}"),
     }
@@ -54,33 +54,33 @@ fn rules_by_table() {
         "first": "Angela", "middle": "Claire", "last": "Dubois", "none": null, "empty": "", "all": "Angela, Claire,, Louise ",
         "list": ["Angela", "Claire"], "mixed": ["Angela", 1], "deep": { "a": [{ "b": "x" }] }, "y": 1962, "m": 8, "d": "24",
         "dob": "24/08/1962", "compact": 19_620_824, "sex": 2, "ok": "true", "flag": true, "half": 1.5, "full": "DUBOIS, Angela",
-        "long": "x".repeat(LARGEST + 1), "names": "a ".repeat(MOST_ITEMS + 1), "many": vec!["a"; MOST_ITEMS + 1],
+        "long": "x".repeat(MAX_VALUE_BYTES + 1), "names": "a ".repeat(MAX_ITEMS + 1), "many": vec!["a"; MAX_ITEMS + 1],
         "wide": vec!["a"; 10_000], "address": { "country": "FR" },
     });
-    let date = |pattern| Form::Date(Pattern::parse(pattern).unwrap());
+    let date = |pattern| Transform::Date(DatePattern::parse(pattern).unwrap());
     let sexes = || table(&[("1", json!("male")), ("2", json!("female"))], None);
     for (claim, rule, made) in [
-        (GivenName, from("first", Form::AsItIs), Ok(Some(json!("Angela")))),
-        (GivenName, from("/deep/a/0/b", Form::AsItIs), Ok(Some(json!("x")))),
-        (GivenName, from("deep.a", Form::AsItIs), Ok(None)),
-        (GivenName, from("empty", Form::AsItIs), Ok(None)),
-        (GivenName, from("list", Form::AsItIs), Err(Loss::Type)),
-        (GivenName, from("y", Form::AsItIs), Err(Loss::Type)),
-        (GivenName, from("long", Form::AsItIs), Err(Loss::Size)),
-        (GivenName, from("long", Form::Upper), Err(Loss::Size)),
-        (GivenName, from("long", separated(" ", None)), Err(Loss::Size)),
-        (FamilyName, from("last", Form::Upper), Ok(Some(json!("DUBOIS")))),
-        (Email, from("last", Form::Lower), Ok(Some(json!("dubois")))),
-        (Email, from("y", Form::Lower), Err(Loss::Type)),
-        (GivenNameArray, from("list", Form::AsItIs), Ok(Some(json!(["Angela", "Claire"])))),
-        (GivenNameArray, from("mixed", Form::AsItIs), Err(Loss::Type)),
-        (GivenNameArray, from("first", Form::AsItIs), Err(Loss::Type)),
-        (GivenNameArray, from("many", Form::AsItIs), Err(Loss::Type)),
-        (GivenNameArray, from("wide", Form::AsItIs), Err(Loss::Size)),
-        (Address, from("address", Form::AsItIs), Ok(Some(json!({ "country": "FR" })))),
-        (UpdatedAt, from("y", Form::AsItIs), Ok(Some(json!(1962)))),
-        (EmailVerified, from("flag", Form::AsItIs), Ok(Some(json!(true)))),
-        (EmailVerified, from("ok", Form::AsItIs), Err(Loss::Type)),
+        (GivenName, from("first", Transform::Unchanged), Ok(Some(json!("Angela")))),
+        (GivenName, from("/deep/a/0/b", Transform::Unchanged), Ok(Some(json!("x")))),
+        (GivenName, from("deep.a", Transform::Unchanged), Ok(None)),
+        (GivenName, from("empty", Transform::Unchanged), Ok(None)),
+        (GivenName, from("list", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenName, from("y", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenName, from("long", Transform::Unchanged), Err(MappingError::Size)),
+        (GivenName, from("long", Transform::Upper), Err(MappingError::Size)),
+        (GivenName, from("long", separated(" ", None)), Err(MappingError::Size)),
+        (FamilyName, from("last", Transform::Upper), Ok(Some(json!("DUBOIS")))),
+        (Email, from("last", Transform::Lower), Ok(Some(json!("dubois")))),
+        (Email, from("y", Transform::Lower), Err(MappingError::Type)),
+        (GivenNameArray, from("list", Transform::Unchanged), Ok(Some(json!(["Angela", "Claire"])))),
+        (GivenNameArray, from("mixed", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenNameArray, from("first", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenNameArray, from("many", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenNameArray, from("wide", Transform::Unchanged), Err(MappingError::Size)),
+        (Address, from("address", Transform::Unchanged), Ok(Some(json!({ "country": "FR" })))),
+        (UpdatedAt, from("y", Transform::Unchanged), Ok(Some(json!(1962)))),
+        (EmailVerified, from("flag", Transform::Unchanged), Ok(Some(json!(true)))),
+        (EmailVerified, from("ok", Transform::Unchanged), Err(MappingError::Type)),
         (
             EmailVerified,
             from("ok", table(&[("true", json!(true))], Some(json!(false)))),
@@ -103,32 +103,32 @@ fn rules_by_table() {
         ),
         (GivenName, join(&["list", "last"], "-"), Ok(Some(json!("Angela-Claire-Dubois")))),
         (GivenName, join(&["none"], " "), Ok(None)),
-        (GivenName, join(&["first", "flag"], " "), Err(Loss::Type)),
-        (GivenName, join(&["first", "half"], " "), Err(Loss::Type)),
-        (GivenName, join(&["first", "deep"], " "), Err(Loss::Type)),
-        (GivenName, join(&["wide"], " "), Err(Loss::Size)),
+        (GivenName, join(&["first", "flag"], " "), Err(MappingError::Type)),
+        (GivenName, join(&["first", "half"], " "), Err(MappingError::Type)),
+        (GivenName, join(&["first", "deep"], " "), Err(MappingError::Type)),
+        (GivenName, join(&["wide"], " "), Err(MappingError::Size)),
         (
             GivenNameArray,
             from("all", separated(",", None)),
             Ok(Some(json!(["Angela", "Claire", "Louise"]))),
         ),
-        (GivenNameArray, from("names", separated(" ", None)), Err(Loss::Size)),
+        (GivenNameArray, from("names", separated(" ", None)), Err(MappingError::Size)),
         (FamilyName, from("full", separated(",", Some(0))), Ok(Some(json!("DUBOIS")))),
         (FamilyName, from("full", separated(",", Some(2))), Ok(None)),
-        (FamilyName, from("list", separated(",", Some(0))), Err(Loss::Type)),
+        (FamilyName, from("list", separated(",", Some(0))), Err(MappingError::Type)),
         (Birthdate, from("dob", date("DD/MM/YYYY")), Ok(Some(json!("1962-08-24")))),
-        (Birthdate, from("dob", date("MM/DD/YYYY")), Err(Loss::Date)),
+        (Birthdate, from("dob", date("MM/DD/YYYY")), Err(MappingError::Date)),
         (Birthdate, from("compact", date("YYYYMMDD")), Ok(Some(json!("1962-08-24")))),
         (
             Birthdate,
-            Rule { form: date("D/M/YYYY"), ..join(&["d", "m", "y"], "/") },
+            MappingRule { transform: date("D/M/YYYY"), ..join(&["d", "m", "y"], "/") },
             Ok(Some(json!("1962-08-24"))),
         ),
-        (Birthdate, from("list", date("YYYY")), Err(Loss::Type)),
+        (Birthdate, from("list", date("YYYY")), Err(MappingError::Type)),
         (Gender, from("sex", sexes()), Ok(Some(json!("female")))),
-        (Gender, from("y", sexes()), Err(Loss::Row)),
+        (Gender, from("y", sexes()), Err(MappingError::Row)),
         (Gender, from("absent", sexes()), Ok(None)),
-        (Gender, from("half", sexes()), Err(Loss::Type)),
+        (Gender, from("half", sexes()), Err(MappingError::Type)),
     ] {
         assert_eq!(mapped(claim, rule.clone(), &claims), made, "{claim} {rule:?}");
     }
@@ -137,14 +137,14 @@ fn rules_by_table() {
 #[test]
 fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
     let claims = json!({ "birthdate": "1900-01-01", "family_name": "X", "shoe_size": 42 });
-    let rules = [(Claim::Birthdate, from("dob", Form::AsItIs))];
-    let pass = Mapping { rules: rules.clone().into(), unmapped: Unmapped::Pass };
+    let rules = [(Claim::Birthdate, from("dob", Transform::Unchanged))];
+    let pass = Mapping { rules: rules.clone().into(), unmapped: UnmappedClaims::Pass };
     let (mapped, lost) = pass.apply(claims.as_object().unwrap().clone());
     assert_eq!(
         (Value::Object(mapped), lost.len()),
         (json!({ "family_name": "X", "shoe_size": 42 }), 0)
     );
-    let drop = Mapping { rules: rules.into(), unmapped: Unmapped::Drop };
+    let drop = Mapping { rules: rules.into(), unmapped: UnmappedClaims::Drop };
     assert!(drop.apply(claims.as_object().unwrap().clone()).0.is_empty());
 }
 
@@ -152,8 +152,8 @@ fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
 fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
     let claims = json!({ "mail": "a@evil.example", "email": "b@example.org", "email_verified": true, "phone_number_verified": true });
     let mapping = Mapping {
-        rules: [(Claim::Email, from("mail", Form::AsItIs))].into(),
-        unmapped: Unmapped::Pass,
+        rules: [(Claim::Email, from("mail", Transform::Unchanged))].into(),
+        unmapped: UnmappedClaims::Pass,
     };
     let (mapped, _) = mapping.apply(claims.as_object().unwrap().clone());
     assert_eq!(
@@ -164,13 +164,13 @@ fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
 
 #[test]
 fn given_names_are_mapped_once_whichever_claim_names_them() {
-    let claims = json!({ "first": "Ada", "given_name_array": ["Somebody", "Else"], "given_name": "Somebody Else" });
+    let claims = json!({ "first": "Ada", "given_name_array": ["Someone", "Else"], "given_name": "Someone Else" });
     for (claim, rule) in [
-        (Claim::GivenName, from("first", Form::AsItIs)),
+        (Claim::GivenName, from("first", Transform::Unchanged)),
         (Claim::GivenNameArray, from("first", separated(" ", None))),
     ] {
-        let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: Unmapped::Pass };
-        let rules = Rules { home_country: "99100".into(), required: Required::SubjectOnly };
+        let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: UnmappedClaims::Pass };
+        let rules = IdentityRules { home_country: "99100".into(), required: RequiredClaims::SubjectOnly };
         let identity =
             Identity::from_claims(&mapping.apply(claims.as_object().unwrap().clone()).0, &rules)
                 .unwrap();
@@ -181,10 +181,10 @@ fn given_names_are_mapped_once_whichever_claim_names_them() {
 #[test]
 fn no_rule_sees_what_another_made() {
     let rules = [
-        (Claim::Name, from("nickname", Form::AsItIs)),
-        (Claim::Nickname, from("name", Form::AsItIs)),
+        (Claim::Name, from("nickname", Transform::Unchanged)),
+        (Claim::Nickname, from("name", Transform::Unchanged)),
     ];
-    let (mapped, _) = Mapping { rules: rules.into(), unmapped: Unmapped::Pass }
+    let (mapped, _) = Mapping { rules: rules.into(), unmapped: UnmappedClaims::Pass }
         .apply(json!({ "name": "a", "nickname": "b" }).as_object().unwrap().clone());
     assert_eq!(Value::Object(mapped), json!({ "name": "b", "nickname": "a" }));
 }
@@ -246,57 +246,57 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_path() -> impl Strategy<Value = Path> {
+fn any_path() -> impl Strategy<Value = ClaimPath> {
     let written = prop_oneof![
         name(),
         (name(), name()).prop_map(|(a, b)| format!("/{a}/{b}")),
         Just("/a/0".to_owned())
     ];
-    written.prop_filter_map("a path", |written| Path::parse(&written).ok())
+    written.prop_filter_map("a path", |written| ClaimPath::parse(&written).ok())
 }
 
-fn any_rule() -> impl Strategy<Value = Rule> {
+fn any_rule() -> impl Strategy<Value = MappingRule> {
     let source = prop_oneof![
-        any_path().prop_map(Source::From),
+        any_path().prop_map(MappingSource::From),
         (prop::collection::vec(any_path(), 1..16), ".{0,3}")
-            .prop_map(|(parts, with)| Source::Join { parts, with }),
+            .prop_map(|(parts, with)| MappingSource::Join { parts, with }),
     ];
     let form = prop_oneof![
-        Just(Form::AsItIs),
-        Just(Form::Upper),
-        Just(Form::Lower),
+        Just(Transform::Unchanged),
+        Just(Transform::Upper),
+        Just(Transform::Lower),
         (".{1,3}", prop::option::of(0_usize..200))
-            .prop_map(|(separator, part)| Form::Split { separator, part }),
-        Just(Form::Date(Pattern::parse("D/M/YYYY").unwrap())),
+            .prop_map(|(separator, part)| Transform::Split { separator, part }),
+        Just(Transform::Date(DatePattern::parse("D/M/YYYY").unwrap())),
         Just(table(&[("a", json!("x"))], Some(json!("y")))),
     ];
-    (source, form).prop_map(|(source, form)| Rule { source, form })
+    (source, form).prop_map(|(source, form)| MappingRule { source, transform: form })
 }
 
 proptest! {
-    /// Whatever an identity provider sends and a file asks: no panic, every result of its claim's type and small.
+    /// For any claims and mapping: no panic, and every result has its claim's type and is bounded.
     #[test]
     fn a_mapping_is_total_typed_and_bounded(
         rules in prop::collection::btree_map(prop::sample::select(Claim::all().collect::<Vec<_>>()), any_rule(), 0..8),
         claims in prop::collection::vec((name(), anything()), 0..8),
         drop in any::<bool>(),
     ) {
-        let unmapped = if drop { Unmapped::Drop } else { Unmapped::Pass };
+        let unmapped = if drop { UnmappedClaims::Drop } else { UnmappedClaims::Pass };
         let mapping = Mapping { rules, unmapped };
         let (mapped, lost) = mapping.apply(claims.into_iter().collect());
         for claim in mapping.rules.keys() {
             let value = mapped.get(claim.as_str());
             prop_assert!(value.is_none() || lost.iter().all(|lost| lost.claim != *claim));
             if let Some(value) = value {
-                prop_assert!(Type::of(*claim).fits(value));
+                prop_assert!(ClaimType::for_claim(*claim).accepts(value));
                 // Capitals can be three times as long as what they are made of.
-                prop_assert!(is_within(value, &mut (3 * LARGEST + 1), DEEPEST), "{claim}");
+                prop_assert!(is_within(value, &mut (3 * MAX_VALUE_BYTES + 1), MAX_DEPTH), "{claim}");
             }
         }
         if drop {
             prop_assert!(mapped.keys().all(|name| mapping.rules.keys().any(|claim| claim.as_str() == name)));
         }
-        // And the identity rules take it from there.
-        let _ = Identity::from_claims(&mapped, &Rules { home_country: "99100".into(), required: Required::Pivot });
+        // The identity rules accept the result without a panic.
+        let _ = Identity::from_claims(&mapped, &IdentityRules { home_country: "99100".into(), required: RequiredClaims::Pivot });
     }
 }

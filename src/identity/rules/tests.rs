@@ -3,11 +3,11 @@ use crate::identity::samples::angela;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn rules() -> Rules {
-    Rules { home_country: "99100".into(), required: Required::Pivot }
+fn rules() -> IdentityRules {
+    IdentityRules { home_country: "99100".into(), required: RequiredClaims::Pivot }
 }
 
-/// Angela's claims, with some replaced; `null` takes one away.
+/// Angela's claims, with some replaced; `null` removes one.
 fn claims(changes: &Value) -> Map<String, Value> {
     let mut claims = json!({
         "sub": "upstream", "given_name": "Angela Claire Louise", "given_name_array": ["Angela", "Claire", "Louise"],
@@ -19,7 +19,7 @@ fn claims(changes: &Value) -> Map<String, Value> {
     members.clone()
 }
 
-fn check(changes: &Value) -> Result<Identity, IdentityFault> {
+fn check(changes: &Value) -> Result<Identity, IdentityError> {
     Identity::from_claims(&claims(changes), &rules())
 }
 
@@ -49,7 +49,7 @@ fn what_an_identity_may_be_by_table() {
         json!({"preferred_username": "angie_62"}),
         json!({"shoe_size": 38, "address": {}}),
     ] {
-        check(&good).unwrap_or_else(|fault| panic!("{good}: {fault}"));
+        check(&good).unwrap_or_else(|error| panic!("{good}: {error}"));
     }
 }
 
@@ -59,66 +59,66 @@ fn what_an_identity_may_not_be_by_table() {
         (
             json!({"given_name": null, "given_name_array": [], "family_name": ""}),
             Claim::FamilyName,
-            Rule::NameRequired,
+            IdentityRule::NameRequired,
         ),
-        (json!({"birthdate": null}), Claim::Birthdate, Rule::Required),
-        (json!({"birthdate": ""}), Claim::Birthdate, Rule::Required),
-        (json!({"gender": null}), Claim::Gender, Rule::Required),
-        (json!({"birthcountry": null}), Claim::Birthcountry, Rule::Required),
-        (json!({"birthplace": null}), Claim::Birthplace, Rule::RequiredAtHome),
-        (json!({"birthplace": ""}), Claim::Birthplace, Rule::RequiredAtHome),
-        (json!({"given_name": 1}), Claim::GivenName, Rule::Text),
-        (json!({"given_name_array": "Angela"}), Claim::GivenNameArray, Rule::TextArray),
-        (json!({"given_name_array": ["Angela", 2]}), Claim::GivenNameArray, Rule::TextArray),
-        (json!({"given_name_array": ["Angela", ""]}), Claim::GivenNameArray, Rule::Length),
-        (json!({"given_name_array": vec!["Angela"; 37]}), Claim::GivenNameArray, Rule::Length),
+        (json!({"birthdate": null}), Claim::Birthdate, IdentityRule::Required),
+        (json!({"birthdate": ""}), Claim::Birthdate, IdentityRule::Required),
+        (json!({"gender": null}), Claim::Gender, IdentityRule::Required),
+        (json!({"birthcountry": null}), Claim::Birthcountry, IdentityRule::Required),
+        (json!({"birthplace": null}), Claim::Birthplace, IdentityRule::RequiredAtHome),
+        (json!({"birthplace": ""}), Claim::Birthplace, IdentityRule::RequiredAtHome),
+        (json!({"given_name": 1}), Claim::GivenName, IdentityRule::Text),
+        (json!({"given_name_array": "Angela"}), Claim::GivenNameArray, IdentityRule::TextArray),
+        (json!({"given_name_array": ["Angela", 2]}), Claim::GivenNameArray, IdentityRule::TextArray),
+        (json!({"given_name_array": ["Angela", ""]}), Claim::GivenNameArray, IdentityRule::Length),
+        (json!({"given_name_array": vec!["Angela"; 37]}), Claim::GivenNameArray, IdentityRule::Length),
         (
             json!({"given_name_array": ([vec!["A"; 129], vec!["-"]].concat())}),
             Claim::GivenNameArray,
-            Rule::Length,
+            IdentityRule::Length,
         ),
         (
             json!({"given_name_array": null, "given_name": "A ".repeat(129)}),
             Claim::GivenName,
-            Rule::Length,
+            IdentityRule::Length,
         ),
-        (json!({"given_name_array": null, "given_name": "   "}), Claim::GivenName, Rule::Letter),
-        (json!({"family_name": ["DUBOIS"]}), Claim::FamilyName, Rule::Text),
-        (json!({"family_name": "x".repeat(257)}), Claim::FamilyName, Rule::Length),
-        (json!({"family_name": "e\u{301}".repeat(100_000)}), Claim::FamilyName, Rule::Length),
-        (json!({"family_name": "-"}), Claim::FamilyName, Rule::Letter),
-        (json!({"family_name": "DU\nBOIS"}), Claim::FamilyName, Rule::ControlCharacter),
-        (json!({"family_name": "DUBOIS\u{0}"}), Claim::FamilyName, Rule::ControlCharacter),
-        (json!({"family_name": "\u{202e}SIOBUD"}), Claim::FamilyName, Rule::ControlCharacter),
-        (json!({"family_name": "DUBOIS\u{61c}"}), Claim::FamilyName, Rule::ControlCharacter),
-        (json!({"birthdate": 1962}), Claim::Birthdate, Rule::Text),
-        (json!({"birthdate": "1962-8-24"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "24/08/1962"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962-08-24 "}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962-08-24-01"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962-02-29"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1900-02-29"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962-13-00"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962-00-24"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "0000-00-00"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "+962-08-24"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"birthdate": "1962"}), Claim::Birthdate, Rule::Calendar),
-        (json!({"gender": "Female"}), Claim::Gender, Rule::Gender),
-        (json!({"birthplace": "2a004"}), Claim::Birthplace, Rule::Geographic),
-        (json!({"birthplace": "2C004"}), Claim::Birthplace, Rule::Geographic),
-        (json!({"birthplace": "7510"}), Claim::Birthplace, Rule::Geographic),
-        (json!({"birthplace": "é107"}), Claim::Birthplace, Rule::Geographic),
-        (json!({"birthcountry": "FR"}), Claim::Birthcountry, Rule::Geographic),
-        (json!({"birthcountry": 99100}), Claim::Birthcountry, Rule::Text),
-        (json!({"email": true}), Claim::Email, Rule::Text),
-        (json!({"email": "angela"}), Claim::Email, Rule::Email),
-        (json!({"email": "a@b@c"}), Claim::Email, Rule::Email),
-        (json!({"email": "a b@c"}), Claim::Email, Rule::Email),
-        (json!({"email": format!("{}@c", "a".repeat(253))}), Claim::Email, Rule::Email),
-        (json!({"preferred_username": {}}), Claim::PreferredUsername, Rule::Text),
-        (json!({"preferred_username": "x".repeat(257)}), Claim::PreferredUsername, Rule::Length),
+        (json!({"given_name_array": null, "given_name": "   "}), Claim::GivenName, IdentityRule::Letter),
+        (json!({"family_name": ["DUBOIS"]}), Claim::FamilyName, IdentityRule::Text),
+        (json!({"family_name": "x".repeat(257)}), Claim::FamilyName, IdentityRule::Length),
+        (json!({"family_name": "e\u{301}".repeat(100_000)}), Claim::FamilyName, IdentityRule::Length),
+        (json!({"family_name": "-"}), Claim::FamilyName, IdentityRule::Letter),
+        (json!({"family_name": "DU\nBOIS"}), Claim::FamilyName, IdentityRule::ControlCharacter),
+        (json!({"family_name": "DUBOIS\u{0}"}), Claim::FamilyName, IdentityRule::ControlCharacter),
+        (json!({"family_name": "\u{202e}SIOBUD"}), Claim::FamilyName, IdentityRule::ControlCharacter),
+        (json!({"family_name": "DUBOIS\u{61c}"}), Claim::FamilyName, IdentityRule::ControlCharacter),
+        (json!({"birthdate": 1962}), Claim::Birthdate, IdentityRule::Text),
+        (json!({"birthdate": "1962-8-24"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "24/08/1962"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962-08-24 "}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962-08-24-01"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962-02-29"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1900-02-29"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962-13-00"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962-00-24"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "0000-00-00"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "+962-08-24"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"birthdate": "1962"}), Claim::Birthdate, IdentityRule::Calendar),
+        (json!({"gender": "Female"}), Claim::Gender, IdentityRule::Gender),
+        (json!({"birthplace": "2a004"}), Claim::Birthplace, IdentityRule::Geographic),
+        (json!({"birthplace": "2C004"}), Claim::Birthplace, IdentityRule::Geographic),
+        (json!({"birthplace": "7510"}), Claim::Birthplace, IdentityRule::Geographic),
+        (json!({"birthplace": "é107"}), Claim::Birthplace, IdentityRule::Geographic),
+        (json!({"birthcountry": "FR"}), Claim::Birthcountry, IdentityRule::Geographic),
+        (json!({"birthcountry": 99100}), Claim::Birthcountry, IdentityRule::Text),
+        (json!({"email": true}), Claim::Email, IdentityRule::Text),
+        (json!({"email": "angela"}), Claim::Email, IdentityRule::Email),
+        (json!({"email": "a@b@c"}), Claim::Email, IdentityRule::Email),
+        (json!({"email": "a b@c"}), Claim::Email, IdentityRule::Email),
+        (json!({"email": format!("{}@c", "a".repeat(253))}), Claim::Email, IdentityRule::Email),
+        (json!({"preferred_username": {}}), Claim::PreferredUsername, IdentityRule::Text),
+        (json!({"preferred_username": "x".repeat(257)}), Claim::PreferredUsername, IdentityRule::Length),
     ] {
-        assert_eq!(check(&bad), Err(IdentityFault { claim, rule }), "{bad}");
+        assert_eq!(check(&bad), Err(IdentityError { claim, rule }), "{bad}");
     }
 }
 
@@ -152,66 +152,66 @@ fn the_array_of_given_names_wins_and_a_string_is_split() {
 
 #[test]
 fn with_provider_subjects_nothing_is_required_but_what_is_sent_must_be_well_formed() {
-    let rules = Rules { required: Required::SubjectOnly, ..rules() };
+    let rules = IdentityRules { required: RequiredClaims::SubjectOnly, ..rules() };
     let empty = Identity::from_claims(&Map::new(), &rules).unwrap();
     assert!(empty.given_names.is_empty() && empty.birthdate.is_none());
     assert!(Identity::from_claims(&claims(&json!({"birthdate": "soon"})), &rules).is_err());
 }
 
 #[test]
-fn what_openid_connect_allows_beyond_is_no_fault_of_an_ordinary_provider() {
-    let ordinary = Rules { required: Required::SubjectOnly, ..rules() };
-    let read = |claim: &str, value: &str, rules: &Rules| {
+fn what_openid_connect_allows_is_accepted_from_an_ordinary_provider() {
+    let ordinary = IdentityRules { required: RequiredClaims::SubjectOnly, ..rules() };
+    let read = |claim: &str, value: &str, rules: &IdentityRules| {
         let sent = Map::from_iter([(claim.to_owned(), Value::from(value))]);
         Identity::from_claims(&sent, rules)
             .map(|identity| identity.birthdate.or(identity.gender))
-            .map_err(|fault| fault.rule)
+            .map_err(|error| error.rule)
     };
-    for (claim, value, told) in [
+    for (claim, value, expected) in [
         ("birthdate", "1980", Ok(Some("1980-00-00"))),
         ("birthdate", "1980-02-03", Ok(Some("1980-02-03"))),
         ("birthdate", "0000-02-29", Ok(None)),
-        ("birthdate", "0000-02-30", Err(Rule::Calendar)),
-        ("birthdate", "198é", Err(Rule::Calendar)),
-        ("birthdate", "0000", Err(Rule::Calendar)),
+        ("birthdate", "0000-02-30", Err(IdentityRule::Calendar)),
+        ("birthdate", "198é", Err(IdentityRule::Calendar)),
+        ("birthdate", "0000", Err(IdentityRule::Calendar)),
         ("gender", "female", Ok(Some("female"))),
         ("gender", "other", Ok(None)),
     ] {
         assert_eq!(
             read(claim, value, &ordinary),
-            told.map(|told| told.map(str::to_owned)),
+            expected.map(|value| value.map(str::to_owned)),
             "{claim} {value}"
         );
     }
-    assert_eq!(read("birthdate", "1980", &rules()), Err(Rule::Calendar));
-    assert_eq!(read("gender", "other", &rules()), Err(Rule::Gender));
+    assert_eq!(read("birthdate", "1980", &rules()), Err(IdentityRule::Calendar));
+    assert_eq!(read("gender", "other", &rules()), Err(IdentityRule::Gender));
 }
 
 #[test]
-fn a_fault_has_its_code() {
+fn an_error_has_its_code() {
     assert_eq!(check(&json!({"gender": null})).unwrap_err().code(), ErrorCode::IdentityIncomplete);
     assert_eq!(check(&json!({"gender": "F"})).unwrap_err().code(), ErrorCode::IdentityMalformed);
 }
 
 proptest! {
     #[test]
-    fn a_fault_never_tells_the_value(value in "[a-z]{20,40}") {
+    fn an_error_never_contains_the_value(value in "[a-z]{20,40}") {
         for claim in ["birthdate", "gender", "birthplace", "birthcountry", "email"] {
-            let fault = check(&json!({claim: value})).unwrap_err();
-            prop_assert!(fault.to_string().starts_with(claim));
-            let told = format!("{} {:?}", fault, fault);
-            prop_assert!(!told.contains(&value));
+            let error = check(&json!({claim: value})).unwrap_err();
+            prop_assert!(error.to_string().starts_with(claim));
+            let printed = format!("{} {:?}", error, error);
+            prop_assert!(!printed.contains(&value));
         }
     }
 
     #[test]
-    fn any_claims_give_an_identity_or_a_fault_and_every_identity_has_a_pivot(
+    fn any_claims_give_an_identity_or_an_error_and_every_identity_has_a_pivot(
         family in "\\PC{0,40}", given in proptest::collection::vec("\\PC{0,12}", 0..4),
         date in "[0-9]{4}-[01][0-9]-[0-3][0-9]", place in "[0-9AB]{5}",
     ) {
         if let Ok(identity) = check(&json!({"family_name": family, "given_name_array": given, "birthdate": date, "birthplace": place})) {
             for derivation in pivot::Derivation::ALL {
-                prop_assert!(pivot::Pivot::of(&identity, "99100", derivation).is_some());
+                prop_assert!(pivot::Pivot::from_identity(&identity, "99100", derivation).is_some());
             }
             let again = json!({"family_name": identity.family_name, "given_name_array": identity.given_names});
             prop_assert_eq!(check(&again).unwrap().given_names, identity.given_names);

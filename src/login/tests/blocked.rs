@@ -1,107 +1,107 @@
-//! A kill switch that comes into force while a login is under way.
+//! Tests blocks that come into force during a login.
 
 use crate::assurance::Level;
-use crate::login::samples::reused;
-use crate::login::tests::stage::{BLOCKED, Gate, OPEN, Seen, Stage, answer, back, banner, grant};
-use crate::login::{Banner, ConsentPolicy, Request, Save};
+use crate::login::samples::user_of_reused_session;
+use crate::login::tests::harness::{BLOCKED, Gate, OPEN, BrowserView, Harness, browser_view, callback, choice_with_banner, grant};
+use crate::login::{ChoiceBanner, ConsentPolicy, LoginRequest, Save};
 use crate::protocol::catalogue::ErrorCode;
 
 const FOR_SERVICE: Gate = |_, _| Err(ErrorCode::IdpBlockedForService);
 
-fn page(code: ErrorCode) -> Seen {
-    Seen::Blocked(Banner { connector: Some("idp".into()), code })
+fn page(code: ErrorCode) -> BrowserView {
+    BrowserView::BlockedPage(ChoiceBanner { connector: Some("idp".into()), code })
 }
 
-/// A walk as far as one step, which is then taken under the kill switch.
-type Walk = fn(&mut Stage, Gate) -> Seen;
+/// Runs a login up to one step, which is then taken under the block.
+type Walk = fn(&mut Harness, Gate) -> BrowserView;
 
 const WALKS: [(&str, Walk); 4] = [
-    ("callback", |stage, gate| {
-        let attempt = stage.leave("idp");
-        stage.gate = gate;
-        stage.seen(back(&attempt))
+    ("callback", |harness, gate| {
+        let attempt = harness.begin_at("idp");
+        harness.gate = gate;
+        harness.view_after(callback(&attempt))
     }),
-    ("the identity provider's answer", |stage, gate| {
-        stage.verifying();
-        stage.gate = gate;
-        answer(stage.authenticated(Level::Eidas1))
+    ("the identity provider's answer", |harness, gate| {
+        harness.reach_verifying();
+        harness.gate = gate;
+        browser_view(harness.report_authentication(Level::Eidas1))
     }),
-    ("consent page", |stage, gate| {
-        stage.consenting();
-        stage.gate = gate;
-        stage.seen(Request::Review)
+    ("consent page", |harness, gate| {
+        harness.reach_consenting();
+        harness.gate = gate;
+        harness.view_after(LoginRequest::OpenConsentPage)
     }),
-    ("yes", |stage, gate| {
-        stage.consenting();
-        let yes = stage.yes();
-        stage.gate = gate;
-        stage.seen(yes)
+    ("yes", |harness, gate| {
+        harness.reach_consenting();
+        let yes = harness.yes();
+        harness.gate = gate;
+        harness.view_after(yes)
     }),
 ];
 
 #[test]
-fn a_running_login_stops_at_its_next_step_and_another_provider_may_serve() {
+fn a_running_login_stops_at_its_next_step_and_another_provider_may_be_chosen() {
     for (step, walk) in WALKS {
         for (gate, code) in
             [(BLOCKED, ErrorCode::IdpBlocked), (FOR_SERVICE, ErrorCode::IdpBlockedForService)]
         {
             for changes in [&[][..], &[("idp_hint", "idp")]] {
-                let mut stage = Stage::new(changes);
-                assert_eq!(walk(&mut stage, gate), page(code), "{step}");
-                assert_eq!((stage.saved, stage.code()), (Save::Yes, None), "{step}");
-                assert_eq!(stage.look(), banner(Some("idp"), code), "{step}: back at the choice");
+                let mut harness = Harness::new(changes);
+                assert_eq!(walk(&mut harness, gate), page(code), "{step}");
+                assert_eq!((harness.saved, harness.code()), (Save::Yes, None), "{step}");
+                assert_eq!(harness.open_page(), choice_with_banner(Some("idp"), code), "{step}: back at the choice");
                 assert_eq!(
-                    stage.seen(Request::Review),
+                    harness.view_after(LoginRequest::OpenConsentPage),
                     page(code),
                     "{step}: the consent page again"
                 );
-                stage.gate = OPEN;
-                stage.leave("other");
+                harness.gate = OPEN;
+                harness.begin_at("other");
             }
         }
     }
 }
 
 #[test]
-fn the_service_provider_hears_of_it_when_the_person_gives_up() {
+fn the_service_provider_gets_an_error_when_the_user_cancels() {
     for (_, walk) in WALKS {
-        let mut stage = Stage::new(&[]);
-        walk(&mut stage, BLOCKED);
-        let seen = stage.seen(Request::Cancel);
-        assert!(stage.told(&seen, ErrorCode::UserCancelled));
+        let mut harness = Harness::new(&[]);
+        walk(&mut harness, BLOCKED);
+        let seen = harness.view_after(LoginRequest::Cancel);
+        assert!(harness.ended_with_error(&seen, ErrorCode::UserCancelled));
     }
 }
 
 #[test]
 fn a_choice_of_what_is_blocked_is_a_banner_and_a_hint_to_it_is_ignored() {
-    let mut stage = Stage::new(&[("idp_hint", "idp")]);
-    stage.gate = BLOCKED;
-    assert_eq!(stage.look(), Seen::Choice(None));
+    let mut harness = Harness::new(&[("idp_hint", "idp")]);
+    harness.gate = BLOCKED;
+    assert_eq!(harness.open_page(), BrowserView::ChoicePage(None));
     assert_eq!(
-        stage.seen(Request::Choose("idp".into())),
-        banner(Some("idp"), ErrorCode::IdpBlocked)
+        harness.view_after(LoginRequest::Choose("idp".into())),
+        choice_with_banner(Some("idp"), ErrorCode::IdpBlocked)
     );
 }
 
 #[test]
-fn where_no_page_may_be_shown_the_service_provider_hears_of_it_at_once() {
-    let mut stage =
-        Stage::new(&[("prompt", "none")]).with_session("session").with_policy(ConsentPolicy::None);
-    stage.gate = BLOCKED;
-    let seen = stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) });
-    assert!(stage.told(&seen, ErrorCode::IdpBlocked));
+fn where_no_page_may_be_shown_the_service_provider_gets_the_error_at_once() {
+    let mut harness =
+        Harness::new(&[("prompt", "none")]).with_session("session").with_policy(ConsentPolicy::None);
+    harness.gate = BLOCKED;
+    let seen = harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) });
+    assert!(harness.ended_with_error(&seen, ErrorCode::IdpBlocked));
 }
 
 #[test]
-fn a_yes_after_the_block_is_lifted_is_for_a_page_that_is_gone() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    stage.gate = BLOCKED;
-    assert_eq!(stage.seen(yes.clone()), page(ErrorCode::IdpBlocked));
-    stage.gate = OPEN;
-    assert_eq!(stage.seen(yes), page(ErrorCode::IdpBlocked), "the authentication is given up");
-    stage.consenting();
-    let yes = stage.yes();
-    grant(stage.ask(yes));
+fn consent_after_the_block_is_lifted_is_for_an_outdated_page() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    harness.gate = BLOCKED;
+    assert_eq!(harness.view_after(yes.clone()), page(ErrorCode::IdpBlocked));
+    harness.gate = OPEN;
+    assert_eq!(harness.view_after(yes), page(ErrorCode::IdpBlocked), "the authentication is discarded");
+    harness.reach_consenting();
+    let yes = harness.yes();
+    grant(harness.send(yes));
 }

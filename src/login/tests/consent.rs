@@ -1,194 +1,195 @@
-//! The page before the end, and the one code that a login can give.
+//! Tests the consent page, and the one code that a login can give.
 
 use crate::assurance::Level;
 use crate::ids::{Secret, Subject};
-use crate::login::samples::{proven, reused};
-use crate::login::tests::stage::{Seen, Stage, answer, banner, grant, problem};
+use crate::login::samples::{identified_user, user_of_reused_session};
+use crate::login::tests::harness::{BrowserView, Harness, browser_view, choice_with_banner, grant, error_page};
 use crate::login::{
-    Consent, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, Proven, Report, Request, Save,
-    SessionUse, Way,
+    ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, IdentifiedUser, EffectOutcome, LoginRequest, Save,
+    SessionUse, NextAction,
 };
 use crate::protocol::catalogue::ErrorCode;
 
 #[test]
-fn a_yes_grants_what_was_shown_once() {
-    let mut stage = Stage::new(&[]);
-    stage.session = Some(Secret::new("former".into()));
-    stage.consenting();
-    let yes = stage.yes();
-    let grant = grant(stage.ask(yes.clone()));
-    assert_eq!(stage.saved, Save::Yes, "of two yeses at two nodes both would get a code");
+fn consent_grants_what_was_shown_once() {
+    let mut harness = Harness::new(&[]);
+    harness.session = Some(Secret::new("former".into()));
+    harness.reach_consenting();
+    let yes = harness.yes();
+    let grant = grant(harness.send(yes.clone()));
+    assert_eq!(harness.saved, Save::Yes, "two submissions at two nodes would both get a code");
     assert_eq!(
-        serde_json::to_value(&grant.proven).unwrap(),
-        serde_json::to_value(proven("idp", Level::Eidas1)).unwrap()
+        serde_json::to_value(&grant.user).unwrap(),
+        serde_json::to_value(identified_user("idp", Level::Eidas1)).unwrap()
     );
-    assert_eq!(grant.scopes, stage.login.ticket.request.scopes);
-    assert_eq!(grant.request, stage.login.ticket.request);
-    assert_eq!(grant.granted_at, stage.now);
-    assert!(!grant.consented, "a continue button is no explicit yes");
-    let SessionUse::Fresh { cookie, former } = grant.session else { panic!("session fixation") };
-    assert_eq!(former.unwrap().reveal(), "former");
+    assert_eq!(grant.scopes, harness.login.context.request.scopes);
+    assert_eq!(grant.request, harness.login.context.request);
+    assert_eq!(grant.granted_at, harness.now);
+    assert!(!grant.consented, "a continue button is not explicit consent");
+    let SessionUse::New { cookie, replaced } = grant.session else { panic!("session fixation") };
+    assert_eq!(replaced.unwrap().reveal(), "former");
     assert_ne!(cookie.reveal(), "former");
 
-    let told = answer(stage.tell(Report::Granted(Ok(()))));
-    let expected = stage.login.ticket.request.redirect.code(grant.code.reveal());
-    assert_eq!(told, Seen::Sp(expected, Some(cookie.reveal().clone())));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let expected = harness.login.context.request.redirect.code_response(grant.code.reveal());
+    assert_eq!(answer, BrowserView::ServiceProvider(expected, Some(cookie.reveal().clone())));
 
     // A double click.
-    let Effect::LookForCode(code) = stage.effect(yes.clone()) else {
-        panic!("two codes for one yes")
+    let Effect::CheckCode(code) = harness.effect_of(yes.clone()) else {
+        panic!("two codes for one consent")
     };
     assert_eq!(code, grant.code);
-    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
-    assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
-    // Used, or over.
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
+    assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
+    // Used or expired.
     assert_eq!(
-        answer(stage.tell(Report::CodeLives(Ok(false)))),
-        problem(ErrorCode::AlreadyDone, Way::HomePage)
+        browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))),
+        error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
-    // At another node: the store knows, and takes the same code no second time.
-    stage.crash();
-    assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
+    // At another node: the store knows the code, and accepts it no second time.
+    harness.crash();
+    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
     assert_eq!(
-        crate::login::tests::stage::grant(stage.tell(Report::CodeLives(Ok(false)))).code,
+        crate::login::tests::harness::grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))).code,
         grant.code
     );
-    assert_eq!(stage.saved, Save::No);
+    assert_eq!(harness.saved, Save::No);
     assert_eq!(
-        answer(stage.tell(Report::Granted(Err(ErrorCode::AlreadyDone)))),
-        problem(ErrorCode::AlreadyDone, Way::HomePage)
+        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::AlreadyDone)))),
+        error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
-    assert_eq!(stage.code(), Some(code.reveal().as_str()));
+    assert_eq!(harness.code(), Some(code.reveal().as_str()));
 }
 
-/// A record that nobody can go on from when its process dies need not hold a person's data any more.
+/// Where no other node can continue after a crash, the record need not hold personal data.
 #[test]
-fn of_one_node_an_answered_login_keeps_no_identity() {
+fn with_one_node_a_completed_login_keeps_no_identity() {
     for (nodes, holds) in [(Nodes::One, false), (Nodes::Many, true)] {
-        let mut stage = Stage::new(&[]);
-        stage.nodes = nodes;
-        stage.consenting();
-        let yes = stage.yes();
-        let granted = grant(stage.ask(yes.clone()));
-        let name = granted.proven.identity.family_name.clone().unwrap();
+        let mut harness = Harness::new(&[]);
+        harness.nodes = nodes;
+        harness.reach_consenting();
+        let yes = harness.yes();
+        let granted = grant(harness.send(yes.clone()));
+        let name = granted.user.identity.family_name.clone().unwrap();
         let holds_it = |login: &Login| serde_json::to_string(login).unwrap().contains(&name);
-        assert_eq!(holds_it(&stage.stored), holds, "{nodes:?}");
-        let told = answer(stage.tell(Report::Granted(Ok(()))));
-        assert!(!holds_it(&stage.login), "what a node remembers of a grant that is done");
-        assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
-        assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
+        assert_eq!(holds_it(&harness.stored), holds, "{nodes:?}");
+        let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+        assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
+        assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+        assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
     }
 }
 
-/// `consent = "none"` (decisions 5): whatever `prompt` says, and with `prompt=none` too.
+/// `consent = "none"`: whatever `prompt` says, and with `prompt=none` too.
 #[test]
-fn without_consent_no_page_comes_between() {
+fn without_consent_no_page_is_shown() {
     for changes in [&[][..], &[("prompt", "login consent")], &[("prompt", "login")]] {
-        let mut stage = Stage::new(changes).with_policy(ConsentPolicy::None);
-        stage.identifying();
-        let granted = grant(stage.identified(proven("idp", Level::Eidas1)));
-        assert!(!granted.consented, "nobody said yes");
+        let mut harness = Harness::new(changes).with_policy(ConsentPolicy::None);
+        harness.reach_identifying();
+        let granted = grant(harness.report_identification(identified_user("idp", Level::Eidas1)));
+        assert!(!granted.consented, "no user consented");
     }
 }
 
-/// A process killed between the two writes, or a store that was away for the second: nothing half-done remains.
+/// A process killed between the two writes, or a store that was unavailable for the second, leaves
+/// nothing half-done.
 #[test]
-fn a_grant_that_was_cut_short_is_brought_to_its_end_by_whoever_repeats_the_step() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    let first = grant(stage.ask(yes.clone()));
-    stage.crash();
+fn an_interrupted_grant_is_completed_by_a_repeated_request() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    let first = grant(harness.send(yes.clone()));
+    harness.crash();
     for _ in 0..2 {
         assert!(
-            matches!(stage.effect(yes.clone()), Effect::LookForCode(code) if code == first.code)
+            matches!(harness.effect_of(yes.clone()), Effect::CheckCode(code) if code == first.code)
         );
-        let again = grant(stage.tell(Report::CodeLives(Ok(false))));
+        let again = grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
         assert_eq!(
             serde_json::to_value(&again).unwrap(),
             serde_json::to_value(&first).unwrap(),
             "one code, one session"
         );
-        // Stored or not, nobody knows; the person hears that, and the login stays as it is.
-        let page = problem(ErrorCode::StoreUnavailable, Way::Choice);
-        assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::StoreUnavailable)))), page);
-        assert_eq!(stage.saved, Save::No);
-        assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
+        // It is unknown whether it was stored: the user gets an error, and the login is unchanged.
+        let page = error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp);
+        assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreUnavailable)))), page);
+        assert_eq!(harness.saved, Save::No);
+        assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
         assert_eq!(
-            answer(stage.tell(Report::CodeLives(Err(ErrorCode::StoreUnavailable)))),
+            browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Err(ErrorCode::StoreUnavailable)))),
             page,
-            "no word that it is over"
+            "an error that says it has ended"
         );
-        assert_eq!(stage.saved, Save::No);
+        assert_eq!(harness.saved, Save::No);
     }
-    assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
-    grant(stage.tell(Report::CodeLives(Ok(false))));
-    let told = answer(stage.tell(Report::Granted(Ok(()))));
-    let expected = stage.login.ticket.request.redirect.code(first.code.reveal());
+    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+    grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let expected = harness.login.context.request.redirect.code_response(first.code.reveal());
     assert_eq!(
-        told,
-        Seen::Sp(expected, first.session.fresh().map(|cookie| cookie.reveal().clone()))
+        answer,
+        BrowserView::ServiceProvider(expected, first.session.new_cookie().map(|cookie| cookie.reveal().clone()))
     );
 }
 
 #[test]
-fn a_grant_that_could_not_be_stored_is_no_grant() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    grant(stage.ask(yes.clone()));
-    let page = problem(ErrorCode::StoreFull, Way::ServiceProvider);
-    assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::StoreFull)))), page);
-    assert_eq!(stage.saved, Save::Yes);
-    assert_eq!(stage.seen(yes), page, "failure is sticky");
-    let seen = stage.seen(Request::Cancel);
-    assert!(stage.told(&seen, ErrorCode::StoreFull));
+fn a_grant_that_could_not_be_stored_fails() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    grant(harness.send(yes.clone()));
+    let page = error_page(ErrorCode::StoreFull, NextAction::ReturnToServiceProvider);
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreFull)))), page);
+    assert_eq!(harness.saved, Save::Yes);
+    assert_eq!(harness.view_after(yes), page, "failure is sticky");
+    let seen = harness.view_after(LoginRequest::Cancel);
+    assert!(harness.ended_with_error(&seen, ErrorCode::StoreFull));
 }
 
 #[test]
-fn yes_to_another_page_does_not_count() {
-    let shown = |proven: Proven, policy| {
-        let mut stage = Stage::new(&[]).with_policy(policy);
-        stage.identifying();
-        assert_eq!(answer(stage.identified(proven)), Seen::ToConsent);
-        let Request::Consent(consent) = stage.yes() else { panic!() };
-        consent.shown
+fn consent_to_another_page_is_rejected() {
+    let page_digest = |user: IdentifiedUser, policy| {
+        let mut harness = Harness::new(&[]).with_policy(policy);
+        harness.reach_identifying();
+        assert_eq!(browser_view(harness.report_identification(user)), BrowserView::RedirectToConsent);
+        let LoginRequest::Consent(consent) = harness.yes() else { panic!() };
+        consent.page_digest
     };
-    let plain = || proven("idp", Level::Eidas1);
+    let plain = || identified_user("idp", Level::Eidas1);
     let mut more_claims = plain();
     more_claims.claims.insert("birthplace".into(), "75107".into());
     let mut other_value = plain();
     other_value.claims.insert("email".into(), "other@example.org".into());
     let other_pages = [
-        shown(more_claims, ConsentPolicy::Information),
-        shown(other_value, ConsentPolicy::Information),
-        shown(
-            Proven { subject: Subject::new("somebody-else"), ..plain() },
+        page_digest(more_claims, ConsentPolicy::Information),
+        page_digest(other_value, ConsentPolicy::Information),
+        page_digest(
+            IdentifiedUser { subject: Subject::new("another-user"), ..plain() },
             ConsentPolicy::Information,
         ),
-        shown(plain(), ConsentPolicy::Required),
+        page_digest(plain(), ConsentPolicy::Required),
         String::new(),
     ];
     for shown in other_pages {
         for answer in [ConsentAnswer::Yes, ConsentAnswer::No] {
-            let mut stage = Stage::new(&[]);
-            stage.consenting();
-            let seen = stage.seen(Request::Consent(Consent { answer, shown: shown.clone() }));
-            assert_eq!(seen, problem(ErrorCode::CsrfWrong, Way::Choice));
-            let yes = stage.yes();
-            grant(stage.ask(yes));
+            let mut harness = Harness::new(&[]);
+            harness.reach_consenting();
+            let seen = harness.view_after(LoginRequest::Consent(ConsentSubmission { answer, page_digest: shown.clone() }));
+            assert_eq!(seen, error_page(ErrorCode::CsrfWrong, NextAction::ChooseIdp));
+            let yes = harness.yes();
+            grant(harness.send(yes));
         }
     }
 }
 
 #[test]
-fn a_refusal_is_told_and_final() {
-    let mut stage = Stage::new(&[]).with_policy(ConsentPolicy::Required);
-    stage.consenting();
-    let (yes, no) = (stage.yes(), stage.no());
-    let seen = stage.seen(no);
-    assert!(stage.told(&seen, ErrorCode::UserRefusedConsent));
-    assert_eq!(stage.seen(yes), seen, "a yes after the no gives no code");
+fn a_refusal_reaches_the_service_provider_and_is_final() {
+    let mut harness = Harness::new(&[]).with_policy(ConsentPolicy::Required);
+    harness.reach_consenting();
+    let (yes, no) = (harness.yes(), harness.no());
+    let seen = harness.view_after(no);
+    assert!(harness.ended_with_error(&seen, ErrorCode::UserRefusedConsent));
+    assert_eq!(harness.view_after(yes), seen, "consent after the refusal gave a code");
 }
 
 #[test]
@@ -204,13 +205,13 @@ fn the_page_is_shown_when_its_policy_says_so() {
         (Required, "login", true, false),
         (Required, "consent", true, true),
     ] {
-        let mut stage = Stage::new(&[("prompt", prompt)]).with_policy(policy);
-        stage.identifying();
-        let then = stage.identified(Proven { consented, ..proven("idp", Level::Eidas1) });
+        let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(policy);
+        harness.reach_identifying();
+        let then = harness.report_identification(IdentifiedUser { consented, ..identified_user("idp", Level::Eidas1) });
         let case = format!("{policy:?} {prompt:?} {consented}");
         if page {
-            assert_eq!(answer(then), Seen::ToConsent, "{case}");
-            assert_eq!(stage.saved, Save::Yes, "{case}");
+            assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{case}");
+            assert_eq!(harness.saved, Save::Yes, "{case}");
         } else {
             assert_eq!(grant(then).consented, policy == Required, "{case}");
         }
@@ -218,61 +219,61 @@ fn the_page_is_shown_when_its_policy_says_so() {
 }
 
 #[test]
-fn an_explicit_yes_is_remembered_and_a_continue_is_not() {
+fn explicit_consent_is_remembered_and_continuing_is_not() {
     for (policy, explicit) in [(ConsentPolicy::Required, true), (ConsentPolicy::Information, false)]
     {
-        let mut stage = Stage::new(&[]).with_policy(policy);
-        stage.consenting();
-        let yes = stage.yes();
-        assert_eq!(grant(stage.ask(yes)).consented, explicit);
+        let mut harness = Harness::new(&[]).with_policy(policy);
+        harness.reach_consenting();
+        let yes = harness.yes();
+        assert_eq!(grant(harness.send(yes)).consented, explicit);
     }
 }
 
 #[test]
-fn a_reused_session_keeps_its_cookie_and_asks_nobody() {
-    let mut stage = Stage::new(&[("prompt", "login")]);
-    stage.session = Some(Secret::new("session".into()));
-    let grant = grant(stage.ask(Request::Look { reuse: Some(Box::new(reused("session"))) }));
+fn a_reused_session_keeps_its_cookie_and_needs_no_page() {
+    let mut harness = Harness::new(&[("prompt", "login")]);
+    harness.session = Some(Secret::new("session".into()));
+    let grant = grant(harness.send(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }));
     let SessionUse::Reused { cookie } = &grant.session else { panic!() };
     assert_eq!(cookie.reveal(), "session");
-    assert!(grant.proven.session.is_none());
-    let Seen::Sp(_, cookie) = answer(stage.tell(Report::Granted(Ok(())))) else { panic!() };
+    assert!(grant.user.session.is_none());
+    let BrowserView::ServiceProvider(_, cookie) = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))) else { panic!() };
     assert_eq!(cookie, None, "the browser has it already");
 }
 
 #[test]
-fn a_session_that_another_tab_replaced_gives_nothing() {
-    for held in [None, Some("somebody else's")] {
-        let mut stage = Stage::new(&[("prompt", "consent")]);
-        stage.session = Some(Secret::new("session".into()));
+fn a_session_that_another_tab_replaced_gives_no_code() {
+    for held in [None, Some("another user's")] {
+        let mut harness = Harness::new(&[("prompt", "consent")]);
+        harness.session = Some(Secret::new("session".into()));
         assert_eq!(
-            stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }),
-            Seen::ToConsent
+            harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }),
+            BrowserView::RedirectToConsent
         );
-        stage.session = held.map(|held| Secret::new(held.into()));
-        let yes = stage.yes();
-        assert_eq!(answer(stage.ask(yes)), banner(None, ErrorCode::Interrupted));
-        assert!(stage.code().is_none());
+        harness.session = held.map(|held| Secret::new(held.into()));
+        let yes = harness.yes();
+        assert_eq!(browser_view(harness.send(yes)), choice_with_banner(None, ErrorCode::Interrupted));
+        assert!(harness.code().is_none());
     }
 }
 
 #[test]
 fn a_session_is_not_reused_behind_a_banner() {
-    let mut stage = Stage::new(&[("prompt", "login")]);
-    stage.verifying();
-    let failed = answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpDenied))));
-    assert_eq!(failed, banner(Some("idp"), ErrorCode::IdpDenied));
-    assert_eq!(stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }), failed);
+    let mut harness = Harness::new(&[("prompt", "login")]);
+    harness.reach_verifying();
+    let failed = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
+    assert_eq!(failed, choice_with_banner(Some("idp"), ErrorCode::IdpDenied));
+    assert_eq!(harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }), failed);
 }
 
 #[test]
-fn a_login_in_a_log_line_gives_nobody_away() {
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.leave("idp");
-    let away = format!("{:?} {attempt:?}", stage.login);
-    stage.consenting();
-    let crate::login::State::Consenting(page) = &stage.login.state else { panic!() };
-    let printed = format!("{away} {:?} {:?} {page:?}", stage.login, page.proven.authentication);
+fn a_login_in_a_log_line_reveals_no_personal_data() {
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.begin_at("idp");
+    let away = format!("{:?} {attempt:?}", harness.login);
+    harness.reach_consenting();
+    let crate::login::LoginState::Consenting(page) = &harness.login.state else { panic!() };
+    let printed = format!("{away} {:?} {:?} {page:?}", harness.login, page.user.authentication);
     for secret in [
         attempt.state.as_str(),
         &attempt.nonce,

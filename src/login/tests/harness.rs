@@ -1,59 +1,60 @@
-//! A login on a stage: the world around it is set by hand, and between two steps it always passes through the store.
+//! Runs a login with inputs set by hand. Between two steps it always passes through the store's
+//! format.
 
 use std::time::Duration;
 
-use crate::assurance::{At, Level};
+use crate::assurance::{AcrCheck, Level};
 use crate::client_network::ClientNetwork;
 use crate::env::{SeededEntropy, Timestamp};
 use crate::ids::{ConnectorId, Secret, Subject};
-use crate::login::samples::{IDP_ISSUER, LIFE, OPENED, authentication, left, proven, ticket};
-use crate::login::upstream::{Arrival, Attempt};
+use crate::login::samples::{IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user, login_context};
+use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes,
-    Problem, Proven, Report, Request, Return, Save, State, Step, Then, Way, World, on_report,
+    LoginAnswer, Completed, ChoiceBanner, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes,
+    LoginErrorPage, IdentifiedUser, EffectOutcome, LoginRequest, Callback, Save, LoginState, Step, StepOutput, NextAction, StepInputs, on_effect_outcome,
     on_request,
 };
-use crate::protocol::authorize::SpAnswer;
+use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 
-pub(super) type Gate = fn(&ConnectorId, At) -> Result<(), ErrorCode>;
+pub(super) type Gate = fn(&ConnectorId, AcrCheck) -> Result<(), ErrorCode>;
 
 pub(super) const OPEN: Gate = |_, _| Ok(());
 pub(super) const BLOCKED: Gate = |_, _| Err(ErrorCode::IdpBlocked);
 pub(super) const CLOSED: Gate = |_, _| Err(ErrorCode::GateClosed);
 
-pub(super) struct Stage {
+pub(super) struct Harness {
     pub login: Login,
     pub now: Timestamp,
     pub gate: Gate,
-    /// What the service provider's file still holds.
+    /// Result of the registration check.
     pub registered: Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
-    /// The session cookie that comes with each step.
+    /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
     pub nodes: Nodes,
-    /// Of the last step.
+    /// Whether the last step was saved.
     pub saved: Save,
-    /// What the store holds: all that a crash leaves.
+    /// What the store holds: all that survives a crash.
     pub(super) stored: Login,
     entropy: SeededEntropy,
 }
 
 /// An answer as a browser sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
-    Choice(Option<Banner>),
-    Leave(String),
-    ToConsent,
-    Consent(String),
-    Sp(SpAnswer, Option<String>),
-    Blocked(Banner),
-    Problem(ErrorCode, Way),
+pub(super) enum BrowserView {
+    ChoicePage(Option<ChoiceBanner>),
+    RedirectToIdp(String),
+    RedirectToConsent,
+    ConsentPage(String),
+    ServiceProvider(AuthorizationResponse, Option<String>),
+    BlockedPage(ChoiceBanner),
+    ErrorPage(ErrorCode, NextAction),
 }
 
-impl Stage {
+impl Harness {
     pub(super) fn new(changes: &[(&str, &str)]) -> Self {
-        let login = Login::open(ticket(changes));
+        let login = Login::new(login_context(changes));
         Self {
             stored: login.clone(),
             login,
@@ -68,8 +69,8 @@ impl Stage {
         }
     }
 
-    pub(super) fn wanting(mut self, subject: &str) -> Self {
-        self.login.ticket.wanted.push(Subject::new(subject));
+    pub(super) fn requiring_subject(mut self, subject: &str) -> Self {
+        self.login.context.required_subjects.push(Subject::new(subject));
         self
     }
 
@@ -83,208 +84,209 @@ impl Stage {
         self
     }
 
-    /// To the moment that is so many milliseconds from the login's end.
+    /// Moves the time to this many milliseconds from the login's expiry.
     pub(super) fn at_end_plus(&mut self, millis: i64) {
-        let end = (OPENED + Duration::from_secs(LIFE)).millis();
+        let end = (OPENED + Duration::from_secs(LIFETIME_SECONDS)).millis();
         self.now = Timestamp::from_millis(end.saturating_add_signed(millis));
     }
 
-    pub(super) fn ask(&mut self, request: Request) -> Then {
-        self.step(|login, world| on_request(login, request, world))
+    pub(super) fn send(&mut self, request: LoginRequest) -> StepOutput {
+        self.step(|login, inputs| on_request(login, request, inputs))
     }
 
-    pub(super) fn tell(&mut self, report: Report) -> Then {
-        self.step(|login, world| on_report(login, report, world))
+    pub(super) fn report_outcome(&mut self, report: EffectOutcome) -> StepOutput {
+        self.step(|login, inputs| on_effect_outcome(login, report, inputs))
     }
 
-    fn step(&mut self, take: impl FnOnce(Login, &World<'_>) -> Step) -> Then {
+    fn step(&mut self, take: impl FnOnce(Login, &StepInputs<'_>) -> Step) -> StepOutput {
         let stored = serde_json::to_value(&self.login).unwrap();
         let loaded: Login = serde_json::from_value(stored.clone()).unwrap();
         assert_eq!(
             serde_json::to_value(&loaded).unwrap(),
             stored,
-            "a state that the store changes"
+            "the store's format changes the state"
         );
-        let world = World {
+        let inputs = StepInputs {
             now: self.now,
-            fresh: &self.entropy,
+            entropy: &self.entropy,
             gate: &self.gate,
-            registered: &|_| self.registered,
+            check_registration: &|_| self.registered,
             consent: self.consent,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
             nodes: self.nodes,
         };
-        let step = take(loaded, &world);
+        let step = take(loaded, &inputs);
         self.login = step.login;
         self.saved = step.save;
         if step.save == Save::Yes {
             self.stored = self.login.clone();
         }
-        step.then
+        step.output
     }
 
-    /// The process dies; another goes on with what was stored.
+    /// Simulates the death of the process: another continues with what was stored.
     pub(super) fn crash(&mut self) {
         self.login = self.stored.clone();
     }
 
-    pub(super) fn seen(&mut self, request: Request) -> Seen {
-        answer(self.ask(request))
+    pub(super) fn view_after(&mut self, request: LoginRequest) -> BrowserView {
+        browser_view(self.send(request))
     }
 
-    pub(super) fn effect(&mut self, request: Request) -> Effect {
-        effect(self.ask(request))
+    pub(super) fn effect_of(&mut self, request: LoginRequest) -> Effect {
+        effect(self.send(request))
     }
 
-    /// The session that came along, if any, can't be reused.
-    pub(super) fn look(&mut self) -> Seen {
-        self.seen(Request::Look { reuse: None })
+    /// Opens the page without a session that can be reused.
+    pub(super) fn open_page(&mut self) -> BrowserView {
+        self.view_after(LoginRequest::OpenPage { reuse: None })
     }
 
-    /// Chooses this connector, and leaves for it.
-    pub(super) fn leave(&mut self, connector: &str) -> Attempt {
-        assert!(matches!(self.effect(Request::Choose(connector.into())), Effect::Begin(..)));
-        self.depart()
+    /// Chooses this connector, up to the redirect.
+    pub(super) fn begin_at(&mut self, connector: &str) -> LoginAttempt {
+        assert!(matches!(self.effect_of(LoginRequest::Choose(connector.into())), Effect::BeginLogin(..)));
+        self.redirect()
     }
 
-    pub(super) fn depart(&mut self) -> Attempt {
-        assert_eq!(answer(self.tell(Report::Departed(Ok(left())))), Seen::Leave(left().url));
+    pub(super) fn redirect(&mut self) -> LoginAttempt {
+        assert_eq!(browser_view(self.report_outcome(EffectOutcome::RedirectPrepared(Ok(authorization_redirect())))), BrowserView::RedirectToIdp(authorization_redirect().url));
         assert_eq!(self.saved, Save::Yes, "an attempt that no other node would know");
-        let State::Away(away) = &self.login.state else { panic!("{}", self.login.state.name()) };
+        let LoginState::AwaitingCallback(away) = &self.login.state else { panic!("{}", self.login.state.name()) };
         away.attempt.clone()
     }
 
-    /// Leaves for `idp` and comes back; its answer is to be checked.
-    pub(super) fn verifying(&mut self) -> Attempt {
-        let attempt = self.leave("idp");
-        assert!(matches!(self.effect(back(&attempt)), Effect::Complete(..)));
+    /// Goes to `idp` and back; the callback is to be verified.
+    pub(super) fn reach_verifying(&mut self) -> LoginAttempt {
+        let attempt = self.begin_at("idp");
+        assert!(matches!(self.effect_of(callback(&attempt)), Effect::CompleteLogin(..)));
         assert_eq!(self.saved, Save::Yes, "an attempt that another node would find open");
         attempt
     }
 
-    /// As far as the register.
-    pub(super) fn identifying(&mut self) -> Attempt {
-        let attempt = self.verifying();
-        assert!(matches!(effect(self.authenticated(Level::Eidas1)), Effect::Identify(_)));
+    /// Continues up to the identification.
+    pub(super) fn reach_identifying(&mut self) -> LoginAttempt {
+        let attempt = self.reach_verifying();
+        assert!(matches!(effect(self.report_authentication(Level::Eidas1)), Effect::Identify(_)));
         attempt
     }
 
-    pub(super) fn authenticated(&mut self, level: Level) -> Then {
-        self.tell(Report::Authenticated(Ok(Box::new(authentication("idp", level)))))
+    pub(super) fn report_authentication(&mut self, level: Level) -> StepOutput {
+        self.report_outcome(EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", level)))))
     }
 
-    pub(super) fn identified(&mut self, proven: Proven) -> Then {
-        self.tell(Report::Identified(Ok(Box::new(proven))))
+    pub(super) fn report_identification(&mut self, proven: IdentifiedUser) -> StepOutput {
+        self.report_outcome(EffectOutcome::Identified(Ok(Box::new(proven))))
     }
 
-    /// As far as the consent page.
-    pub(super) fn consenting(&mut self) -> Attempt {
-        let attempt = self.identifying();
-        assert_eq!(answer(self.identified(proven("idp", Level::Eidas1))), Seen::ToConsent);
+    /// Continues up to the consent page.
+    pub(super) fn reach_consenting(&mut self) -> LoginAttempt {
+        let attempt = self.reach_identifying();
+        assert_eq!(browser_view(self.report_identification(identified_user("idp", Level::Eidas1))), BrowserView::RedirectToConsent);
         attempt
     }
 
-    /// All the way; gives the answer that carries the code.
-    pub(super) fn granted(&mut self) -> Seen {
-        self.consenting();
+    /// Completes the login. Returns the answer that carries the code.
+    pub(super) fn reach_granted(&mut self) -> BrowserView {
+        self.reach_consenting();
         let yes = self.yes();
-        grant(self.ask(yes));
-        answer(self.tell(Report::Granted(Ok(()))))
+        grant(self.send(yes));
+        browser_view(self.report_outcome(EffectOutcome::Granted(Ok(()))))
     }
 
-    /// The form of the consent page as it is now.
-    pub(super) fn yes(&mut self) -> Request {
+    /// Returns the submission of the current consent page.
+    pub(super) fn yes(&mut self) -> LoginRequest {
         self.form(ConsentAnswer::Yes)
     }
 
-    pub(super) fn no(&mut self) -> Request {
+    pub(super) fn no(&mut self) -> LoginRequest {
         self.form(ConsentAnswer::No)
     }
 
-    fn form(&mut self, answer: ConsentAnswer) -> Request {
-        let Seen::Consent(shown) = self.seen(Request::Review) else {
+    fn form(&mut self, answer: ConsentAnswer) -> LoginRequest {
+        let BrowserView::ConsentPage(shown) = self.view_after(LoginRequest::OpenConsentPage) else {
             panic!("{}", self.login.state.name())
         };
-        Request::Consent(Consent { answer, shown })
+        LoginRequest::Consent(ConsentSubmission { answer, page_digest: shown })
     }
 
-    /// True if this answer tells the service provider this error, and the login ended with it.
-    pub(super) fn told(&self, seen: &Seen, code: ErrorCode) -> bool {
-        let expected = Seen::Sp(self.login.ticket.request.redirect.error(code), None);
-        *seen == expected && self.login.end() == Some(Err(code)) && self.saved == Save::Yes
+    /// Returns whether this answer gives the service provider this error, and the login ended with
+    /// it.
+    pub(super) fn ended_with_error(&self, seen: &BrowserView, code: ErrorCode) -> bool {
+        let expected = BrowserView::ServiceProvider(self.login.context.request.redirect.error_response(code), None);
+        *seen == expected && self.login.outcome() == Some(Err(code)) && self.saved == Save::Yes
     }
 
     pub(super) fn code(&self) -> Option<&str> {
         match &self.login.state {
-            State::Answered(Answered::Granted { code, .. }) => Some(code.reveal()),
+            LoginState::Completed(Completed::Granted { code, .. }) => Some(code.reveal()),
             _ => None,
         }
     }
 }
 
-/// The identity provider's good answer to this attempt.
-pub(super) fn back(attempt: &Attempt) -> Request {
-    back_with(attempt, |_| {})
+/// Returns the valid callback of this attempt.
+pub(super) fn callback(attempt: &LoginAttempt) -> LoginRequest {
+    callback_with(attempt, |_| {})
 }
 
-pub(super) fn back_with(attempt: &Attempt, change: impl FnOnce(&mut Return)) -> Request {
-    let arrival = Arrival {
+pub(super) fn callback_with(attempt: &LoginAttempt, change: impl FnOnce(&mut Callback)) -> LoginRequest {
+    let arrival = CallbackParams {
         code: Some(Secret::new("upstream code".into())),
         iss: Some(IDP_ISSUER.into()),
         error: None,
         error_description: None,
     };
     let network = ClientNetwork::containing([192, 0, 2, 1].into());
-    let mut back = Return {
+    let mut back = Callback {
         connector: attempt.connector.clone(),
         state: attempt.state.clone(),
-        arrival,
+        params: arrival,
         network,
     };
     change(&mut back);
-    Request::Return(back)
+    LoginRequest::Callback(back)
 }
 
-pub(super) fn answer(then: Then) -> Seen {
+pub(super) fn browser_view(then: StepOutput) -> BrowserView {
     match then {
-        Then::Answer(answer) => seen(answer),
-        Then::Do(effect) => panic!("{effect:?}"),
+        StepOutput::Answer(answer) => seen(answer),
+        StepOutput::Perform(effect) => panic!("{effect:?}"),
     }
 }
 
-pub(super) fn seen(answer: Answer) -> Seen {
+pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
     match answer {
-        Answer::Choice { banner } => Seen::Choice(banner),
-        Answer::Leave { url } => Seen::Leave(url),
-        Answer::ToConsent => Seen::ToConsent,
-        Answer::Consent(page) => Seen::Consent(page.shown()),
-        Answer::ServiceProvider { answer, session } => {
-            Seen::Sp(answer, session.map(Secret::into_inner))
+        LoginAnswer::ChoicePage { banner } => BrowserView::ChoicePage(banner),
+        LoginAnswer::RedirectToIdp { url } => BrowserView::RedirectToIdp(url),
+        LoginAnswer::RedirectToConsent => BrowserView::RedirectToConsent,
+        LoginAnswer::ConsentPage(page) => BrowserView::ConsentPage(page.page_digest()),
+        LoginAnswer::ServiceProvider { answer, session } => {
+            BrowserView::ServiceProvider(answer, session.map(Secret::into_inner))
         }
-        Answer::Blocked(banner) => Seen::Blocked(banner),
-        Answer::Problem(Problem { code, way, .. }) => Seen::Problem(code, way),
+        LoginAnswer::BlockedPage(banner) => BrowserView::BlockedPage(banner),
+        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action: way, .. }) => BrowserView::ErrorPage(code, way),
     }
 }
 
-pub(super) fn effect(then: Then) -> Effect {
+pub(super) fn effect(then: StepOutput) -> Effect {
     match then {
-        Then::Do(effect) => *effect,
-        Then::Answer(answer) => panic!("{answer:?}"),
+        StepOutput::Perform(effect) => *effect,
+        StepOutput::Answer(answer) => panic!("{answer:?}"),
     }
 }
 
-pub(super) fn grant(then: Then) -> Grant {
+pub(super) fn grant(then: StepOutput) -> Grant {
     match effect(then) {
         Effect::Grant(grant) => *grant,
         other => panic!("{other:?}"),
     }
 }
 
-pub(super) fn banner(connector: Option<&str>, code: ErrorCode) -> Seen {
-    Seen::Choice(Some(Banner { connector: connector.map(ConnectorId::from), code }))
+pub(super) fn choice_with_banner(connector: Option<&str>, code: ErrorCode) -> BrowserView {
+    BrowserView::ChoicePage(Some(ChoiceBanner { connector: connector.map(ConnectorId::from), code }))
 }
 
-pub(super) const fn problem(code: ErrorCode, way: Way) -> Seen {
-    Seen::Problem(code, way)
+pub(super) const fn error_page(code: ErrorCode, way: NextAction) -> BrowserView {
+    BrowserView::ErrorPage(code, way)
 }

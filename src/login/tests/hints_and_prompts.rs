@@ -1,13 +1,13 @@
-//! What `prompt`, `idp_hint` and a wanted subject do to a login.
+//! Tests the effect of `prompt`, `idp_hint` and required subjects on a login.
 
 use std::time::Duration;
 
 use crate::assurance::Level;
-use crate::login::samples::{OPENED, proven, reused};
-use crate::login::tests::stage::{
-    Gate, Seen, Stage, answer, back_with, banner, effect, grant, problem,
+use crate::login::samples::{OPENED, identified_user, user_of_reused_session};
+use crate::login::tests::harness::{
+    Gate, BrowserView, Harness, browser_view, callback_with, choice_with_banner, effect, grant, error_page,
 };
-use crate::login::{ConsentPolicy, Effect, Proven, Report, Request, Then, Way};
+use crate::login::{ConsentPolicy, Effect, IdentifiedUser, EffectOutcome, LoginRequest, StepOutput, NextAction};
 use crate::protocol::catalogue::ErrorCode;
 
 const NOT_IDP: Gate =
@@ -15,22 +15,22 @@ const NOT_IDP: Gate =
 
 #[test]
 fn idp_hint_is_followed_once() {
-    let mut stage = Stage::new(&[("idp_hint", "idp")]);
-    let Effect::Begin(connector, _) = stage.effect(Request::Look { reuse: None }) else { panic!() };
+    let mut harness = Harness::new(&[("idp_hint", "idp")]);
+    let Effect::BeginLogin(connector, _) = harness.effect_of(LoginRequest::OpenPage { reuse: None }) else { panic!() };
     assert_eq!(connector.as_str(), "idp");
-    stage.depart();
-    assert_eq!(stage.look(), Seen::Choice(None), "back by the back button");
-    // The process that left died before it did: the choice, not the same identity provider again.
-    let mut stage = Stage::new(&[("idp_hint", "idp")]);
-    effect(stage.ask(Request::Look { reuse: None }));
-    assert_eq!(stage.look(), banner(None, ErrorCode::Interrupted));
+    harness.redirect();
+    assert_eq!(harness.open_page(), BrowserView::ChoicePage(None), "after the back button");
+    // The process died before the redirect: the choice, not the same identity provider again.
+    let mut harness = Harness::new(&[("idp_hint", "idp")]);
+    effect(harness.send(LoginRequest::OpenPage { reuse: None }));
+    assert_eq!(harness.open_page(), choice_with_banner(None, ErrorCode::Interrupted));
 }
 
 #[test]
-fn select_account_shows_the_choice_page_whatever_session_or_hint_there_is() {
-    let mut stage = Stage::new(&[("prompt", "select_account"), ("idp_hint", "idp")]);
-    assert_eq!(stage.look(), Seen::Choice(None));
-    stage.leave("other");
+fn select_account_shows_the_choice_page_despite_session_and_hint() {
+    let mut harness = Harness::new(&[("prompt", "select_account"), ("idp_hint", "idp")]);
+    assert_eq!(harness.open_page(), BrowserView::ChoicePage(None));
+    harness.begin_at("other");
 }
 
 #[test]
@@ -44,16 +44,16 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
         (BOTH, Level::Eidas3, true),
         (WISHED, Level::Eidas3, true),
     ] {
-        let mut stage = Stage::new(&[("acr_values", "eidas2"), ("claims", claims)]);
-        stage.verifying();
-        match stage.authenticated(obtained) {
-            Then::Do(effect) => assert!(
+        let mut harness = Harness::new(&[("acr_values", "eidas2"), ("claims", claims)]);
+        harness.reach_verifying();
+        match harness.report_authentication(obtained) {
+            StepOutput::Perform(effect) => assert!(
                 is_answer && matches!(*effect, Effect::Identify(_)),
                 "{claims} {obtained:?}"
             ),
-            then @ Then::Answer(_) => {
+            output @ StepOutput::Answer(_) => {
                 assert!(!is_answer, "{claims} {obtained:?}");
-                assert_eq!(answer(then), banner(Some("idp"), ErrorCode::AcrNotRequired));
+                assert_eq!(browser_view(output), choice_with_banner(Some("idp"), ErrorCode::AcrNotRequired));
             }
         }
     }
@@ -61,117 +61,117 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
 
 #[test]
 fn idp_hint_that_the_gate_refuses_is_ignored() {
-    let mut stage = Stage::new(&[("idp_hint", "idp")]);
-    stage.gate = NOT_IDP;
-    assert_eq!(stage.look(), Seen::Choice(None));
-    stage.leave("other");
+    let mut harness = Harness::new(&[("idp_hint", "idp")]);
+    harness.gate = NOT_IDP;
+    assert_eq!(harness.open_page(), BrowserView::ChoicePage(None));
+    harness.begin_at("other");
 }
 
 #[test]
-fn the_service_provider_that_named_the_idp_hears_of_its_error_at_once() {
-    let hinted = || Stage::new(&[("idp_hint", "idp")]);
-    let mut stage = hinted();
-    effect(stage.ask(Request::Look { reuse: None }));
-    let seen = answer(stage.tell(Report::Departed(Err(ErrorCode::IdpUnreachable))));
-    assert!(stage.told(&seen, ErrorCode::IdpUnreachable));
+fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
+    let hinted = || Harness::new(&[("idp_hint", "idp")]);
+    let mut harness = hinted();
+    effect(harness.send(LoginRequest::OpenPage { reuse: None }));
+    let seen = browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))));
+    assert!(harness.ended_with_error(&seen, ErrorCode::IdpUnreachable));
 
-    let mut stage = hinted();
-    stage.verifying();
-    let seen = answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpDenied))));
-    assert!(stage.told(&seen, ErrorCode::IdpDenied));
+    let mut harness = hinted();
+    harness.reach_verifying();
+    let seen = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
+    assert!(harness.ended_with_error(&seen, ErrorCode::IdpDenied));
 
-    let mut stage = hinted();
-    let attempt = stage.leave("idp");
-    let forged = back_with(&attempt, |back| back.arrival.iss = Some("https://evil.example".into()));
-    let seen = stage.seen(forged.clone());
-    assert!(stage.told(&seen, ErrorCode::IdpIssWrong));
-    assert_eq!(stage.seen(forged), seen, "the same answer again");
+    let mut harness = hinted();
+    let attempt = harness.begin_at("idp");
+    let forged = callback_with(&attempt, |back| back.params.iss = Some("https://evil.example".into()));
+    let seen = harness.view_after(forged.clone());
+    assert!(harness.ended_with_error(&seen, ErrorCode::IdpIssWrong));
+    assert_eq!(harness.view_after(forged), seen, "the same answer again");
 
-    let mut stage = hinted();
-    stage.effect(Request::Choose("other".into()));
-    let seen = answer(stage.tell(Report::Departed(Err(ErrorCode::IdpUnreachable))));
+    let mut harness = hinted();
+    harness.effect_of(LoginRequest::Choose("other".into()));
+    let seen = browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))));
     assert_eq!(
         seen,
-        banner(Some("other"), ErrorCode::IdpUnreachable),
-        "another one than was named"
+        choice_with_banner(Some("other"), ErrorCode::IdpUnreachable),
+        "another one than the hint names"
     );
 }
 
 #[test]
-fn prompt_none_shows_nothing_and_asks_no_idp() {
+fn prompt_none_shows_no_page_and_calls_no_idp() {
     for changes in [&[("prompt", "none")][..], &[("prompt", "none"), ("idp_hint", "idp")]] {
-        let mut stage = Stage::new(changes);
-        let seen = stage.look();
-        assert!(stage.told(&seen, ErrorCode::LoginRequired));
+        let mut harness = Harness::new(changes);
+        let seen = harness.open_page();
+        assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     }
-    let look = |consented| Request::Look {
-        reuse: Some(Box::new(Proven { consented, ..reused("session") })),
+    let look = |consented| LoginRequest::OpenPage {
+        reuse: Some(Box::new(IdentifiedUser { consented, ..user_of_reused_session("session") })),
     };
-    let none = || Stage::new(&[("prompt", "none")]).with_session("session");
-    let mut stage = none().with_policy(ConsentPolicy::Required);
-    let seen = stage.seen(look(false));
-    assert!(stage.told(&seen, ErrorCode::ConsentRequired));
+    let none = || Harness::new(&[("prompt", "none")]).with_session("session");
+    let mut harness = none().with_policy(ConsentPolicy::Required);
+    let seen = harness.view_after(look(false));
+    assert!(harness.ended_with_error(&seen, ErrorCode::ConsentRequired));
     for policy in [ConsentPolicy::Required, ConsentPolicy::Information] {
-        grant(none().with_policy(policy).ask(look(true)));
+        grant(none().with_policy(policy).send(look(true)));
     }
-    grant(none().ask(look(false)));
+    grant(none().send(look(false)));
 }
 
 #[test]
 fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
-    let mut stage = Stage::new(&[("prompt", "none")]).with_session("session");
-    grant(stage.ask(Request::Look { reuse: Some(Box::new(reused("session"))) }));
-    let seen = answer(stage.tell(Report::Granted(Err(ErrorCode::LoginRequired))));
-    assert!(stage.told(&seen, ErrorCode::LoginRequired));
-    assert!(stage.code().is_none());
+    let mut harness = Harness::new(&[("prompt", "none")]).with_session("session");
+    grant(harness.send(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }));
+    let seen = browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::LoginRequired))));
+    assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
+    assert!(harness.code().is_none());
 }
 
 #[test]
-fn whoever_is_not_wanted_is_not_granted() {
-    // Core, 3.1.2.1 and 5.5.1
-    for stage in [
-        Stage::new(&[]).wanting("somebody-else"),
-        Stage::new(&[]).wanting("pairwise-angela").wanting("somebody-else"),
-        Stage::new(&[]).wanting("pairwise-Angela"),
-        Stage::new(&[("prompt", "none")]).with_session("session").wanting("somebody-else"),
+fn a_user_other_than_the_required_one_gets_no_code() {
+    // OpenID Connect Core 1.0 §3.1.2.1 and §5.5.1
+    for harness in [
+        Harness::new(&[]).requiring_subject("another-user"),
+        Harness::new(&[]).requiring_subject("pairwise-angela").requiring_subject("another-user"),
+        Harness::new(&[]).requiring_subject("pairwise-Angela"),
+        Harness::new(&[("prompt", "none")]).with_session("session").requiring_subject("another-user"),
     ] {
-        let mut stage = stage;
-        let seen = if stage.login.ticket.request.prompt.none {
-            stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) })
+        let mut harness = harness;
+        let seen = if harness.login.context.request.prompt.none {
+            harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) })
         } else {
-            stage.identifying();
-            answer(stage.identified(proven("idp", Level::Eidas1)))
+            harness.reach_identifying();
+            browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)))
         };
-        assert!(stage.told(&seen, ErrorCode::OtherUser), "{seen:?}");
+        assert!(harness.ended_with_error(&seen, ErrorCode::OtherUser), "{seen:?}");
     }
-    Stage::new(&[]).wanting("pairwise-angela").wanting("pairwise-angela").granted();
+    Harness::new(&[]).requiring_subject("pairwise-angela").requiring_subject("pairwise-angela").reach_granted();
 }
 
 #[test]
-fn displaced_and_failed_logins_stay_so() {
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.leave("idp");
-    let page = problem(ErrorCode::TooManyLogins, Way::ServiceProvider);
-    assert_eq!(stage.seen(Request::Displace), page);
-    assert_eq!(stage.seen(back_with(&attempt, |_| {})), page, "its answer comes too late");
-    assert_eq!(stage.seen(Request::Choose("idp".into())), page);
-    let seen = stage.seen(Request::Cancel);
-    assert!(stage.told(&seen, ErrorCode::TooManyLogins), "its own error, not the cancelling");
+fn displaced_and_failed_logins_stay_in_their_state() {
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.begin_at("idp");
+    let page = error_page(ErrorCode::TooManyLogins, NextAction::ReturnToServiceProvider);
+    assert_eq!(harness.view_after(LoginRequest::Displace), page);
+    assert_eq!(harness.view_after(callback_with(&attempt, |_| {})), page, "its answer comes too late");
+    assert_eq!(harness.view_after(LoginRequest::Choose("idp".into())), page);
+    let seen = harness.view_after(LoginRequest::Cancel);
+    assert!(harness.ended_with_error(&seen, ErrorCode::TooManyLogins), "its own error, not the cancellation");
 }
 
 #[test]
-fn an_interrupted_login_starts_over_and_ends_well() {
-    let interrupted = banner(None, ErrorCode::Interrupted);
+fn an_interrupted_login_starts_over_and_completes() {
+    let interrupted = choice_with_banner(None, ErrorCode::Interrupted);
     for reach in
-        [|stage: &mut Stage| drop(stage.verifying()), |stage: &mut Stage| drop(stage.identifying())]
+        [|harness: &mut Harness| drop(harness.reach_verifying()), |harness: &mut Harness| drop(harness.reach_identifying())]
     {
-        let mut stage = Stage::new(&[]);
-        reach(&mut stage);
-        let stored = stage.stored.clone();
+        let mut harness = Harness::new(&[]);
+        reach(&mut harness);
+        let stored = harness.stored.clone();
         let began = OPENED;
-        assert!(stored.is_being_verified(began), "other nodes wait for what comes of it");
+        assert!(stored.is_being_verified(began), "other nodes wait for the outcome");
         assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and not for ever");
-        assert_eq!(stage.look(), interrupted);
-        stage.granted();
+        assert_eq!(harness.open_page(), interrupted);
+        harness.reach_granted();
     }
 }

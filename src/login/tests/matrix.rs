@@ -1,10 +1,10 @@
-//! Every request in every state, as one table; and every report in a state that did not ask for it.
+//! Tests every request in every state as one table, and every unexpected outcome.
 
 use crate::assurance::Level;
 use crate::ids::Secret;
-use crate::login::samples::{authentication, left, proven};
-use crate::login::tests::stage::{Seen, Stage, answer, back, back_with, seen};
-use crate::login::{Consent, ConsentAnswer, Effect, Report, Request, Save, State, Then, Way};
+use crate::login::samples::{authentication, authorization_redirect, identified_user};
+use crate::login::tests::harness::{BrowserView, Harness, browser_view, callback, callback_with, seen};
+use crate::login::{ConsentSubmission, ConsentAnswer, Effect, EffectOutcome, LoginRequest, Save, LoginState, StepOutput, NextAction};
 use crate::protocol::catalogue::ErrorCode;
 
 const REQUESTS: [&str; 10] = [
@@ -20,12 +20,13 @@ const REQUESTS: [&str; 10] = [
     "late look",
 ];
 
-/// What each state answers to each of [`REQUESTS`]: `told X` goes to the service provider, `X …` is a problem page with
-/// its way on, `banner X` the choice with a banner, and the rest an effect or a plain page.
+/// Answers of each state to each of [`REQUESTS`]: `error X` goes to the service provider, `X, …` is
+/// an error page with its next action, `banner X` the choice page with a banner, and the rest an
+/// effect or a plain page.
 const MATRIX: [(&str, [&str; 10]); 11] = {
     const OUT: &str = "StepOutOfOrder, choose";
     const UNKNOWN: &str = "StateUnknown, choose";
-    const CANCEL: &str = "told UserCancelled";
+    const CANCEL: &str = "error UserCancelled";
     const MANY: &str = "TooManyLogins, back";
     const LATE: &str = "LoginExpired, back";
     const DONE: &str = "AlreadyDone, home";
@@ -74,12 +75,12 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
             [
                 DONE,
                 DONE,
-                "told IdpDenied",
-                "told IdpDenied",
+                "error IdpDenied",
+                "error IdpDenied",
                 DONE,
                 DONE,
-                "told IdpDenied",
-                "told IdpDenied",
+                "error IdpDenied",
+                "error IdpDenied",
                 DONE,
                 DONE,
             ],
@@ -89,7 +90,7 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
             [
                 FAILED,
                 FAILED,
-                "told RegisterNotFound",
+                "error RegisterNotFound",
                 FAILED,
                 FAILED,
                 FAILED,
@@ -99,102 +100,102 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
                 FAILED,
             ],
         ),
-        ("expired", [LATE, LATE, "told LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE]),
+        ("expired", [LATE, LATE, "error LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE]),
     ]
 };
 
-/// A login in this state, and the request that repeats (or is) its identity provider's answer.
-pub(super) fn in_state(name: &str) -> (Stage, Request) {
-    let mut stage = Stage::new(if name == "refused" { &[("idp_hint", "idp")] } else { &[] });
-    let mut repeat = back(&Stage::new(&[]).leave("idp"));
+/// Returns a login in this state, and the request that repeats (or is) its callback.
+pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
+    let mut harness = Harness::new(if name == "refused" { &[("idp_hint", "idp")] } else { &[] });
+    let mut repeat = callback(&Harness::new(&[]).begin_at("idp"));
     match name {
         "choosing" => {}
         "back at the choice" => {
-            repeat = back(&stage.verifying());
-            answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpTimeout))));
+            repeat = callback(&harness.reach_verifying());
+            browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))));
         }
         "leaving" => {
-            assert!(matches!(stage.effect(Request::Choose("idp".into())), Effect::Begin(..)))
+            assert!(matches!(harness.effect_of(LoginRequest::Choose("idp".into())), Effect::BeginLogin(..)))
         }
-        "away" => repeat = back(&stage.leave("idp")),
-        "verifying" => repeat = back(&stage.verifying()),
-        "identifying" => repeat = back(&stage.identifying()),
-        "consenting" => repeat = back(&stage.consenting()),
+        "away" => repeat = callback(&harness.begin_at("idp")),
+        "verifying" => repeat = callback(&harness.reach_verifying()),
+        "identifying" => repeat = callback(&harness.reach_identifying()),
+        "consenting" => repeat = callback(&harness.reach_consenting()),
         "granted" => {
-            repeat = back(&stage.consenting());
-            let yes = stage.yes();
-            assert!(matches!(stage.effect(yes), Effect::Grant(_)));
+            repeat = callback(&harness.reach_consenting());
+            let yes = harness.yes();
+            assert!(matches!(harness.effect_of(yes), Effect::Grant(_)));
         }
         "refused" => {
-            repeat = back(&stage.verifying());
-            answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpDenied))));
+            repeat = callback(&harness.reach_verifying());
+            browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
         }
         "failed" => {
-            repeat = back(&stage.identifying());
-            answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound.into()))));
+            repeat = callback(&harness.reach_identifying());
+            browser_view(harness.report_outcome(EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))));
         }
         "expired" => {
-            repeat = back(&stage.leave("idp"));
-            stage.at_end_plus(0);
-            stage.look();
+            repeat = callback(&harness.begin_at("idp"));
+            harness.at_end_plus(0);
+            harness.open_page();
         }
         other => panic!("{other}"),
     }
-    (stage, repeat)
+    (harness, repeat)
 }
 
-fn request(name: &str, stage: &mut Stage, repeat: Request) -> Request {
-    let yes = |shown: String| Request::Consent(Consent { answer: ConsentAnswer::Yes, shown });
+fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequest {
+    let yes = |shown: String| LoginRequest::Consent(ConsentSubmission { answer: ConsentAnswer::Yes, page_digest: shown });
     match name {
-        "look" => Request::Look { reuse: None },
+        "look" => LoginRequest::OpenPage { reuse: None },
         "late look" => {
-            stage.at_end_plus(0);
-            Request::Look { reuse: None }
+            harness.at_end_plus(0);
+            LoginRequest::OpenPage { reuse: None }
         }
-        "choose" => Request::Choose("idp".into()),
-        "cancel" => Request::Cancel,
+        "choose" => LoginRequest::Choose("idp".into()),
+        "cancel" => LoginRequest::Cancel,
         "return" => repeat,
-        "forged return" => back_with(&Stage::new(&[]).leave("idp"), |back| back.state.push('x')),
-        "review" => Request::Review,
-        "yes" => match &stage.login.state {
-            State::Consenting(page) => yes(page.shown()),
+        "forged return" => callback_with(&Harness::new(&[]).begin_at("idp"), |back| back.state.push('x')),
+        "review" => LoginRequest::OpenConsentPage,
+        "yes" => match &harness.login.state {
+            LoginState::Consenting(page) => yes(page.page_digest()),
             _ => yes("whatever was shown".into()),
         },
         "yes to another page" => yes("another page".into()),
-        "displace" => Request::Displace,
+        "displace" => LoginRequest::Displace,
         other => panic!("{other}"),
     }
 }
 
-fn outcome(stage: &Stage, then: Then) -> String {
-    let Then::Answer(answer) = then else {
-        let Then::Do(effect) = then else { unreachable!() };
+fn outcome(harness: &Harness, then: StepOutput) -> String {
+    let StepOutput::Answer(answer) = then else {
+        let StepOutput::Perform(effect) = then else { unreachable!() };
         return match *effect {
-            Effect::Begin(..) => "begin",
-            Effect::Complete(..) => "complete",
+            Effect::BeginLogin(..) => "begin",
+            Effect::CompleteLogin(..) => "complete",
             Effect::Identify(_) => "identify",
             Effect::Grant(_) => "grant",
-            Effect::LookForCode(_) => "look for code",
+            Effect::CheckCode(_) => "look for code",
         }
         .into();
     };
     match seen(answer) {
-        Seen::Blocked(banner) => format!("stopped page {}", banner.code.entry().code),
-        Seen::Choice(None) => "choice".into(),
-        Seen::Choice(Some(banner)) => format!("banner {:?}", banner.code),
-        Seen::Leave(_) => "leave".into(),
-        Seen::ToConsent => "to consent".into(),
-        Seen::Consent(_) => "page".into(),
-        Seen::Sp(answer, session) => {
-            let code = stage.login.end().unwrap().unwrap_err();
-            assert_eq!((answer, session), (stage.login.ticket.request.redirect.error(code), None));
-            format!("told {code:?}")
+        BrowserView::BlockedPage(banner) => format!("blocked page {}", banner.code.entry().code),
+        BrowserView::ChoicePage(None) => "choice".into(),
+        BrowserView::ChoicePage(Some(banner)) => format!("banner {:?}", banner.code),
+        BrowserView::RedirectToIdp(_) => "leave".into(),
+        BrowserView::RedirectToConsent => "to consent".into(),
+        BrowserView::ConsentPage(_) => "page".into(),
+        BrowserView::ServiceProvider(answer, session) => {
+            let code = harness.login.outcome().unwrap().unwrap_err();
+            assert_eq!((answer, session), (harness.login.context.request.redirect.error_response(code), None));
+            format!("error {code:?}")
         }
-        Seen::Problem(code, way) => {
+        BrowserView::ErrorPage(code, way) => {
             let way = match way {
-                Way::Choice => "choose",
-                Way::ServiceProvider => "back",
-                Way::HomePage => "home",
+                NextAction::ChooseIdp => "choose",
+                NextAction::ReturnToServiceProvider => "back",
+                NextAction::HomePage => "home",
             };
             format!("{code:?}, {way}")
         }
@@ -205,10 +206,10 @@ fn outcome(stage: &Stage, then: Then) -> String {
 fn every_request_in_every_state() {
     for (state, row) in MATRIX {
         for (name, expected) in REQUESTS.into_iter().zip(row) {
-            let (mut stage, repeat) = in_state(state);
-            let request = request(name, &mut stage, repeat);
-            let then = stage.ask(request);
-            assert_eq!(outcome(&stage, then), expected, "{name} in {state}");
+            let (mut harness, repeat) = in_state(state);
+            let request = request(name, &mut harness, repeat);
+            let then = harness.send(request);
+            assert_eq!(outcome(&harness, then), expected, "{name} in {state}");
         }
     }
 }
@@ -220,57 +221,57 @@ fn the_states_of_the_table_are_all_states() {
     names.dedup();
     let expected = [
         "choosing",
-        "leaving",
-        "away",
+        "preparing_redirect",
+        "awaiting_callback",
         "verifying",
         "identifying",
         "consenting",
-        "answered",
+        "completed",
         "failed",
     ];
     assert_eq!(names, expected);
 }
 
 #[test]
-fn a_login_that_is_over_or_failed_is_stored_as_such_before_the_browser_hears() {
+fn an_ended_login_is_stored_before_the_browser_gets_the_answer() {
     for (state, request) in
-        [("away", Request::Cancel), ("away", Request::Displace), ("failed", Request::Cancel)]
+        [("away", LoginRequest::Cancel), ("away", LoginRequest::Displace), ("failed", LoginRequest::Cancel)]
     {
-        let (mut stage, _) = in_state(state);
-        answer(stage.ask(request));
-        assert_eq!(stage.saved, Save::Yes, "{state}");
+        let (mut harness, _) = in_state(state);
+        browser_view(harness.send(request));
+        assert_eq!(harness.saved, Save::Yes, "{state}");
     }
 }
 
 #[test]
-fn a_report_that_nobody_waits_for_changes_nothing() {
-    type Make = fn() -> Report;
+fn an_unexpected_outcome_changes_nothing() {
+    type Make = fn() -> EffectOutcome;
     let reports: [(&str, Make); 4] = [
-        ("leaving", || Report::Departed(Ok(left()))),
-        ("verifying", || Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))),
-        ("identifying", || Report::Identified(Ok(Box::new(proven("idp", Level::Eidas1))))),
-        ("identifying", || Report::Identified(Err(ErrorCode::RegisterNotFound.into()))),
+        ("leaving", || EffectOutcome::RedirectPrepared(Ok(authorization_redirect()))),
+        ("verifying", || EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))),
+        ("identifying", || EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas1))))),
+        ("identifying", || EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))),
     ];
     for (state, _) in MATRIX {
-        for (at_home, report) in reports {
-            let (mut stage, _) = in_state(state);
-            if state == at_home {
+        for (expected_in, report) in reports {
+            let (mut harness, _) = in_state(state);
+            if state == expected_in {
                 continue;
             }
-            let before = serde_json::to_value(&stage.login).unwrap();
-            let then = stage.tell(report());
-            assert_eq!(outcome(&stage, then), "StepOutOfOrder, choose", "{at_home}'s in {state}");
+            let before = serde_json::to_value(&harness.login).unwrap();
+            let then = harness.report_outcome(report());
+            assert_eq!(outcome(&harness, then), "StepOutOfOrder, choose", "{expected_in}'s in {state}");
             assert_eq!(
-                serde_json::to_value(&stage.login).unwrap(),
+                serde_json::to_value(&harness.login).unwrap(),
                 before,
-                "{at_home}'s in {state}"
+                "{expected_in}'s in {state}"
             );
         }
         if !matches!(state, "granted" | "refused") {
-            let (mut stage, _) = in_state(state);
-            for report in [Report::Granted(Ok(())), Report::CodeLives(Ok(true))] {
-                let then = stage.tell(report);
-                assert_eq!(outcome(&stage, then), "StepOutOfOrder, choose", "{state}");
+            let (mut harness, _) = in_state(state);
+            for report in [EffectOutcome::Granted(Ok(())), EffectOutcome::CodeChecked(Ok(true))] {
+                let then = harness.report_outcome(report);
+                assert_eq!(outcome(&harness, then), "StepOutOfOrder, choose", "{state}");
             }
         }
     }
@@ -279,27 +280,27 @@ fn a_report_that_nobody_waits_for_changes_nothing() {
 #[test]
 fn expiry_is_the_first_millisecond_that_is_refused() {
     for (state, _) in MATRIX.into_iter().take(7) {
-        let (mut stage, _) = in_state(state);
-        stage.at_end_plus(-1);
-        stage.look();
-        assert_ne!(stage.login.state.name(), "failed", "{state}");
-        stage.at_end_plus(0);
+        let (mut harness, _) = in_state(state);
+        harness.at_end_plus(-1);
+        harness.open_page();
+        assert_ne!(harness.login.state.name(), "failed", "{state}");
+        harness.at_end_plus(0);
         assert_eq!(
-            stage.look(),
-            Seen::Problem(ErrorCode::LoginExpired, Way::ServiceProvider),
+            harness.open_page(),
+            BrowserView::ErrorPage(ErrorCode::LoginExpired, NextAction::ReturnToServiceProvider),
             "{state}"
         );
-        assert_eq!(stage.saved, Save::Yes);
+        assert_eq!(harness.saved, Save::Yes);
     }
 }
 
 #[test]
 fn no_state_prints_a_secret() {
-    let (stage, _) = in_state("granted");
-    let code = stage.code().unwrap().to_owned();
-    assert!(!format!("{:?}", stage.login).contains(&code));
-    let (stage, _) = in_state("away");
-    let State::Away(away) = &stage.login.state else { panic!() };
+    let (harness, _) = in_state("granted");
+    let code = harness.code().unwrap().to_owned();
+    assert!(!format!("{:?}", harness.login).contains(&code));
+    let (harness, _) = in_state("away");
+    let LoginState::AwaitingCallback(away) = &harness.login.state else { panic!() };
     let verifier: &Secret<String> = &away.attempt.verifier;
-    assert!(!format!("{:?}", stage.login).contains(verifier.reveal()));
+    assert!(!format!("{:?}", harness.login).contains(verifier.reveal()));
 }

@@ -1,30 +1,30 @@
-//! What holds for any sequence of requests and reports, right and wrong ones, at any time.
+//! Tests what holds for any sequence of requests and outcomes, valid or not, at any time.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use crate::assurance::Level;
-use crate::login::samples::{authentication, left, proven, reused};
-use crate::login::tests::stage::{BLOCKED, CLOSED, OPEN, Seen, Stage, back_with, seen};
-use crate::login::upstream::Attempt;
+use crate::login::samples::{authentication, authorization_redirect, identified_user, user_of_reused_session};
+use crate::login::tests::harness::{BLOCKED, CLOSED, OPEN, BrowserView, Harness, callback_with, seen};
+use crate::login::upstream::LoginAttempt;
 use crate::login::{
-    Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Report, Request, Save,
-    SessionUse, State, Then,
+    Completed, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, IdentifiedUser, EffectOutcome, LoginRequest, Save,
+    SessionUse, LoginState, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
 
 #[derive(Clone, Copy, Debug)]
-enum Closed {
-    ForGood,
-    /// A kill switch.
-    ForAWhile,
+enum GateRefusal {
+    Closed,
+    /// By a block.
+    Block,
 }
 
-/// What one step does to the login; what it refers to (an attempt, a page) is looked up when it is taken.
+/// A step; what it refers to (an attempt, a page) is looked up when it is taken.
 #[derive(Clone, Debug)]
 enum Move {
-    Look {
+    OpenPage {
         reuse: bool,
         consented: bool,
     },
@@ -32,38 +32,38 @@ enum Move {
         other: bool,
     },
     Cancel,
-    /// The answer to one of the attempts so far, with this flaw.
-    Return {
+    /// The callback of one of the attempts so far, with this flaw.
+    Callback {
         attempt: usize,
         flaw: Flaw,
     },
-    Review,
+    OpenConsentPage,
     Consent {
         yes: bool,
         shown: bool,
     },
     Displace,
-    /// The answer to what was asked for last, good or bad.
+    /// The outcome of the pending effect, good or bad.
     Answer {
         good: bool,
         level: Level,
     },
-    /// A report out of turn: of an effect that this state did not ask for.
-    Stray(Kind),
+    /// The outcome of an effect that this state did not request.
+    UnexpectedOutcome(OutcomeKind),
     /// `None`: open.
     Gate {
-        closed: Option<Closed>,
+        closed: Option<GateRefusal>,
     },
     Wait {
         millis: u32,
     },
-    /// The process dies before what it was asked to do is answered.
+    /// The process dies before the pending effect is done.
     Crash,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
-    Departed,
+enum OutcomeKind {
+    RedirectPrepared,
     Authenticated,
     Identified,
 }
@@ -80,16 +80,16 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let flaw = prop_oneof![5 => Just(Flaw::None), 1 => Just(Flaw::State), 1 => Just(Flaw::Connector), 1 => Just(Flaw::Iss)];
     let level = prop_oneof![Just(Level::Eidas1), Just(Level::Eidas2), Just(Level::Eidas3)];
     let one = prop_oneof![
-        4 => (prop::bool::weighted(0.2), any::<bool>()).prop_map(|(reuse, consented)| Move::Look { reuse, consented }),
+        4 => (prop::bool::weighted(0.2), any::<bool>()).prop_map(|(reuse, consented)| Move::OpenPage { reuse, consented }),
         12 => prop::bool::weighted(0.2).prop_map(|other| Move::Choose { other }),
         1 => Just(Move::Cancel),
-        20 => (prop_oneof![4 => Just(0_usize), 1 => 1_usize..3], flaw).prop_map(|(attempt, flaw)| Move::Return { attempt, flaw }),
-        2 => Just(Move::Review),
+        20 => (prop_oneof![4 => Just(0_usize), 1 => 1_usize..3], flaw).prop_map(|(attempt, flaw)| Move::Callback { attempt, flaw }),
+        2 => Just(Move::OpenConsentPage),
         16 => (prop::bool::weighted(0.9), prop::bool::weighted(0.8)).prop_map(|(yes, shown)| Move::Consent { yes, shown }),
-        1 => prop::bool::weighted(0.1).prop_map(|displace| if displace { Move::Displace } else { Move::Review }),
+        1 => prop::bool::weighted(0.1).prop_map(|displace| if displace { Move::Displace } else { Move::OpenConsentPage }),
         12 => (prop::bool::weighted(0.7), level).prop_map(|(good, level)| Move::Answer { good, level }),
-        2 => prop_oneof![Just(Kind::Departed), Just(Kind::Authenticated), Just(Kind::Identified)].prop_map(Move::Stray),
-        1 => prop::option::weighted(0.2, prop_oneof![Just(Closed::ForGood), Just(Closed::ForAWhile)]).prop_map(|closed| Move::Gate { closed }),
+        2 => prop_oneof![Just(OutcomeKind::RedirectPrepared), Just(OutcomeKind::Authenticated), Just(OutcomeKind::Identified)].prop_map(Move::UnexpectedOutcome),
+        1 => prop::option::weighted(0.2, prop_oneof![Just(GateRefusal::Closed), Just(GateRefusal::Block)]).prop_map(|closed| Move::Gate { closed }),
         2 => Just(Move::Crash),
         1 => (0_u32..200_000).prop_map(|millis| Move::Wait { millis }),
     ];
@@ -97,23 +97,24 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 }
 
 /// A login, and all that was ever seen of it.
-struct Witness {
-    stage: Stage,
-    attempts: Vec<Attempt>,
+struct ObservedLogin {
+    harness: Harness,
+    attempts: Vec<LoginAttempt>,
     pending: Option<Effect>,
     completed: BTreeSet<String>,
     codes: BTreeSet<String>,
     refused: bool,
-    /// Since the choice was last shown: a completed attempt, then an authentication, then an identity.
+    /// Since the choice was last shown: a completed attempt, then an authentication, then an
+    /// identity.
     authenticated: bool,
     identified: bool,
     reused: bool,
 }
 
-impl Witness {
+impl ObservedLogin {
     fn new(changes: &[(&str, &str)], policy: ConsentPolicy) -> Self {
         Self {
-            stage: Stage::new(changes).with_policy(policy).with_session("session"),
+            harness: Harness::new(changes).with_policy(policy).with_session("session"),
             attempts: vec![],
             pending: None,
             completed: BTreeSet::new(),
@@ -125,7 +126,7 @@ impl Witness {
         }
     }
 
-    /// Takes a step, after what was asked for has been done, unless the step is about that.
+    /// Takes a step, after the pending effect, unless the step concerns that.
     fn play(&mut self, step: &Move) {
         while self.pending.is_some()
             && !matches!(
@@ -139,172 +140,172 @@ impl Witness {
     }
 
     fn take(&mut self, step: &Move) {
-        let end = self.stage.login.end();
-        let failed = matches!(self.stage.login.state, State::Failed(_));
+        let end = self.harness.login.outcome();
+        let failed = matches!(self.harness.login.state, LoginState::Failed(_));
         let Some(then) = self.act(step) else { return };
         match then {
-            Then::Do(effect) => {
-                self.judge(&effect, end.is_some() || failed);
+            StepOutput::Perform(effect) => {
+                self.check_effect(&effect, end.is_some() || failed);
                 self.pending = Some(*effect);
             }
-            Then::Answer(answer) => {
+            StepOutput::Answer(answer) => {
                 self.pending = None;
-                if let Seen::Sp(_, Some(session)) = seen(answer) {
+                if let BrowserView::ServiceProvider(_, Some(session)) = seen(answer) {
                     assert!(
-                        self.codes.contains(self.stage.code().unwrap()),
+                        self.codes.contains(self.harness.code().unwrap()),
                         "an answer before its grant"
                     );
-                    let State::Answered(Answered::Granted { session: kept, .. }) =
-                        &self.stage.login.state
+                    let LoginState::Completed(Completed::Granted { session: stored, .. }) =
+                        &self.harness.login.state
                     else {
                         panic!()
                     };
-                    assert_eq!(kept.as_ref().map(crate::ids::Secret::reveal), Some(&session));
+                    assert_eq!(stored.as_ref().map(crate::ids::Secret::reveal), Some(&session));
                 }
             }
         }
-        // A grant that could not be stored is the one way out of an answered login.
+        // A grant that could not be stored is the only exit from a completed login.
         let report_lost = matches!(step, Move::Answer { good: false, .. });
-        match (end, self.stage.login.end()) {
+        match (end, self.harness.login.outcome()) {
             (Some(before), after) => {
                 assert!(after == Some(before) || report_lost, "{before:?} became {after:?}")
             }
             (None, Some(Ok(()))) => assert!(!failed && !self.refused, "granted after a failure"),
             (None, _) => {}
         }
-        self.refused |= matches!(self.stage.login.end(), Some(Err(_)));
+        self.refused |= matches!(self.harness.login.outcome(), Some(Err(_)));
     }
 
-    fn act(&mut self, step: &Move) -> Option<Then> {
+    fn act(&mut self, step: &Move) -> Option<StepOutput> {
         Some(match step {
             Move::Answer { good, level } => {
                 let effect = self.pending.take()?;
                 self.report(effect, *good, *level)
             }
-            Move::Stray(kind) => self.stage.tell(self.stray(*kind)?),
+            Move::UnexpectedOutcome(kind) => self.harness.report_outcome(self.unexpected_outcome(*kind)?),
             Move::Gate { closed } => {
-                self.stage.gate = match closed {
+                self.harness.gate = match closed {
                     None => OPEN,
-                    Some(Closed::ForGood) => CLOSED,
-                    Some(Closed::ForAWhile) => BLOCKED,
+                    Some(GateRefusal::Closed) => CLOSED,
+                    Some(GateRefusal::Block) => BLOCKED,
                 };
                 return None;
             }
             Move::Wait { millis } => {
-                self.stage.now =
-                    self.stage.now + std::time::Duration::from_millis(u64::from(*millis));
+                self.harness.now =
+                    self.harness.now + std::time::Duration::from_millis(u64::from(*millis));
                 return None;
             }
             Move::Crash => {
                 self.pending = None;
-                self.stage.crash();
+                self.harness.crash();
                 return None;
             }
             request => {
                 let request = self.request(request)?;
-                if let (Request::Look { reuse: Some(_) }, State::Choosing(_)) =
-                    (&request, &self.stage.login.state)
+                if let (LoginRequest::OpenPage { reuse: Some(_) }, LoginState::Choosing(_)) =
+                    (&request, &self.harness.login.state)
                 {
                     self.reused = true;
                 }
-                self.stage.ask(request)
+                self.harness.send(request)
             }
         })
     }
 
-    /// `None` where it would be no stray: the state waits for just that, and only the process that works on it has a
-    /// report to give. One that died gives none, so what it would have said is not for a test to invent.
-    fn stray(&self, kind: Kind) -> Option<Report> {
-        match (kind, &self.stage.login.state) {
-            (Kind::Departed, State::Leaving(_))
-            | (Kind::Authenticated, State::Verifying(_))
-            | (Kind::Identified, State::Identifying(_)) => None,
-            (Kind::Departed, _) => Some(Report::Departed(Ok(left()))),
-            (Kind::Authenticated, _) => {
-                Some(Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3)))))
+    /// Returns `None` where the outcome would be expected: only the process that works on the state
+    /// has it.
+    fn unexpected_outcome(&self, kind: OutcomeKind) -> Option<EffectOutcome> {
+        match (kind, &self.harness.login.state) {
+            (OutcomeKind::RedirectPrepared, LoginState::PreparingRedirect(_))
+            | (OutcomeKind::Authenticated, LoginState::Verifying(_))
+            | (OutcomeKind::Identified, LoginState::Identifying(_)) => None,
+            (OutcomeKind::RedirectPrepared, _) => Some(EffectOutcome::RedirectPrepared(Ok(authorization_redirect()))),
+            (OutcomeKind::Authenticated, _) => {
+                Some(EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3)))))
             }
-            (Kind::Identified, _) => {
-                Some(Report::Identified(Ok(Box::new(proven("idp", Level::Eidas3)))))
+            (OutcomeKind::Identified, _) => {
+                Some(EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas3)))))
             }
         }
     }
 
-    fn request(&self, step: &Move) -> Option<Request> {
+    fn request(&self, step: &Move) -> Option<LoginRequest> {
         Some(match step {
-            Move::Look { reuse, consented } => {
-                let session = || Box::new(Proven { consented: *consented, ..reused("session") });
-                Request::Look { reuse: reuse.then(session) }
+            Move::OpenPage { reuse, consented } => {
+                let session = || Box::new(IdentifiedUser { consented: *consented, ..user_of_reused_session("session") });
+                LoginRequest::OpenPage { reuse: reuse.then(session) }
             }
-            Move::Choose { other } => Request::Choose(if *other { "other" } else { "idp" }.into()),
-            Move::Cancel => Request::Cancel,
-            Move::Return { attempt, flaw } => {
+            Move::Choose { other } => LoginRequest::Choose(if *other { "other" } else { "idp" }.into()),
+            Move::Cancel => LoginRequest::Cancel,
+            Move::Callback { attempt, flaw } => {
                 let attempt = self.attempts.iter().rev().nth(*attempt)?;
-                back_with(attempt, |back| match flaw {
+                callback_with(attempt, |back| match flaw {
                     Flaw::None => {}
                     Flaw::State => back.state.push('x'),
                     Flaw::Connector => back.connector = "evil".into(),
-                    Flaw::Iss => back.arrival.iss = Some("https://evil.example".into()),
+                    Flaw::Iss => back.params.iss = Some("https://evil.example".into()),
                 })
             }
-            Move::Review => Request::Review,
+            Move::OpenConsentPage => LoginRequest::OpenConsentPage,
             Move::Consent { yes, shown } => {
-                let page = match &self.stage.login.state {
-                    State::Consenting(page) if *shown => page.shown(),
+                let page = match &self.harness.login.state {
+                    LoginState::Consenting(page) if *shown => page.page_digest(),
                     _ => "another page".into(),
                 };
-                Request::Consent(Consent {
+                LoginRequest::Consent(ConsentSubmission {
                     answer: if *yes { ConsentAnswer::Yes } else { ConsentAnswer::No },
-                    shown: page,
+                    page_digest: page,
                 })
             }
-            Move::Displace => Request::Displace,
+            Move::Displace => LoginRequest::Displace,
             Move::Answer { .. }
-            | Move::Stray(_)
+            | Move::UnexpectedOutcome(_)
             | Move::Gate { .. }
             | Move::Wait { .. }
             | Move::Crash => return None,
         })
     }
 
-    fn report(&mut self, effect: Effect, good: bool, level: Level) -> Then {
+    fn report(&mut self, effect: Effect, good: bool, level: Level) -> StepOutput {
         match effect {
-            Effect::Begin(..) => {
+            Effect::BeginLogin(..) => {
                 let then =
-                    self.stage.tell(Report::Departed(good.then(left).ok_or(ErrorCode::IdpTimeout)));
-                if let State::Away(away) = &self.stage.login.state {
-                    self.attempts.push(away.attempt.clone());
+                    self.harness.report_outcome(EffectOutcome::RedirectPrepared(good.then(authorization_redirect).ok_or(ErrorCode::IdpTimeout)));
+                if let LoginState::AwaitingCallback(state) = &self.harness.login.state {
+                    self.attempts.push(state.attempt.clone());
                 }
                 then
             }
-            Effect::Complete(attempt, ..) => {
+            Effect::CompleteLogin(attempt, ..) => {
                 self.authenticated = good;
                 let ok = Box::new(authentication(attempt.connector.as_str(), level));
-                self.stage
-                    .tell(Report::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
+                self.harness
+                    .report_outcome(EffectOutcome::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
             }
             Effect::Identify(authentication) => {
                 self.identified = good;
                 let level = authentication.level;
                 let ok =
-                    Box::new(Proven { authentication: *authentication, ..proven("idp", level) });
-                self.stage.tell(Report::Identified(
+                    Box::new(IdentifiedUser { authentication: *authentication, ..identified_user("idp", level) });
+                self.harness.report_outcome(EffectOutcome::Identified(
                     good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
                 ))
             }
             Effect::Grant(_) => {
-                self.stage.tell(Report::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull)))
+                self.harness.report_outcome(EffectOutcome::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull)))
             }
-            Effect::LookForCode(_) => self.stage.tell(Report::CodeLives(Ok(good))),
+            Effect::CheckCode(_) => self.harness.report_outcome(EffectOutcome::CodeChecked(Ok(good))),
         }
     }
 
-    fn judge(&mut self, effect: &Effect, over: bool) {
+    fn check_effect(&mut self, effect: &Effect, ended: bool) {
         match effect {
-            Effect::Begin(..) => assert!(!over, "a departure of a login that is over"),
-            Effect::Complete(attempt, arrival, _) => {
-                assert!(!over, "a completion of a login that is over");
+            Effect::BeginLogin(..) => assert!(!ended, "a redirect of an ended login"),
+            Effect::CompleteLogin(attempt, arrival, _) => {
+                assert!(!ended, "a callback of an ended login");
                 assert_eq!(
-                    self.stage.saved,
+                    self.harness.saved,
                     Save::Yes,
                     "an attempt that another node would find open"
                 );
@@ -314,36 +315,36 @@ impl Witness {
                     attempt.nonce == youngest.nonce && attempt.verifier == youngest.verifier,
                     "mixed attempts"
                 );
-                assert_eq!(arrival.iss.as_deref(), Some(youngest.left.issuer.as_str()));
+                assert_eq!(arrival.iss.as_deref(), Some(youngest.redirect.issuer.as_str()));
                 assert!(self.completed.insert(attempt.state.clone()), "an attempt completed twice");
                 (self.authenticated, self.identified) = (false, false);
             }
-            Effect::Identify(found) => {
-                assert!(self.authenticated && !over);
-                assert!(found.level >= self.stage.login.ticket.request.level, "a level rounded up");
+            Effect::Identify(authentication) => {
+                assert!(self.authenticated && !ended);
+                assert!(authentication.level >= self.harness.login.context.request.level, "a level below the request");
             }
             Effect::Grant(grant) => {
                 let again = self.codes.contains(grant.code.reveal());
-                assert!(!over || again, "a grant of a login that is over");
-                assert!(self.stage.saved == Save::Yes || again, "two nodes could grant");
+                assert!(!ended || again, "a grant of an ended login");
+                assert!(self.harness.saved == Save::Yes || again, "two nodes could grant");
                 match &grant.session {
-                    SessionUse::Fresh { .. } => {
-                        assert!(self.authenticated && self.identified, "nobody was proven");
+                    SessionUse::New { .. } => {
+                        assert!(self.authenticated && self.identified, "no user was identified");
                         assert!(
                             self.completed
-                                .contains(self.stage.login.ticket.returned.as_ref().unwrap())
+                                .contains(self.harness.login.context.accepted_state.as_ref().unwrap())
                         );
                     }
-                    SessionUse::Reused { .. } => assert!(self.reused, "no session came along"),
+                    SessionUse::Reused { .. } => assert!(self.reused, "no session was reused"),
                 }
                 assert!(
-                    grant.proven.level >= grant.request.level || self.reused,
+                    grant.user.level >= grant.request.level || self.reused,
                     "too low a level"
                 );
                 self.codes.insert(grant.code.reveal().clone());
                 assert_eq!(self.codes.len(), 1, "two codes in one login");
             }
-            Effect::LookForCode(code) => {
+            Effect::CheckCode(code) => {
                 assert!(self.codes.contains(code.reveal()), "a code that was never granted")
             }
         }
@@ -362,25 +363,25 @@ proptest! {
         hint in prop_oneof![3 => Just(""), 1 => Just("idp")],
     ) {
         let policy = if required { ConsentPolicy::Required } else { ConsentPolicy::Information };
-        let mut witness = Witness::new(&[("acr_values", level), ("prompt", prompt), ("idp_hint", hint)], policy);
+        let mut observed = ObservedLogin::new(&[("acr_values", level), ("prompt", prompt), ("idp_hint", hint)], policy);
         for step in &steps {
-            witness.play(step);
+            observed.play(step);
         }
     }
 }
 
-/// Random steps prove nothing if they never get anywhere.
+/// Random steps prove nothing if they never complete a login.
 #[test]
 fn many_random_logins_reach_their_end() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut reached = [0; 3];
     for _ in 0..400 {
-        let mut witness = Witness::new(&[], ConsentPolicy::Information);
+        let mut observed = ObservedLogin::new(&[], ConsentPolicy::Information);
         for step in &moves().new_tree(&mut runner).unwrap().current() {
-            witness.play(step);
+            observed.play(step);
         }
-        match witness.stage.login.end() {
+        match observed.harness.login.outcome() {
             Some(Ok(())) => reached[0] += 1,
             Some(Err(_)) => reached[1] += 1,
             None => reached[2] += 1,

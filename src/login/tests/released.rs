@@ -1,11 +1,11 @@
-//! Logins as released hubs have stored them.
+//! Tests that logins stored by released versions still load.
 
 use serde_json::{Value, json};
 
 use super::matrix::in_state;
-use crate::login::{Login, Spent};
-use crate::store::redis::tests::released::{Sample, contains, released};
-use crate::store::{Key, Kind};
+use crate::login::{Login, TimeBreakdown};
+use crate::store::redis::tests::released::{Sample, json_contains, released_samples};
+use crate::store::{RecordKey, RecordKind};
 
 const STATES: [&str; 10] = [
     "choosing",
@@ -21,16 +21,16 @@ const STATES: [&str; 10] = [
 ];
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// One in each state, with and without what came later.
+/// Returns a login in each state, with and without later additions.
 pub(crate) fn samples() -> Vec<Sample> {
-    let key = Key { kind: Kind::Login, name: "a hash of the login's cookie".into() };
+    let key = RecordKey { kind: RecordKind::Login, name: "a hash of the login's cookie".into() };
     let row = |state: &str| {
         let mut value = serde_json::to_value(&in_state(state).0.login).unwrap();
         value["ticket"]["trace"] = json!(TRACE);
         let mut older = value.clone();
-        let ticket = older["ticket"].as_object_mut().unwrap();
+        let context = older["ticket"].as_object_mut().unwrap();
         for later in ["trace", "spent"] {
-            ticket.remove(later);
+            context.remove(later);
         }
         if let Some(verifying) =
             older.pointer_mut("/state/Verifying").and_then(Value::as_object_mut)
@@ -46,28 +46,29 @@ pub(crate) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn logins_of_the_last_release_go_on() {
-    let released = released(Kind::Login);
+fn logins_of_the_last_release_continue() {
+    let released = released_samples(RecordKind::Login);
     assert_eq!(released.len(), 2 * STATES.len());
     for sample in released {
         let login: Login = serde_json::from_value(sample.value.clone())
-            .unwrap_or_else(|fault| panic!("{}: {fault}", sample.what));
+            .unwrap_or_else(|error| panic!("{}: {error}", sample.description));
         let again = serde_json::to_value(&login).unwrap();
         assert!(
-            contains(&again, &sample.value),
+            json_contains(&again, &sample.value),
             "{}: {again:#} is not {:#}",
-            sample.what,
+            sample.description,
             sample.value
         );
-        let is_older = sample.what.starts_with("an older");
-        assert_eq!(login.ticket.trace.is_none(), is_older, "{}", sample.what);
-        assert!(!is_older || login.ticket.spent == Spent::default(), "{}", sample.what);
-        let name = if sample.what.contains("back at") { "choosing" } else { login.state.name() };
-        let last = sample.what.rsplit(' ').next().unwrap();
-        assert!(
-            name.contains(last) || ["granted", "refused", "choice"].contains(&last),
-            "{}: {name}",
-            sample.what
-        );
+        let is_older = sample.description.starts_with("an older");
+        assert_eq!(login.context.trace.is_none(), is_older, "{}", sample.description);
+        assert!(!is_older || login.context.time_spent == TimeBreakdown::default(), "{}", sample.description);
+        let expected = match sample.description.rsplit(' ').next().unwrap() {
+            "choice" => "choosing",
+            "leaving" => "preparing_redirect",
+            "away" => "awaiting_callback",
+            "granted" | "refused" => "completed",
+            name => name,
+        };
+        assert_eq!(login.state.name(), expected, "{}", sample.description);
     }
 }

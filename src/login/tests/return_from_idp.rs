@@ -1,75 +1,76 @@
-//! The way to an identity provider and back: what counts as its answer, and what a bad one leads to.
+//! Tests the redirect to an identity provider and the callback: what is accepted, and what a bad
+//! one leads to.
 
-use crate::assurance::{At, Level};
+use crate::assurance::{AcrCheck, Level};
 use crate::digest;
 use crate::ids::Secret;
-use crate::login::samples::{IDP_ISSUER, NONCE, authentication, left, proven};
-use crate::login::tests::stage::{
-    CLOSED, OPEN, Seen, Stage, answer, back, back_with, banner, effect, grant, problem,
+use crate::login::samples::{IDP_ISSUER, NONCE, authentication, authorization_redirect, identified_user};
+use crate::login::tests::harness::{
+    CLOSED, OPEN, BrowserView, Harness, browser_view, callback, callback_with, choice_with_banner, effect, grant, error_page,
 };
 use crate::login::upstream::AuthorizationRedirect;
-use crate::login::{Effect, Report, Request, Return, Way};
+use crate::login::{Effect, EffectOutcome, LoginRequest, Callback, NextAction};
 use crate::protocol::catalogue::ErrorCode;
 
-const UNKNOWN: Seen = problem(ErrorCode::StateUnknown, Way::Choice);
+const UNKNOWN: BrowserView = error_page(ErrorCode::StateUnknown, NextAction::ChooseIdp);
 
 #[test]
-fn the_departure_is_fresh_and_carries_what_the_request_asks() {
-    let mut stage = Stage::new(&[
+fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
+    let mut harness = Harness::new(&[
         ("max_age", "30"),
         ("login_hint", "angela"),
         ("ui_locales", "fr en"),
         ("acr_values", "eidas2"),
     ]);
-    let Effect::Begin(connector, departure) = stage.effect(Request::Choose("idp".into())) else {
+    let Effect::BeginLogin(connector, request) = harness.effect_of(LoginRequest::Choose("idp".into())) else {
         panic!()
     };
     assert_eq!(connector.as_str(), "idp");
-    assert_eq!(departure.redirect_uri, "https://hub.example/api/v2/callback/idp");
+    assert_eq!(request.redirect_uri, "https://hub.example/api/v2/callback/idp");
     let fresh =
-        [departure.state.as_str(), departure.nonce.as_str(), departure.verifier.reveal().as_str()];
+        [request.state.as_str(), request.nonce.as_str(), request.verifier.reveal().as_str()];
     assert!(fresh.iter().all(|value| value.len() == 43));
     assert!(fresh[0] != fresh[1] && fresh[1] != fresh[2] && fresh[0] != fresh[2]);
     assert_ne!(
-        departure.nonce, NONCE,
-        "the service provider's nonce is none of the identity provider's business"
+        request.nonce, NONCE,
+        "the service provider's nonce is sent to the identity provider"
     );
     assert_eq!(
-        (departure.level, departure.reauthenticate, departure.max_age),
+        (request.level, request.reauthenticate, request.max_age),
         (Level::Eidas2, true, Some(30))
     );
     assert_eq!(
-        (departure.login_hint.as_deref(), departure.ui_locales.as_deref()),
+        (request.login_hint.as_deref(), request.ui_locales.as_deref()),
         (Some("angela"), Some("fr en"))
     );
 
-    let attempt = stage.depart();
+    let attempt = harness.redirect();
     assert_eq!(
         (attempt.state, attempt.nonce, attempt.verifier),
-        (departure.state, departure.nonce, departure.verifier)
+        (request.state, request.nonce, request.verifier)
     );
-    assert_eq!((attempt.left_at, attempt.left.issuer.as_str()), (stage.now, IDP_ISSUER));
-    let mut plain = Stage::new(&[("prompt", "consent")]);
-    let Effect::Begin(_, departure) = plain.effect(Request::Choose("idp".into())) else { panic!() };
-    assert!(!departure.reauthenticate && departure.max_age.is_none());
-    assert!(departure.login_hint.is_none() && departure.ui_locales.is_none());
+    assert_eq!((attempt.redirected_at, attempt.redirect.issuer.as_str()), (harness.now, IDP_ISSUER));
+    let mut plain = Harness::new(&[("prompt", "consent")]);
+    let Effect::BeginLogin(_, request) = plain.effect_of(LoginRequest::Choose("idp".into())) else { panic!() };
+    assert!(!request.reauthenticate && request.max_age.is_none());
+    assert!(request.login_hint.is_none() && request.ui_locales.is_none());
 }
 
 #[test]
-fn completing_gets_the_attempt_and_what_came() {
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.leave("idp");
-    let Effect::Complete(completed, arrival, _) = stage.effect(back(&attempt)) else { panic!() };
+fn completing_gets_the_attempt_and_the_callback() {
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.begin_at("idp");
+    let Effect::CompleteLogin(completed, params, _) = harness.effect_of(callback(&attempt)) else { panic!() };
     assert_eq!((completed.nonce, completed.verifier), (attempt.nonce, attempt.verifier));
     assert_eq!(
-        digest::fingerprint(arrival.code.unwrap().reveal()),
+        digest::fingerprint(params.code.unwrap().reveal()),
         digest::fingerprint("upstream code")
     );
 }
 
 #[test]
-fn forged_state_and_mix_up_leave_the_open_attempt_alone() {
-    type Forge = fn(&mut Return);
+fn forged_state_and_mix_up_leave_the_attempt_open() {
+    type Forge = fn(&mut Callback);
     let forgeries: [(&str, Forge); 5] = [
         ("another state", |back| {
             back.state = back.state.replace(|c: char| c.is_ascii_digit(), "_") + "x"
@@ -80,20 +81,21 @@ fn forged_state_and_mix_up_leave_the_open_attempt_alone() {
         ("another connector's callback", |back| back.connector = "evil".into()),
     ];
     for (attack, forge) in forgeries {
-        let mut stage = Stage::new(&[]);
-        let attempt = stage.leave("idp");
-        assert_eq!(stage.seen(back_with(&attempt, forge)), UNKNOWN, "{attack}");
+        let mut harness = Harness::new(&[]);
+        let attempt = harness.begin_at("idp");
+        assert_eq!(harness.view_after(callback_with(&attempt, forge)), UNKNOWN, "{attack}");
         assert!(
-            matches!(stage.effect(back(&attempt)), Effect::Complete(..)),
+            matches!(harness.effect_of(callback(&attempt)), Effect::CompleteLogin(..)),
             "{attack}: the real answer still counts"
         );
     }
 }
 
-/// RFC 6749 Appendix A.11. An identity provider's database or firewall answers such codes with 500, 413 or 403.
+/// RFC 6749 Appendix A.11. An identity provider's database or firewall answers such codes with 500,
+/// 413 or 403.
 #[test]
 fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_on() {
-    let refused = Seen::Problem(ErrorCode::IdpCodeMalformed, Way::Choice);
+    let refused = BrowserView::ErrorPage(ErrorCode::IdpCodeMalformed, NextAction::ChooseIdp);
     for code in [
         "\0abc".to_owned(),
         "a\nb".to_owned(),
@@ -102,27 +104,27 @@ fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_
         "x".repeat(4097),
         "x".repeat(40_000),
     ] {
-        let mut stage = Stage::new(&[]);
-        let attempt = stage.leave("idp");
+        let mut harness = Harness::new(&[]);
+        let attempt = harness.begin_at("idp");
         let forged =
-            back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
-        assert_eq!(stage.seen(forged), refused, "{code:.10}");
+            callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
+        assert_eq!(harness.view_after(forged), refused, "{code:.10}");
         assert!(
-            matches!(stage.effect(back(&attempt)), Effect::Complete(..)),
+            matches!(harness.effect_of(callback(&attempt)), Effect::CompleteLogin(..)),
             "the real answer still counts"
         );
     }
     for code in [" ~<script>".to_owned(), "x".repeat(4096)] {
-        let mut stage = Stage::new(&[]);
-        let attempt = stage.leave("idp");
-        let good = back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
-        assert!(matches!(stage.effect(good), Effect::Complete(..)), "{code:.10}");
+        let mut harness = Harness::new(&[]);
+        let attempt = harness.begin_at("idp");
+        let good = callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
+        assert!(matches!(harness.effect_of(good), Effect::CompleteLogin(..)), "{code:.10}");
     }
 }
 
 #[test]
 fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
-    // RFC 9207, 2.4
+    // RFC 9207 §2.4
     for (expected, iss, code) in [
         (true, None, Some(ErrorCode::IdpIssMissing)),
         (true, Some("https://evil.example"), Some(ErrorCode::IdpIssWrong)),
@@ -133,194 +135,194 @@ fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
         (false, Some(IDP_ISSUER), None),
         (false, None, None),
     ] {
-        let mut stage = Stage::new(&[]);
-        let open = stage.effect(Request::Choose("idp".into()));
-        assert!(matches!(open, Effect::Begin(..)));
-        answer(stage.tell(Report::Departed(Ok(AuthorizationRedirect { iss_expected: expected, ..left() }))));
-        let crate::login::State::Away(away) = &stage.login.state else { panic!() };
+        let mut harness = Harness::new(&[]);
+        let open = harness.effect_of(LoginRequest::Choose("idp".into()));
+        assert!(matches!(open, Effect::BeginLogin(..)));
+        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Ok(AuthorizationRedirect { iss_expected: expected, ..authorization_redirect() }))));
+        let crate::login::LoginState::AwaitingCallback(away) = &harness.login.state else { panic!() };
         let returned =
-            back_with(&away.attempt.clone(), |back| back.arrival.iss = iss.map(str::to_owned));
+            callback_with(&away.attempt.clone(), |back| back.params.iss = iss.map(str::to_owned));
         let Some(code) = code else {
-            assert!(matches!(stage.effect(returned), Effect::Complete(..)), "{expected} {iss:?}");
+            assert!(matches!(harness.effect_of(returned), Effect::CompleteLogin(..)), "{expected} {iss:?}");
             continue;
         };
-        assert_eq!(stage.seen(returned.clone()), banner(Some("idp"), code), "{expected} {iss:?}");
-        assert_eq!(stage.seen(returned), banner(Some("idp"), code), "the same answer again");
+        assert_eq!(harness.view_after(returned.clone()), choice_with_banner(Some("idp"), code), "{expected} {iss:?}");
+        assert_eq!(harness.view_after(returned), choice_with_banner(Some("idp"), code), "the same answer again");
     }
 }
 
 #[test]
 fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.consenting();
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.reach_consenting();
     for _ in 0..3 {
-        assert_eq!(stage.seen(back(&attempt)), Seen::ToConsent);
+        assert_eq!(harness.view_after(callback(&attempt)), BrowserView::RedirectToConsent);
     }
-    let yes = stage.yes();
-    grant(stage.ask(yes));
-    let told = answer(stage.tell(Report::Granted(Ok(()))));
-    assert!(matches!(stage.effect(back(&attempt)), Effect::LookForCode(_)));
-    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
+    let yes = harness.yes();
+    grant(harness.send(yes));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    assert!(matches!(harness.effect_of(callback(&attempt)), Effect::CheckCode(_)));
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
 
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.verifying();
-    let first = answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpTimeout))));
-    assert_eq!(stage.seen(back(&attempt)), first);
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.reach_verifying();
+    let first = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))));
+    assert_eq!(harness.view_after(callback(&attempt)), first);
 
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.identifying();
-    let first = answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound.into()))));
-    assert_eq!(stage.seen(back(&attempt)), first);
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.reach_identifying();
+    let first = browser_view(harness.report_outcome(EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))));
+    assert_eq!(harness.view_after(callback(&attempt)), first);
 }
 
 #[test]
 fn forged_callback_to_a_finished_login_gets_no_code() {
-    let mut stage = Stage::new(&[]);
-    stage.granted();
-    let forged = back_with(&Stage::new(&[]).leave("idp"), |back| back.state.push('x'));
-    assert_eq!(stage.seen(forged), problem(ErrorCode::AlreadyDone, Way::HomePage));
+    let mut harness = Harness::new(&[]);
+    harness.reach_granted();
+    let forged = callback_with(&Harness::new(&[]).begin_at("idp"), |back| back.state.push('x'));
+    assert_eq!(harness.view_after(forged), error_page(ErrorCode::AlreadyDone, NextAction::HomePage));
 }
 
 #[test]
 fn choosing_again_closes_the_older_attempt() {
-    let mut stage = Stage::new(&[]);
-    let older = stage.leave("idp");
-    let younger = stage.leave("idp");
+    let mut harness = Harness::new(&[]);
+    let older = harness.begin_at("idp");
+    let younger = harness.begin_at("idp");
     assert!(
         older.state != younger.state
             && older.nonce != younger.nonce
             && older.verifier != younger.verifier
     );
-    assert_eq!(stage.seen(back(&older)), UNKNOWN);
-    assert!(matches!(stage.effect(back(&younger)), Effect::Complete(..)));
+    assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
+    assert!(matches!(harness.effect_of(callback(&younger)), Effect::CompleteLogin(..)));
 
-    // Also when the younger one never left, and when its connector can't be used.
-    let mut stage = Stage::new(&[]);
-    let older = stage.leave("idp");
-    stage.effect(Request::Choose("dead".into()));
+    // Also if the younger one is not redirected, and if its connector can't be used.
+    let mut harness = Harness::new(&[]);
+    let older = harness.begin_at("idp");
+    harness.effect_of(LoginRequest::Choose("dead".into()));
     assert_eq!(
-        answer(stage.tell(Report::Departed(Err(ErrorCode::IdpTimeout)))),
-        banner(Some("dead"), ErrorCode::IdpTimeout)
+        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpTimeout)))),
+        choice_with_banner(Some("dead"), ErrorCode::IdpTimeout)
     );
-    assert_eq!(stage.seen(back(&older)), UNKNOWN);
-    let mut stage = Stage::new(&[]);
-    let older = stage.leave("idp");
-    stage.gate = CLOSED;
+    assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
+    let mut harness = Harness::new(&[]);
+    let older = harness.begin_at("idp");
+    harness.gate = CLOSED;
     assert_eq!(
-        stage.seen(Request::Choose("idp".into())),
-        banner(Some("idp"), ErrorCode::GateClosed)
+        harness.view_after(LoginRequest::Choose("idp".into())),
+        choice_with_banner(Some("idp"), ErrorCode::GateClosed)
     );
-    stage.gate = OPEN;
-    assert_eq!(stage.seen(back(&older)), UNKNOWN);
+    harness.gate = OPEN;
+    assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
 }
 
 #[test]
-fn upstream_trouble_leads_back_to_the_choice_with_its_name() {
-    let mut stage = Stage::new(&[]);
-    stage.effect(Request::Choose("idp".into()));
+fn an_upstream_error_leads_back_to_the_choice_with_its_code() {
+    let mut harness = Harness::new(&[]);
+    harness.effect_of(LoginRequest::Choose("idp".into()));
     assert_eq!(
-        answer(stage.tell(Report::Departed(Err(ErrorCode::IdpDiscovery)))),
-        banner(Some("idp"), ErrorCode::IdpDiscovery)
+        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpDiscovery)))),
+        choice_with_banner(Some("idp"), ErrorCode::IdpDiscovery)
     );
-    stage.verifying();
+    harness.reach_verifying();
     assert_eq!(
-        answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpDenied)))),
-        banner(Some("idp"), ErrorCode::IdpDenied)
+        browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied)))),
+        choice_with_banner(Some("idp"), ErrorCode::IdpDenied)
     );
-    assert_eq!(stage.look(), banner(Some("idp"), ErrorCode::IdpDenied));
-    stage.granted();
+    assert_eq!(harness.open_page(), choice_with_banner(Some("idp"), ErrorCode::IdpDenied));
+    harness.reach_granted();
 }
 
 #[test]
-fn the_gate_is_asked_at_every_door() {
+fn every_step_checks_the_gate() {
     let closed = ErrorCode::GateClosed;
-    let mut stage = Stage::new(&[]);
-    stage.gate = CLOSED;
-    assert_eq!(stage.seen(Request::Choose("idp".into())), banner(Some("idp"), closed));
+    let mut harness = Harness::new(&[]);
+    harness.gate = CLOSED;
+    assert_eq!(harness.view_after(LoginRequest::Choose("idp".into())), choice_with_banner(Some("idp"), closed));
 
-    let mut stage = Stage::new(&[]);
-    let attempt = stage.leave("idp");
-    stage.gate = CLOSED;
-    let seen = stage.seen(back(&attempt));
-    assert!(stage.told(&seen, closed), "callback");
+    let mut harness = Harness::new(&[]);
+    let attempt = harness.begin_at("idp");
+    harness.gate = CLOSED;
+    let seen = harness.view_after(callback(&attempt));
+    assert!(harness.ended_with_error(&seen, closed), "callback");
 
-    let mut stage = Stage::new(&[]);
-    stage.verifying();
-    stage.gate = CLOSED;
-    let seen = answer(stage.authenticated(Level::Eidas1));
-    assert!(stage.told(&seen, closed), "authenticated");
+    let mut harness = Harness::new(&[]);
+    harness.reach_verifying();
+    harness.gate = CLOSED;
+    let seen = browser_view(harness.report_authentication(Level::Eidas1));
+    assert!(harness.ended_with_error(&seen, closed), "authenticated");
 
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    stage.gate = CLOSED;
-    let seen = stage.seen(yes);
-    assert!(stage.told(&seen, closed), "consent");
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    harness.gate = CLOSED;
+    let seen = harness.view_after(yes);
+    assert!(harness.ended_with_error(&seen, closed), "consent");
 
-    let mut stage = Stage::new(&[("prompt", "login")]);
-    stage.identifying();
-    stage.gate = CLOSED;
-    let seen = answer(stage.identified(proven("idp", Level::Eidas1)));
-    assert!(stage.told(&seen, closed), "no page due");
+    let mut harness = Harness::new(&[("prompt", "login")]);
+    harness.reach_identifying();
+    harness.gate = CLOSED;
+    let seen = browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)));
+    assert!(harness.ended_with_error(&seen, closed), "no page due");
 }
 
 #[test]
-fn the_gate_judges_the_level_asked_before_and_the_one_obtained_after() {
-    let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-    stage.gate = |_, at| {
-        if matches!(at, At::Asked(demand) if demand.level == Level::Eidas2) {
+fn the_gate_checks_the_requested_level_before_and_the_achieved_one_after() {
+    let mut harness = Harness::new(&[("acr_values", "eidas2")]);
+    harness.gate = |_, at| {
+        if matches!(at, AcrCheck::Requested(demand) if demand.level == Level::Eidas2) {
             Ok(())
         } else {
             Err(ErrorCode::GateClosed)
         }
     };
-    stage.verifying();
-    let seen = answer(stage.authenticated(Level::Eidas3));
-    assert!(stage.told(&seen, ErrorCode::GateClosed));
+    harness.reach_verifying();
+    let seen = browser_view(harness.report_authentication(Level::Eidas3));
+    assert!(harness.ended_with_error(&seen, ErrorCode::GateClosed));
 }
 
 #[test]
-fn a_floor_that_rises_while_the_consent_page_is_open_closes_the_gate() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    // What was proven is eidas1, however much the gate would lift what is asked.
-    stage.gate =
-        |_, at| if at == At::Obtained(Level::Eidas1) { Err(ErrorCode::AcrTooLow) } else { Ok(()) };
-    let seen = stage.seen(yes);
-    assert!(stage.told(&seen, ErrorCode::AcrTooLow));
+fn a_lowest_level_that_rises_while_the_consent_page_is_open_closes_the_gate() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    // The achieved level is eidas1, however much the gate would raise a requested one.
+    harness.gate =
+        |_, at| if at == AcrCheck::Achieved(Level::Eidas1) { Err(ErrorCode::AcrTooLow) } else { Ok(()) };
+    let seen = harness.view_after(yes);
+    assert!(harness.ended_with_error(&seen, ErrorCode::AcrTooLow));
 }
 
 #[test]
 fn too_low_a_level_never_passes() {
-    let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-    stage.verifying();
+    let mut harness = Harness::new(&[("acr_values", "eidas2")]);
+    harness.reach_verifying();
     assert_eq!(
-        answer(stage.authenticated(Level::Eidas1)),
-        banner(Some("idp"), ErrorCode::AcrTooLow)
+        browser_view(harness.report_authentication(Level::Eidas1)),
+        choice_with_banner(Some("idp"), ErrorCode::AcrTooLow)
     );
     for code in [ErrorCode::AcrTooLow, ErrorCode::AcrMissing, ErrorCode::AcrUnlisted] {
-        let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-        stage.verifying();
-        let seen = answer(stage.tell(Report::Authenticated(Err(code))));
+        let mut harness = Harness::new(&[("acr_values", "eidas2")]);
+        harness.reach_verifying();
+        let seen = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(code))));
         assert_eq!(
             seen,
-            banner(Some("idp"), code),
-            "another identity provider may reach it (decisions 8)"
+            choice_with_banner(Some("idp"), code),
+            "another identity provider may reach it"
         );
     }
     for level in [Level::Eidas2, Level::Eidas3] {
-        let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-        stage.verifying();
-        assert!(matches!(effect(stage.authenticated(level)), Effect::Identify(_)));
+        let mut harness = Harness::new(&[("acr_values", "eidas2")]);
+        harness.reach_verifying();
+        assert!(matches!(effect(harness.report_authentication(level)), Effect::Identify(_)));
     }
 }
 
 #[test]
-fn the_register_hears_of_exactly_what_was_proven() {
-    let mut stage = Stage::new(&[]);
-    stage.verifying();
-    let Effect::Identify(identify) = effect(stage.authenticated(Level::Eidas1)) else { panic!() };
+fn the_register_gets_exactly_the_authentication() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_verifying();
+    let Effect::Identify(identify) = effect(harness.report_authentication(Level::Eidas1)) else { panic!() };
     assert_eq!(
         serde_json::to_value(&identify).unwrap(),
         serde_json::to_value(authentication("idp", Level::Eidas1)).unwrap()

@@ -1,120 +1,120 @@
-//! A redirect URI or a scope that the service provider's file loses while a login is under way.
+//! Tests a redirect URI or a scope that is removed from the service provider's file during a login.
 
 use crate::assurance::Level;
-use crate::login::samples::proven;
-use crate::login::tests::stage::{Seen, Stage, answer, back, banner, grant, problem};
-use crate::login::{ConsentPolicy, Report, Request, Save, State, Way};
+use crate::login::samples::identified_user;
+use crate::login::tests::harness::{BrowserView, Harness, browser_view, callback, choice_with_banner, grant, error_page};
+use crate::login::{ConsentPolicy, EffectOutcome, LoginRequest, Save, LoginState, NextAction};
 use crate::protocol::catalogue::ErrorCode;
 
-const PAGE: Seen = problem(ErrorCode::RedirectUriWithdrawn, Way::HomePage);
+const PAGE: BrowserView = error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage);
 
-/// A walk as far as one step, which is then taken after the file has changed.
-type Walk = fn(&mut Stage, Result<(), ErrorCode>) -> Seen;
+/// Runs a login up to one step, which is then taken after the file has changed.
+type Walk = fn(&mut Harness, Result<(), ErrorCode>) -> BrowserView;
 
 const WALKS: [(&str, Walk); 8] = [
-    ("choice page", |stage, now| {
-        stage.registered = now;
-        stage.look()
+    ("choice page", |harness, now| {
+        harness.registered = now;
+        harness.open_page()
     }),
-    ("cancel", |stage, now| {
-        stage.registered = now;
-        stage.seen(Request::Cancel)
+    ("cancel", |harness, now| {
+        harness.registered = now;
+        harness.view_after(LoginRequest::Cancel)
     }),
-    ("callback", |stage, now| {
-        let attempt = stage.leave("idp");
-        stage.registered = now;
-        stage.seen(back(&attempt))
+    ("callback", |harness, now| {
+        let attempt = harness.begin_at("idp");
+        harness.registered = now;
+        harness.view_after(callback(&attempt))
     }),
-    ("the identity provider's answer", |stage, now| {
-        stage.verifying();
-        stage.registered = now;
-        answer(stage.authenticated(Level::Eidas1))
+    ("the identity provider's answer", |harness, now| {
+        harness.reach_verifying();
+        harness.registered = now;
+        browser_view(harness.report_authentication(Level::Eidas1))
     }),
-    ("the register's answer", |stage, now| {
-        stage.identifying();
-        stage.registered = now;
-        answer(stage.identified(proven("idp", Level::Eidas1)))
+    ("the register's answer", |harness, now| {
+        harness.reach_identifying();
+        harness.registered = now;
+        browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)))
     }),
-    ("consent page", |stage, now| {
-        stage.consenting();
-        stage.registered = now;
-        stage.seen(Request::Review)
+    ("consent page", |harness, now| {
+        harness.reach_consenting();
+        harness.registered = now;
+        harness.view_after(LoginRequest::OpenConsentPage)
     }),
-    ("yes", |stage, now| {
-        stage.consenting();
-        let yes = stage.yes();
-        stage.registered = now;
-        stage.seen(yes)
+    ("yes", |harness, now| {
+        harness.reach_consenting();
+        let yes = harness.yes();
+        harness.registered = now;
+        harness.view_after(yes)
     }),
-    ("no", |stage, now| {
-        stage.consenting();
-        let no = stage.no();
-        stage.registered = now;
-        stage.seen(no)
+    ("no", |harness, now| {
+        harness.reach_consenting();
+        let no = harness.no();
+        harness.registered = now;
+        harness.view_after(no)
     }),
 ];
 
 #[test]
 fn a_withdrawn_redirect_uri_receives_neither_code_nor_error_at_any_step() {
     for (step, walk) in WALKS {
-        let mut stage = Stage::new(&[]);
-        assert_eq!(walk(&mut stage, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
-        // A report that is discarded closes its attempt.
+        let mut harness = Harness::new(&[]);
+        assert_eq!(walk(&mut harness, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
+        // A discarded outcome closes its attempt.
         let saved = if step.ends_with("answer") { Save::Yes } else { Save::No };
-        assert_eq!((stage.saved, stage.code()), (saved, None), "{step}");
-        for request in [Request::Cancel, Request::Look { reuse: None }, Request::Review] {
-            assert_eq!(stage.seen(request), PAGE, "{step}, and again");
+        assert_eq!((harness.saved, harness.code()), (saved, None), "{step}");
+        for request in [LoginRequest::Cancel, LoginRequest::OpenPage { reuse: None }, LoginRequest::OpenConsentPage] {
+            assert_eq!(harness.view_after(request), PAGE, "{step}, and again");
         }
     }
 }
 
 #[test]
 fn a_code_that_was_issued_is_not_sent_to_a_redirect_uri_withdrawn_meanwhile() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    let yes = stage.yes();
-    grant(stage.ask(yes));
-    stage.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(answer(stage.tell(Report::Granted(Ok(())))), PAGE);
-    assert_eq!(stage.seen(Request::Look { reuse: None }), PAGE, "nor by a repeated step");
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    grant(harness.send(yes));
+    harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))), PAGE);
+    assert_eq!(harness.view_after(LoginRequest::OpenPage { reuse: None }), PAGE, "by a repeated request");
 }
 
 #[test]
-fn a_redirect_uri_that_is_registered_again_lets_the_login_go_on() {
-    let mut stage = Stage::new(&[]);
-    stage.consenting();
-    stage.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(stage.seen(Request::Review), PAGE);
-    stage.registered = Ok(());
-    let yes = stage.yes();
-    grant(stage.ask(yes));
+fn a_redirect_uri_that_is_registered_again_lets_the_login_continue() {
+    let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
+    assert_eq!(harness.view_after(LoginRequest::OpenConsentPage), PAGE);
+    harness.registered = Ok(());
+    let yes = harness.yes();
+    grant(harness.send(yes));
 }
 
 #[test]
-fn an_attempt_whose_answer_was_discarded_is_closed_and_the_person_chooses_again() {
+fn an_attempt_whose_outcome_was_discarded_is_closed_and_the_user_chooses_again() {
     for (step, walk) in WALKS.into_iter().filter(|(step, _)| step.ends_with("answer")) {
-        let mut stage = Stage::new(&[]);
-        assert_eq!(walk(&mut stage, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
-        stage.crash();
+        let mut harness = Harness::new(&[]);
+        assert_eq!(walk(&mut harness, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
+        harness.crash();
         assert!(
-            !stage.login.is_being_verified(stage.now),
-            "{step}: a duplicate of the callback waits for nothing"
+            !harness.login.is_being_verified(harness.now),
+            "{step}: a duplicate of the callback waits"
         );
-        stage.registered = Ok(());
-        assert_eq!(stage.look(), banner(None, ErrorCode::Interrupted), "{step}");
-        stage.leave("idp");
+        harness.registered = Ok(());
+        assert_eq!(harness.open_page(), choice_with_banner(None, ErrorCode::Interrupted), "{step}");
+        harness.begin_at("idp");
     }
 }
 
 #[test]
-fn an_attempt_that_was_about_to_leave_is_closed_too() {
-    let mut stage = Stage::new(&[]);
-    stage.effect(Request::Choose("idp".into()));
-    stage.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(answer(stage.tell(Report::Departed(Err(ErrorCode::Internal)))), PAGE);
-    assert!(matches!(stage.login.state, State::Choosing(_)), "{:?}", stage.login.state);
-    stage.registered = Ok(());
-    stage.leave("idp");
+fn an_attempt_before_its_redirect_is_closed_too() {
+    let mut harness = Harness::new(&[]);
+    harness.effect_of(LoginRequest::Choose("idp".into()));
+    harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::Internal)))), PAGE);
+    assert!(matches!(harness.login.state, LoginState::Choosing(_)), "{:?}", harness.login.state);
+    harness.registered = Ok(());
+    harness.begin_at("idp");
 }
 
 #[test]
@@ -123,22 +123,22 @@ fn a_withdrawn_scope_ends_the_login_with_invalid_scope_and_no_code() {
         .into_iter()
         .filter(|(step, _)| ["the register's answer", "consent page", "yes"].contains(step))
     {
-        let mut stage = Stage::new(&[]);
-        let seen = walk(&mut stage, Err(ErrorCode::ScopeWithdrawn));
-        assert!(stage.told(&seen, ErrorCode::ScopeWithdrawn), "{step}: {seen:?}");
+        let mut harness = Harness::new(&[]);
+        let seen = walk(&mut harness, Err(ErrorCode::ScopeWithdrawn));
+        assert!(harness.ended_with_error(&seen, ErrorCode::ScopeWithdrawn), "{step}: {seen:?}");
         assert_eq!(ErrorCode::ScopeWithdrawn.entry().oauth, "invalid_scope");
         assert!(
-            matches!(stage.login.state, State::Answered(_)) && stage.code().is_none(),
+            matches!(harness.login.state, LoginState::Completed(_)) && harness.code().is_none(),
             "{step}"
         );
     }
 }
 
 #[test]
-fn a_withdrawn_scope_gives_no_code_where_no_page_stands_between() {
-    let mut stage = Stage::new(&[]).with_policy(ConsentPolicy::None);
-    stage.identifying();
-    stage.registered = Err(ErrorCode::ScopeWithdrawn);
-    let seen = answer(stage.identified(proven("idp", Level::Eidas1)));
-    assert!(stage.told(&seen, ErrorCode::ScopeWithdrawn), "{seen:?}");
+fn a_withdrawn_scope_gives_no_code_where_no_page_is_shown() {
+    let mut harness = Harness::new(&[]).with_policy(ConsentPolicy::None);
+    harness.reach_identifying();
+    harness.registered = Err(ErrorCode::ScopeWithdrawn);
+    let seen = browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)));
+    assert!(harness.ended_with_error(&seen, ErrorCode::ScopeWithdrawn), "{seen:?}");
 }

@@ -1,17 +1,17 @@
-//! The rows of the table, one function each: a value as it came in, what it means out, or the code of the finding.
+//! The checks of the table, one function each: a raw value in; its meaning, or the error code, out.
 
 use serde_json::{Map, Value};
 
-use super::{ClaimsAsked, Prompt, RequestForm, ResponseMode};
+use super::{RequestedClaims, Prompt, RequestMethod, ResponseMode};
 use crate::ids::{ConnectorId, Scope, Secret};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::params::{Params, Repeated};
-use crate::protocol::registration::{Directory, Registration, Rules};
+use crate::protocol::params::{Params, RepeatedParamError};
+use crate::protocol::registration::{ClientDirectory, Registration, ProtocolRules};
 use crate::protocol::{json, pkce};
 
-/// Every parameter that is read. An empty one is absent, and one that came twice is worth nothing.
-pub(super) struct Asked<'a> {
+/// All parameters that are read. Empty and repeated parameters are absent.
+pub(super) struct RawParams<'a> {
     pub client_id: Option<&'a str>,
     pub redirect_uri: Option<&'a str>,
     pub response_type: Option<&'a str>,
@@ -34,21 +34,21 @@ pub(super) struct Asked<'a> {
     pub ui_locales: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
-    /// With the finding on the first that came twice.
+impl<'a> RawParams<'a> {
+    /// Reads the parameters; returns the error of the first repeated one.
     pub(super) fn read(params: &'a Params) -> (Self, Option<E>) {
         let mut repeated = None;
-        let mut once = |name: &str, twice: E| match params.one(name) {
+        let mut once = |name: &str, twice: E| match params.single(name) {
             Ok(value) => value,
-            Err(Repeated) => {
+            Err(RepeatedParamError) => {
                 repeated.get_or_insert(twice);
                 None
             }
         };
-        // Accepted without effect, but not twice.
+        // Ignored, but not accepted twice.
         once("display", E::DisplayTwice);
         once("claims_locales", E::ClaimsLocalesTwice);
-        let asked = Self {
+        let raw = Self {
             client_id: once("client_id", E::ClientIdTwice),
             redirect_uri: once("redirect_uri", E::RedirectUriTwice),
             response_type: once("response_type", E::ResponseTypeTwice),
@@ -70,21 +70,21 @@ impl<'a> Asked<'a> {
             idp_hint: once("idp_hint", E::IdpHintTwice),
             ui_locales: once("ui_locales", E::UiLocalesTwice),
         };
-        (asked, repeated)
+        (raw, repeated)
     }
 }
 
-pub(super) fn client<'d>(
+pub(super) fn find_client<'d>(
     client_id: Option<&str>,
-    directory: &'d dyn Directory,
+    directory: &'d dyn ClientDirectory,
 ) -> Result<&'d Registration, E> {
     let client_id = client_id.ok_or(E::ClientIdMissing)?;
     let registration = directory.registration(client_id).ok_or(E::ClientIdUnknown)?;
     if registration.active { Ok(registration) } else { Err(E::ClientIdInactive) }
 }
 
-/// Exact comparison, and the registered value goes on, not the one that was sent (RFC 9700, 4.1.3).
-pub(super) fn redirect_uri<'d>(
+/// Compares exactly, and returns the registered value rather than the sent one (RFC 9700 §4.1.3).
+pub(super) fn find_registered_redirect_uri<'d>(
     redirect_uri: Option<&str>,
     registration: &'d Registration,
 ) -> Result<&'d str, E> {
@@ -97,11 +97,11 @@ pub(super) fn redirect_uri<'d>(
         .ok_or(E::RedirectUriNotRegistered)
 }
 
-/// Characters of a `state` or a `nonce`.
-pub(super) const LONGEST_OPAQUE: usize = 1024;
+/// Maximum length of a `state` or a `nonce`.
+pub(super) const MAX_OPAQUE_CHARS: usize = 1024;
 
-/// The rule that `state` and `nonce` share.
-pub(super) struct Opaque {
+/// Length and character rule of `state` and `nonce`.
+pub(super) struct OpaqueParamRule {
     missing: E,
     too_short_get: E,
     too_short_post: E,
@@ -109,7 +109,7 @@ pub(super) struct Opaque {
     characters: E,
 }
 
-pub(super) const STATE: Opaque = Opaque {
+pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
     missing: E::StateMissing,
     too_short_get: E::StateTooShortGet,
     too_short_post: E::StateTooShortPost,
@@ -117,7 +117,7 @@ pub(super) const STATE: Opaque = Opaque {
     characters: E::StateCharacters,
 };
 
-pub(super) const NONCE: Opaque = Opaque {
+pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
     missing: E::NonceMissing,
     too_short_get: E::NonceTooShortGet,
     too_short_post: E::NonceTooShortPost,
@@ -125,34 +125,34 @@ pub(super) const NONCE: Opaque = Opaque {
     characters: E::NonceCharacters,
 };
 
-impl Opaque {
+impl OpaqueParamRule {
     pub(super) fn check<'a>(
         &self,
         value: Option<&'a str>,
-        form: RequestForm,
+        method: RequestMethod,
     ) -> Result<&'a str, E> {
         let value = value.ok_or(self.missing)?;
-        self.characters(value)?;
+        self.check_characters(value)?;
         // R112, R113
-        let (minimum, too_short) = match form {
-            RequestForm::Get => (22, self.too_short_get),
-            RequestForm::Post => (32, self.too_short_post),
+        let (minimum, too_short) = match method {
+            RequestMethod::Get => (22, self.too_short_get),
+            RequestMethod::Post => (32, self.too_short_post),
         };
         match value.len() {
             length if length < minimum => Err(too_short),
-            length if length > LONGEST_OPAQUE => Err(self.too_long),
+            length if length > MAX_OPAQUE_CHARS => Err(self.too_long),
             _ => Ok(value),
         }
     }
 
-    /// Under `rules = "openid"`: none, or one of any length up to the same most.
+    /// Checks an optional value of any length up to the maximum, for `rules = "openid"`.
     pub(super) fn check_optional<'a>(&self, value: Option<&'a str>) -> Result<Option<&'a str>, E> {
         let Some(value) = value else { return Ok(None) };
-        self.characters(value)?;
-        if value.len() > LONGEST_OPAQUE { Err(self.too_long) } else { Ok(Some(value)) }
+        self.check_characters(value)?;
+        if value.len() > MAX_OPAQUE_CHARS { Err(self.too_long) } else { Ok(Some(value)) }
     }
 
-    fn characters(&self, value: &str) -> Result<(), E> {
+    fn check_characters(&self, value: &str) -> Result<(), E> {
         if value.bytes().all(|c| (0x20..=0x7e).contains(&c)) {
             Ok(())
         } else {
@@ -161,26 +161,26 @@ impl Opaque {
     }
 }
 
-pub(super) fn response_type(value: &str) -> Result<(), E> {
+pub(super) fn check_response_type(value: &str) -> Result<(), E> {
     if value == "code" { Ok(()) } else { Err(E::ResponseTypeUnsupported) }
 }
 
-pub(super) fn openid_is_asked(scope: &str) -> Result<(), E> {
-    if words(scope).any(|value| value == "openid") { Ok(()) } else { Err(E::ScopeWithoutOpenid) }
+pub(super) fn check_openid_scope(scope: &str) -> Result<(), E> {
+    if space_separated(scope).any(|value| value == "openid") { Ok(()) } else { Err(E::ScopeWithoutOpenid) }
 }
 
-/// Asked and granted; a scope that nobody knows is ignored (RFC 6749, 3.3).
-pub(super) fn scopes(
+/// Returns the requested scopes that are granted. Unknown scopes are ignored (RFC 6749 §3.3).
+pub(super) fn grant_scopes(
     scope: &str,
     registration: &Registration,
-    directory: &dyn Directory,
+    directory: &dyn ClientDirectory,
 ) -> Result<Vec<Scope>, E> {
     let mut scopes: Vec<Scope> = Vec::new();
-    for asked in std::iter::once("openid").chain(words(scope)) {
-        match registration.granted_scopes.iter().find(|granted| granted.as_str() == asked) {
+    for requested in std::iter::once("openid").chain(space_separated(scope)) {
+        match registration.granted_scopes.iter().find(|granted| granted.as_str() == requested) {
             Some(granted) if scopes.contains(granted) => {}
             Some(granted) => scopes.push(granted.clone()),
-            None if asked == "openid" || directory.scope_is_known(asked, registration.rules) => {
+            None if requested == "openid" || directory.is_known_scope(requested, registration.rules) => {
                 return Err(E::ScopeNotGranted);
             }
             None => {}
@@ -197,12 +197,14 @@ pub(super) struct AcrClaim {
 }
 
 impl AcrClaim {
-    /// An essential `acr` without values asks only that there is one, and there always is.
+    /// Returns true if the claim restricts the level. An essential `acr` without values only asks
+    /// for any `acr`, which every ID token has.
     pub(super) fn is_binding(&self) -> bool {
         self.essential && !self.values.is_empty()
     }
 
-    /// The levels one of which must be answered. On the standard platform every answer has the same.
+    /// Returns the levels of which the ID token must carry one. Empty on the standard platform,
+    /// where every ID token carries the same.
     pub(super) fn required(&self, platform: Platform) -> Vec<Level> {
         let is_required = |level: &Level| {
             self.is_binding() && self.values.iter().any(|value| value == level.as_str())
@@ -214,40 +216,40 @@ impl AcrClaim {
     }
 }
 
-/// The lowest accepted of all that was asked; of the essential values alone where there are any, for a lower level
-/// would not satisfy them (Core, 5.5.1.1).
-pub(super) fn level(acr_values: &str, claim: &AcrClaim, platform: Platform) -> Result<Level, E> {
+/// Returns the lowest accepted level of all that were requested; of the essential values only, if
+/// there are any, because a lower level would not satisfy them (Core §5.5.1.1).
+pub(super) fn requested_level(acr_values: &str, claim: &AcrClaim, platform: Platform) -> Result<Level, E> {
     let by_claim = |level: &Level| claim.values.iter().any(|value| value == level.as_str());
-    let by_parameter = |level: &Level| words(acr_values).any(|value| value == level.as_str());
-    let is_asked = |level: &Level| by_claim(level) || (!claim.is_binding() && by_parameter(level));
-    platform.levels().iter().copied().find(is_asked).ok_or(match platform {
+    let by_parameter = |level: &Level| space_separated(acr_values).any(|value| value == level.as_str());
+    let is_requested = |level: &Level| by_claim(level) || (!claim.is_binding() && by_parameter(level));
+    platform.levels().iter().copied().find(is_requested).ok_or(match platform {
         Platform::Standard => E::AcrValuesStandard,
         Platform::High => E::AcrValuesHigh,
     })
 }
 
-/// As [`level`]; but what can't be had is only then a finding when it is essential (decisions 3, Rules per SP).
-pub(super) fn level_or_lowest(
+/// Like [`requested_level`], but an unsupported level is an error only when it is essential.
+pub(super) fn requested_level_or_lowest(
     acr_values: &str,
     claim: &AcrClaim,
     platform: Platform,
 ) -> Result<Level, E> {
-    match (level(acr_values, claim, platform), platform.levels().first()) {
+    match (requested_level(acr_values, claim, platform), platform.levels().first()) {
         (Err(_), Some(lowest)) if !claim.is_binding() => Ok(*lowest),
-        (judged, _) => judged,
+        (level, _) => level,
     }
 }
 
 #[derive(Default)]
-pub(super) struct Claims {
-    pub asked: ClaimsAsked,
+pub(super) struct ParsedClaims {
+    pub requested: RequestedClaims,
     pub acr: AcrClaim,
 }
 
-/// The `claims` parameter (Core, 5.5): all of it well formed, three members of `id_token` understood, and under
-/// `rules = "openid"` the name of every claim.
-pub(super) fn claims(text: Option<&str>, rules: Rules) -> Result<Claims, E> {
-    let Some(text) = text else { return Ok(Claims::default()) };
+/// Parses the `claims` parameter (Core §5.5): all of it must be well formed; three members of
+/// `id_token` are evaluated, and under `rules = "openid"` the names of all claims.
+pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<ParsedClaims, E> {
+    let Some(text) = text else { return Ok(ParsedClaims::default()) };
     if text.len() > 4096 {
         return Err(E::ClaimsTooLarge);
     }
@@ -255,8 +257,8 @@ pub(super) fn claims(text: Option<&str>, rules: Rules) -> Result<Claims, E> {
     let userinfo = claim_requests(members.get("userinfo"))?;
     let id_token = claim_requests(members.get("id_token"))?;
     let names = |requests: Option<&Map<String, Value>>| match rules {
-        Rules::Federation => Vec::new(),
-        Rules::Openid => requests.into_iter().flat_map(Map::keys).cloned().collect(),
+        ProtocolRules::Federation => Vec::new(),
+        ProtocolRules::Openid => requests.into_iter().flat_map(Map::keys).cloned().collect(),
     };
     let (userinfo, in_id_token) = (names(userinfo), names(id_token));
 
@@ -266,19 +268,20 @@ pub(super) fn claims(text: Option<&str>, rules: Rules) -> Result<Claims, E> {
         Some(Value::String(sub)) => Some(Secret::new(sub.clone())),
         Some(_) => return Err(E::ClaimsSub),
     };
-    // R066: only the boolean counts, whatever else is there.
+    // R066: only the boolean `true` counts.
     let is_essential = |claim| member(claim, "essential") == Some(&Value::Bool(true));
     let acr = AcrClaim {
         essential: is_essential("acr"),
-        values: acr_values(member("acr", "value"), member("acr", "values"))?,
+        values: acr_claim_values(member("acr", "value"), member("acr", "values"))?,
     };
-    Ok(Claims {
-        asked: ClaimsAsked { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token },
+    Ok(ParsedClaims {
+        requested: RequestedClaims { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token },
         acr,
     })
 }
 
-/// `userinfo` or `id_token`: an object of claims, each asked by `null` or by an object (Core, 5.5.1).
+/// Returns `userinfo` or `id_token`: an object of claims, each requested by `null` or an object
+/// (Core §5.5.1).
 fn claim_requests(member: Option<&Value>) -> Result<Option<&Map<String, Value>>, E> {
     match member {
         None => Ok(None),
@@ -291,7 +294,7 @@ fn claim_requests(member: Option<&Value>) -> Result<Option<&Map<String, Value>>,
     }
 }
 
-fn acr_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<String>, E> {
+fn acr_claim_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<String>, E> {
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(E::ClaimsAcr);
     let mut all: Vec<String> = value.map(text).transpose()?.into_iter().collect();
     match values {
@@ -304,41 +307,41 @@ fn acr_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<Strin
     Ok(all)
 }
 
-pub(super) fn prompt(value: Option<&str>, rules: Rules) -> Result<Prompt, E> {
-    let mut asked = Prompt { login: false, consent: false, none: false, select_account: false };
-    for word in words(value.unwrap_or_default()) {
+pub(super) fn parse_prompt(value: Option<&str>, rules: ProtocolRules) -> Result<Prompt, E> {
+    let mut prompt = Prompt { login: false, consent: false, none: false, select_account: false };
+    for word in space_separated(value.unwrap_or_default()) {
         match word {
-            "login" => asked.login = true,
-            "consent" => asked.consent = true,
-            "none" => asked.none = true,
-            "select_account" => asked.select_account = true,
+            "login" => prompt.login = true,
+            "consent" => prompt.consent = true,
+            "none" => prompt.none = true,
+            "select_account" => prompt.select_account = true,
             _ => return Err(E::PromptUnknown),
         }
     }
-    match asked {
+    match prompt {
         Prompt { none: true, login, consent, select_account }
             if login || consent || select_account =>
         {
             Err(E::PromptNoneWithOther)
         }
-        // Nothing but spaces is nothing asked: it must not become a way around the default.
+        // A value of spaces only requests nothing: it must not bypass the default.
         Prompt { none: false, login: false, consent: false, select_account: false }
-            if rules == Rules::Federation =>
+            if rules == ProtocolRules::Federation =>
         {
             Ok(Prompt::default())
         }
-        asked => Ok(asked),
+        prompt => Ok(prompt),
     }
 }
 
-pub(super) fn response_mode(value: Option<&str>) -> Result<(), E> {
+pub(super) fn check_response_mode(value: Option<&str>) -> Result<(), E> {
     match value {
         Some(value) if ResponseMode::parse(value).is_none() => Err(E::ResponseModeUnknown),
         _ => Ok(()),
     }
 }
 
-pub(super) fn max_age(value: Option<&str>) -> Result<Option<u64>, E> {
+pub(super) fn parse_max_age(value: Option<&str>) -> Result<Option<u64>, E> {
     let Some(value) = value else { return Ok(None) };
     // `parse` would take a plus sign.
     if !value.bytes().all(|c| c.is_ascii_digit()) {
@@ -347,8 +350,9 @@ pub(super) fn max_age(value: Option<&str>) -> Result<Option<u64>, E> {
     value.parse().map(Some).map_err(|_| E::MaxAgeMalformed)
 }
 
-/// RFC 7636, 4.3; a missing method would mean `plain` there, which is not spoken here.
-pub(super) fn code_challenge(
+/// Validates the challenge and its method (RFC 7636 §4.3). A missing method would mean `plain`,
+/// which the hub does not support.
+pub(super) fn validate_code_challenge(
     challenge: Option<&str>,
     method: Option<&str>,
     registration: &Registration,
@@ -366,30 +370,30 @@ pub(super) fn code_challenge(
     }
 }
 
-/// A parameter that must not be there (Core, 3.1.2.6).
-pub(super) fn absent(value: Option<&str>, code: E) -> Result<(), E> {
+/// Rejects a parameter that is not supported (Core §3.1.2.6).
+pub(super) fn check_absent(value: Option<&str>, code: E) -> Result<(), E> {
     if value.is_some() { Err(code) } else { Ok(()) }
 }
 
-pub(super) fn login_hint(value: Option<&str>) -> Option<Secret<String>> {
+pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {
     value.filter(|hint| hint.chars().count() <= 256).map(|hint| Secret::new(hint.to_owned()))
 }
 
-/// A hint that the service provider's file doesn't permit is ignored, as one that the gate refuses is: everything after
-/// reads the request as if it had none.
-pub(super) fn idp_hint(value: Option<&str>, registration: &Registration) -> Option<ConnectorId> {
+/// Returns the hint if the service provider's file permits it. Other hints are ignored, as are
+/// those that the gate rejects.
+pub(super) fn permitted_idp_hint(value: Option<&str>, registration: &Registration) -> Option<ConnectorId> {
     let named = value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from);
-    named.filter(|connector| registration.hints.follow(connector))
+    named.filter(|connector| registration.hints.permits(connector))
 }
 
-/// What looks like a language tag (RFC 5646), the first eight: more is not a wish but a load.
-pub(super) fn ui_locales(value: Option<&str>) -> Vec<String> {
+/// Returns the first eight well-formed language tags (RFC 5646).
+pub(super) fn parse_ui_locales(value: Option<&str>) -> Vec<String> {
     let is_tag =
         |tag: &&str| tag.len() <= 35 && tag.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
-    words(value.unwrap_or_default()).filter(is_tag).take(8).map(str::to_owned).collect()
+    space_separated(value.unwrap_or_default()).filter(is_tag).take(8).map(str::to_owned).collect()
 }
 
-/// Values separated by spaces (RFC 6749, 3.3).
-fn words(value: &str) -> impl Iterator<Item = &str> {
+/// Splits values separated by spaces (RFC 6749 §3.3).
+fn space_separated(value: &str) -> impl Iterator<Item = &str> {
     value.split(' ').filter(|word| !word.is_empty())
 }

@@ -1,63 +1,66 @@
-//! `rules = "openid"`: plain OpenID Connect Core 1.0, for service providers whose software can't send what the
-//! specification adds (decisions 3, Rules per SP, points 1 to 4 and 6).
+//! Validates requests under `rules = "openid"`: plain OpenID Connect Core 1.0, for service
+//! providers whose software can't send what the federation's specification adds
+//! (`docs/design/authorization-checks.md`).
 //!
-//! Owns: what may be missing, and that after the proof of `client_id` and `redirect_uri` every finding travels by
-//! redirect, in the response mode asked. Must not know: the rows themselves, which are the table's.
+//! Responsible for what may be missing, and for redirecting every failure after the proof of
+//! `client_id` and `redirect_uri`, in the requested response mode.
 
 use super::request_object::ReturnParams;
-use super::rows::{self, Asked};
-use super::{AuthorizationRequest, Proven, ProvenRedirect, Refusal, ResponseMode, judge};
+use super::checks::{self, RawParams};
+use super::{AuthorizationRequest, ValidatedClient, ProvenRedirect, AuthorizationError, ResponseMode, validate_parameters};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Directory, Registration};
+use crate::protocol::registration::{ClientDirectory, Registration};
 
-/// Judges a request of a service provider under these rules. `repeated` is the finding on a parameter that came twice.
-pub(super) fn check(
+/// Validates a request of a service provider under these rules. `repeated` is the error of a
+/// repeated parameter.
+pub(super) fn validate_openid_request(
     params: &Params,
-    asked: &Asked<'_>,
+    raw: &RawParams<'_>,
     repeated: Option<ErrorCode>,
     platform: Platform,
     issuer: &str,
-    directory: &dyn Directory,
-) -> Result<AuthorizationRequest, Refusal> {
-    let registration = rows::client(asked.client_id, directory).map_err(Refusal::Page)?;
+    directory: &dyn ClientDirectory,
+) -> Result<AuthorizationRequest, AuthorizationError> {
+    let registration = checks::find_client(raw.client_id, directory).map_err(AuthorizationError::Page)?;
     let redirect_uri =
-        params.one("redirect_uri").map_err(|_| Refusal::Page(ErrorCode::RedirectUriTwice))?;
-    let redirect_uri = rows::redirect_uri(redirect_uri, registration).map_err(Refusal::Page)?;
+        params.single("redirect_uri").map_err(|_| AuthorizationError::Page(ErrorCode::RedirectUriTwice))?;
+    let redirect_uri = checks::find_registered_redirect_uri(redirect_uri, registration).map_err(AuthorizationError::Page)?;
 
-    // A longer one would make an address that nobody takes: its finding goes without it.
-    let state = asked.state.filter(|state| state.len() <= rows::LONGEST_OPAQUE);
-    // A request object is refused; one that holds the only `state` and `response_mode` lends both to the refusal.
-    let object = asked.request.map(ReturnParams::from_request_object).unwrap_or_default();
-    let state = if params.names("state") { state } else { object.state.as_deref() };
-    let mode = if params.names("response_mode") {
-        asked.response_mode.and_then(ResponseMode::parse)
+    // A longer state could make a URL that servers reject: the error travels without it.
+    let state = raw.state.filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
+    // A request object is rejected, but its `state` and `response_mode` are used for the error when
+    // the query has none.
+    let object = raw.request.map(ReturnParams::from_request_object).unwrap_or_default();
+    let state = if params.contains("state") { state } else { object.state.as_deref() };
+    let mode = if params.contains("response_mode") {
+        raw.response_mode.and_then(ResponseMode::parse)
     } else {
         object.mode
     };
     let redirect = ProvenRedirect::new(redirect_uri, state, mode.unwrap_or_default(), issuer);
-    let judged = prove(asked, repeated, registration, redirect.clone())
-        .and_then(|proven| judge(asked, &proven, platform, directory));
-    judged.map_err(|code| Refusal::Redirect(redirect, code))
+    let validated = validate_openid_client(raw, repeated, registration, redirect.clone())
+        .and_then(|proven| validate_parameters(raw, &proven, platform, directory));
+    validated.map_err(|code| AuthorizationError::Redirect(redirect, code))
 }
 
-/// The rows that the federation's rules answer with a page.
-fn prove<'a>(
-    asked: &Asked<'a>,
+/// The checks that fail with a page under the federation's rules.
+fn validate_openid_client<'a>(
+    raw: &RawParams<'a>,
     repeated: Option<ErrorCode>,
     registration: &'a Registration,
     redirect: ProvenRedirect,
-) -> Result<Proven<'a>, ErrorCode> {
-    repeated.map_or(Ok(()), Err)?; // RFC 6749, 3.1
-    rows::STATE.check_optional(asked.state)?;
-    Ok(Proven {
+) -> Result<ValidatedClient<'a>, ErrorCode> {
+    repeated.map_or(Ok(()), Err)?; // RFC 6749 §3.1
+    checks::STATE.check_optional(raw.state)?;
+    Ok(ValidatedClient {
         registration,
         redirect,
-        response_type: asked.response_type.ok_or(ErrorCode::ResponseTypeMissing)?,
-        scope: asked.scope.ok_or(ErrorCode::ScopeMissing)?,
-        acr_values: asked.acr_values,
-        nonce: rows::NONCE.check_optional(asked.nonce)?,
+        response_type: raw.response_type.ok_or(ErrorCode::ResponseTypeMissing)?,
+        scope: raw.scope.ok_or(ErrorCode::ScopeMissing)?,
+        acr_values: raw.acr_values,
+        nonce: checks::NONCE.check_optional(raw.nonce)?,
     })
 }
 

@@ -1,7 +1,8 @@
-//! The way back to a service provider: a type that only the checks can build, and the answers that travel by it.
+//! Redirects to a service provider: a type that only the checks can create, and the responses that
+//! it carries.
 //!
-//! Owns: how an answer is written into the registered URI or a form. Must not know: HTTP libraries, pages.
-//! Without a proven redirect an error page is all there is: no open redirector (RFC 9700, 4.11).
+//! Without a proven redirect the hub shows an error page, so that it is no open redirector (RFC
+//! 9700 §4.11).
 
 use std::fmt;
 
@@ -10,19 +11,20 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
-/// A `redirect_uri` that is registered for the `client_id` that asked, with all an answer needs.
+/// A `redirect_uri` that is registered for the requesting `client_id`, with everything that a
+/// response needs.
 ///
-/// It is built by the checks alone; it deserializes only so that a login record can keep it.
+/// Created only by the checks. It deserializes only as part of a login record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProvenRedirect {
     redirect_uri: String,
-    /// Absent only where none was sent, or none that can go into an answer.
+    /// Absent only if none was sent, or none that a response can carry.
     state: Option<Secret<String>>,
     mode: ResponseMode,
     issuer: String,
 }
 
-/// How the answer travels (OAuth 2.0 Form Post Response Mode; Multiple Response Types, 2.1).
+/// How the response is returned (OAuth 2.0 Form Post Response Mode; Multiple Response Types §2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
@@ -32,9 +34,10 @@ pub enum ResponseMode {
 }
 
 impl ResponseMode {
-    /// Every mode, by the name it has on the wire.
+    /// All supported modes.
     pub const ALL: &'static [Self] = &[Self::Query, Self::FormPost];
 
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,23 +46,24 @@ impl ResponseMode {
         }
     }
 
+    /// Returns the mode with this name on the wire.
     #[must_use]
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mode| mode.as_str() == value)
     }
 }
 
-/// An answer on its way to the service provider, carried by the browser.
+/// An authorization response, carried by the browser.
 #[derive(Clone, PartialEq, Eq)]
-pub enum SpAnswer {
+pub enum AuthorizationResponse {
     /// 303 to this absolute URL.
     Redirect { location: String },
-    /// A page whose form posts these fields to the registered URI; both need escaping in HTML.
+    /// A page with a form that posts these fields to the registered URI. Both need HTML escaping.
     FormPost { action: String, fields: Vec<(&'static str, String)> },
 }
 
-/// An answer holds a code and the state: only its kind is printed.
-impl fmt::Debug for SpAnswer {
+/// Prints only the kind: the response contains a code and the state.
+impl fmt::Debug for AuthorizationResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Redirect { .. } => "Redirect(***)",
@@ -69,7 +73,8 @@ impl fmt::Debug for SpAnswer {
 }
 
 impl ProvenRedirect {
-    /// For the checks, once `client_id`, `redirect_uri` and `state` have passed.
+    /// Creates a redirect; for the checks, once `client_id`, `redirect_uri` and `state` have
+    /// passed.
     pub(super) fn new(
         redirect_uri: &str,
         state: Option<&str>,
@@ -80,45 +85,45 @@ impl ProvenRedirect {
         Self { redirect_uri: redirect_uri.into(), state, mode, issuer: issuer.into() }
     }
 
-    /// The registered URI, as the token request must repeat it (RFC 6749, 4.1.3).
+    /// Returns the registered URI, which the token request must repeat (RFC 6749 §4.1.3).
     #[must_use]
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
 
-    /// The answer that carries a code (RFC 6749, 4.1.2).
+    /// Returns the response that carries a code (RFC 6749 §4.1.2).
     #[must_use]
-    pub fn code(&self, code: &str) -> SpAnswer {
-        self.answer(vec![("code", code.to_owned())])
+    pub fn code_response(&self, code: &str) -> AuthorizationResponse {
+        self.response(vec![("code", code.to_owned())])
     }
 
-    /// The answer that carries an error (RFC 6749, 4.1.2.1).
+    /// Returns the response that carries an error (RFC 6749 §4.1.2.1).
     #[must_use]
-    pub fn error(&self, code: ErrorCode) -> SpAnswer {
+    pub fn error_response(&self, code: ErrorCode) -> AuthorizationResponse {
         let entry = code.entry();
-        self.answer(vec![
+        self.response(vec![
             ("error", entry.oauth.to_owned()),
             ("error_description", entry.description.to_owned()),
         ])
     }
 
-    fn answer(&self, mut fields: Vec<(&'static str, String)>) -> SpAnswer {
+    fn response(&self, mut fields: Vec<(&'static str, String)>) -> AuthorizationResponse {
         fields.extend(self.state.as_ref().map(|state| ("state", state.reveal().clone())));
-        fields.push(("iss", self.issuer.clone())); // RFC 9207, 2
+        fields.push(("iss", self.issuer.clone())); // RFC 9207 §2
         match self.mode {
             ResponseMode::Query => {
-                SpAnswer::Redirect { location: append(&self.redirect_uri, &fields) }
+                AuthorizationResponse::Redirect { location: append_params(&self.redirect_uri, &fields) }
             }
             ResponseMode::FormPost => {
-                SpAnswer::FormPost { action: self.redirect_uri.clone(), fields }
+                AuthorizationResponse::FormPost { action: self.redirect_uri.clone(), fields }
             }
         }
     }
 }
 
-/// Appends parameters to a URI and leaves what is there as it is, its own query included (RFC 6749, 3.1.2).
-/// Registered URIs have no fragment.
-pub(in crate::protocol) fn append(uri: &str, fields: &[(&'static str, String)]) -> String {
+/// Appends parameters to a URI and leaves the rest unchanged, including its own query (RFC 6749
+/// §3.1.2). Registered URIs have no fragment.
+pub(in crate::protocol) fn append_params(uri: &str, fields: &[(&'static str, String)]) -> String {
     let mut location = uri.to_owned();
     let mut separator = match uri.split_once('?') {
         None => "?",
@@ -129,14 +134,15 @@ pub(in crate::protocol) fn append(uri: &str, fields: &[(&'static str, String)]) 
         location.push_str(separator);
         location.push_str(name);
         location.push('=');
-        location.push_str(&encode(value));
+        location.push_str(&form_encode(value));
         separator = "&";
     }
     location
 }
 
-/// Form encoding, but a space is `%20`: a reader of forms and a reader of plain percent-encoding then both get it back.
-fn encode(value: &str) -> String {
+/// Form-encodes a value, with `%20` for a space: form decoders and plain percent-decoders both
+/// restore it.
+fn form_encode(value: &str) -> String {
     url::form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
@@ -164,7 +170,7 @@ mod tests {
             ("https://sp.example/cb?a&", "https://sp.example/cb?a&code=C&state="),
             ("https://SP.example:443/a/../cb", "https://SP.example:443/a/../cb?code=C&state="),
         ] {
-            let SpAnswer::Redirect { location } = proven(uri, ResponseMode::Query).code("C") else {
+            let AuthorizationResponse::Redirect { location } = proven(uri, ResponseMode::Query).code_response("C") else {
                 panic!()
             };
             assert!(location.starts_with(begin), "{location}");
@@ -174,7 +180,7 @@ mod tests {
     #[test]
     fn an_error_carries_its_name_its_sentence_the_state_and_the_issuer() {
         let redirect = proven("https://sp.example/cb", ResponseMode::FormPost);
-        let SpAnswer::FormPost { action, fields } = redirect.error(ErrorCode::UserCancelled) else {
+        let AuthorizationResponse::FormPost { action, fields } = redirect.error_response(ErrorCode::UserCancelled) else {
             panic!()
         };
         assert_eq!(action, "https://sp.example/cb");
@@ -189,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_value_can_not_break_out_of_its_parameter() {
-        let SpAnswer::Redirect { location } =
-            proven("https://sp.example/cb", ResponseMode::Query).code("C")
+        let AuthorizationResponse::Redirect { location } =
+            proven("https://sp.example/cb", ResponseMode::Query).code_response("C")
         else {
             panic!()
         };
@@ -209,7 +215,7 @@ mod tests {
             ResponseMode::Query,
             "https://hub.example/api/v2",
         );
-        let SpAnswer::Redirect { location } = redirect.code("C") else { panic!() };
+        let AuthorizationResponse::Redirect { location } = redirect.code_response("C") else { panic!() };
         assert_eq!(
             location,
             "https://sp.example/cb?code=C&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2"
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn neither_state_nor_code_is_printed() {
         let redirect = proven("https://sp.example/cb", ResponseMode::Query);
-        assert!(!format!("{redirect:?} {:?}", redirect.code("topsecret")).contains(STATE));
-        assert!(!format!("{:?}", redirect.code("topsecret")).contains("topsecret"));
+        assert!(!format!("{redirect:?} {:?}", redirect.code_response("topsecret")).contains(STATE));
+        assert!(!format!("{:?}", redirect.code_response("topsecret")).contains("topsecret"));
     }
 }

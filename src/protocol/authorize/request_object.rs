@@ -1,18 +1,20 @@
-//! The `request` parameter (OpenID Connect Core 1.0 §6.1), which the hub does not serve: what its refusal may read of it.
+//! Reads the `request` parameter (OpenID Connect Core 1.0 §6.1), which the hub rejects, for the
+//! values that its error response needs.
 //!
-//! Responsible for two values and their bounds. Nothing else of an object is ever looked at: it is refused, and it is no
-//! more trustworthy than the query that it came in.
+//! Reads only `state` and `response_mode`, within bounds. The object is no more trustworthy than
+//! the query that carried it.
 
 use serde_json::Value;
 
-use super::{ResponseMode, rows};
+use super::{ResponseMode, checks};
 use crate::digest;
 use crate::protocol::json;
 
-/// Characters of a request object that are decoded. Its claims are those of one authorization request.
-const LONGEST: usize = 16 * 1024;
+/// Maximum length of a request object that is decoded. Its claims are those of one authorization
+/// request.
+const MAX_REQUEST_OBJECT_CHARS: usize = 16 * 1024;
 
-/// The two values of a request object that decide how and with what its refusal travels.
+/// The two values that decide how and with what an error response is returned.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct ReturnParams {
     pub state: Option<String>,
@@ -20,14 +22,14 @@ pub(super) struct ReturnParams {
 }
 
 impl ReturnParams {
-    /// Reads a compact JWS, signed or not (RFC 7515 §3.1). Whatever can't be read is absent, as is a `state` that is too long
-    /// or holds more than printable ASCII.
+    /// Reads a compact JWS, signed or not (RFC 7515 §3.1). Unreadable values are absent, as is a
+    /// `state` that is too long or not printable ASCII.
     pub(super) fn from_request_object(object: &str) -> Self {
         Self::read(object).unwrap_or_default()
     }
 
     fn read(object: &str) -> Option<Self> {
-        if object.len() > LONGEST {
+        if object.len() > MAX_REQUEST_OBJECT_CHARS {
             return None;
         }
         let mut parts = object.split('.');
@@ -40,7 +42,7 @@ impl ReturnParams {
         let text =
             |name: &str| claims.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
         Some(Self {
-            state: rows::STATE.check_optional(text("state")).ok().flatten().map(str::to_owned),
+            state: checks::STATE.check_optional(text("state")).ok().flatten().map(str::to_owned),
             mode: text("response_mode").and_then(ResponseMode::parse),
         })
     }

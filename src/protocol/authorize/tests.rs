@@ -1,4 +1,4 @@
-//! Every row of the table by example, and what must hold for any request at all.
+//! Every check of the table by example, and properties of any request.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use serde_json::json;
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::{AllHints, Consent, Hints};
+use crate::protocol::registration::{IdpHintDefault, ConsentRequirement, IdpHintPolicy};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
 const STATE: &str = "0123456789012345678901";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-struct Book(Vec<Registration>);
+struct FakeDirectory(Vec<Registration>);
 
-impl Directory for Book {
+impl ClientDirectory for FakeDirectory {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
     }
-    fn scope_is_known(&self, scope: &str, _: Rules) -> bool {
+    fn is_known_scope(&self, scope: &str, _: ProtocolRules) -> bool {
         ["openid", "email", "profile", "birth"].contains(&scope)
     }
 }
 
-fn book() -> Book {
+fn directory() -> FakeDirectory {
     let sp = Registration {
         client_id: "sp".into(),
         active: true,
@@ -34,21 +34,21 @@ fn book() -> Book {
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
-        hints: Hints::default(),
+        hints: IdpHintPolicy::default(),
         home_page: "https://sp.example/".into(),
-        consent: Consent::Information,
-        rules: Rules::Federation,
+        consent: ConsentRequirement::Information,
+        rules: ProtocolRules::Federation,
     };
     let switched_off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };
     let unhinted = Registration {
         client_id: "unhinted".into(),
-        hints: Hints::All(AllHints::None),
+        hints: IdpHintPolicy::All(IdpHintDefault::None),
         ..sp.clone()
     };
     let hinted = Registration {
         client_id: "hinted".into(),
-        hints: Hints::Of(vec!["la-poste".into()]),
+        hints: IdpHintPolicy::Only(vec!["la-poste".into()]),
         ..sp.clone()
     };
     let no_openid = Registration {
@@ -56,10 +56,10 @@ fn book() -> Book {
         granted_scopes: vec!["email".into()],
         ..sp.clone()
     };
-    Book(vec![sp, switched_off, pkce, no_openid, unhinted, hinted])
+    FakeDirectory(vec![sp, switched_off, pkce, no_openid, unhinted, hinted])
 }
 
-/// A good request with some parameters replaced; an empty value takes one away.
+/// A valid request with some parameters replaced; an empty value removes one.
 fn with(changes: &[(&str, &str)]) -> Params {
     let good = [
         ("response_type", "code"),
@@ -77,28 +77,28 @@ fn with(changes: &[(&str, &str)]) -> Params {
     )
 }
 
-fn judged(
+fn validate(
     params: &Params,
-    form: RequestForm,
+    form: RequestMethod,
     platform: Platform,
-) -> Result<AuthorizationRequest, Refusal> {
-    check(params, form, platform, ISSUER, &book())
+) -> Result<AuthorizationRequest, AuthorizationError> {
+    validate_request(params, form, platform, ISSUER, &directory())
 }
 
-fn ask(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Refusal> {
-    judged(&with(changes), RequestForm::Get, Platform::Standard)
+fn validate_get(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, AuthorizationError> {
+    validate(&with(changes), RequestMethod::Get, Platform::Standard)
 }
 
-fn page(changes: &[(&str, &str)]) -> E {
-    match ask(changes) {
-        Err(Refusal::Page(code)) => code,
+fn page_error(changes: &[(&str, &str)]) -> E {
+    match validate_get(changes) {
+        Err(AuthorizationError::Page(code)) => code,
         other => panic!("{changes:?}: {other:?}"),
     }
 }
 
-fn redirected(changes: &[(&str, &str)]) -> E {
-    match ask(changes) {
-        Err(Refusal::Redirect(redirect, code)) => {
+fn redirect_error(changes: &[(&str, &str)]) -> E {
+    match validate_get(changes) {
+        Err(AuthorizationError::Redirect(redirect, code)) => {
             assert_eq!(redirect.redirect_uri(), CALLBACK);
             code
         }
@@ -108,7 +108,7 @@ fn redirected(changes: &[(&str, &str)]) -> E {
 
 #[test]
 fn a_plain_request_is_read() {
-    let request = ask(&[]).unwrap();
+    let request = validate_get(&[]).unwrap();
     assert_eq!(request.client_id.as_str(), "sp");
     assert_eq!(request.redirect.redirect_uri(), CALLBACK);
     assert_eq!(request.scopes, ["openid", "email"].map(Scope::from));
@@ -120,7 +120,7 @@ fn a_plain_request_is_read() {
         "R114"
     );
     assert_eq!((request.max_age, request.code_challenge), (None, None));
-    assert_eq!(request.claims, ClaimsAsked::default());
+    assert_eq!(request.claims, RequestedClaims::default());
     assert!(
         request.login_hint.is_none()
             && request.id_token_hint.is_none()
@@ -130,10 +130,10 @@ fn a_plain_request_is_read() {
 }
 
 #[test]
-fn findings_before_the_proof_are_pages() {
+fn failures_before_the_proof_are_pages() {
     for (changes, code) in [
         (&[("client_id", "")][..], E::ClientIdMissing),
-        (&[("client_id", "nobody")], E::ClientIdUnknown),
+        (&[("client_id", "unknown")], E::ClientIdUnknown),
         (&[("client_id", "SP")], E::ClientIdUnknown),
         (&[("client_id", "off")], E::ClientIdInactive),
         (&[("redirect_uri", "")], E::RedirectUriMissing),
@@ -147,12 +147,12 @@ fn findings_before_the_proof_are_pages() {
         (&[("nonce", "01234567890123456789\n0123")], E::NonceCharacters),
         (&[("nonce", "01234567890123456789\u{7f}0123")], E::NonceCharacters),
     ] {
-        assert_eq!(page(changes), code);
+        assert_eq!(page_error(changes), code);
     }
 }
 
 #[test]
-fn findings_after_the_proof_go_back_by_redirect() {
+fn failures_after_the_proof_are_redirected() {
     for (changes, code) in [
         (&[("response_type", "token")][..], E::ResponseTypeUnsupported),
         (&[("response_type", "code id_token")], E::ResponseTypeUnsupported),
@@ -199,17 +199,17 @@ fn findings_after_the_proof_go_back_by_redirect() {
         (&[("request_uri", "https://sp.example/r")], E::RequestUriNotSupported),
         (&[("registration", "{}")], E::RegistrationNotSupported),
     ] {
-        assert_eq!(redirected(changes), code);
+        assert_eq!(redirect_error(changes), code);
     }
     let params = with(&[]);
-    let Err(Refusal::Redirect(_, code)) = judged(&params, RequestForm::Get, Platform::High) else {
+    let Err(AuthorizationError::Redirect(_, code)) = validate(&params, RequestMethod::Get, Platform::High) else {
         panic!()
     };
     assert_eq!(code, E::AcrValuesHigh);
 }
 
 #[test]
-fn findings_carry_the_oauth_error_of_the_table() {
+fn failures_carry_the_oauth_error_of_the_table() {
     for (code, error) in [
         (E::ResponseTypeUnsupported, "unsupported_response_type"),
         (E::ScopeWithoutOpenid, "invalid_request"),
@@ -229,11 +229,11 @@ fn findings_carry_the_oauth_error_of_the_table() {
     );
 }
 
-/// Each row is found although every row below it is broken too.
+/// Each check fails first although every check below it would fail too.
 #[test]
-fn the_first_finding_of_the_table_is_the_answer() {
+fn the_first_failure_of_the_table_is_the_response() {
     let rows = [
-        ("client_id", "nobody", E::ClientIdUnknown),
+        ("client_id", "unknown", E::ClientIdUnknown),
         ("redirect_uri", "https://evil.example", E::RedirectUriNotRegistered),
         ("state", "short", E::StateTooShortGet),
         ("nonce", "short", E::NonceTooShortGet),
@@ -252,7 +252,7 @@ fn the_first_finding_of_the_table_is_the_answer() {
     for first in 0..rows.len() {
         let changes: Vec<_> =
             rows[first..].iter().map(|(name, value, _)| (*name, *value)).collect();
-        let (Err(Refusal::Page(code)) | Err(Refusal::Redirect(_, code))) = ask(&changes) else {
+        let (Err(AuthorizationError::Page(code)) | Err(AuthorizationError::Redirect(_, code))) = validate_get(&changes) else {
             panic!()
         };
         assert_eq!(code, rows[first].2);
@@ -290,8 +290,8 @@ fn repeated_parameter_is_a_page_that_names_it() {
         let mut pairs: Vec<_> =
             with(&[]).pairs().iter().filter(|(n, _)| n != name).cloned().collect();
         pairs.extend([((*name).to_owned(), "a".to_owned()), ((*name).to_owned(), String::new())]);
-        match judged(&Params::new(pairs), RequestForm::Get, Platform::Standard) {
-            Err(Refusal::Page(code)) => {
+        match validate(&Params::new(pairs), RequestMethod::Get, Platform::Standard) {
+            Err(AuthorizationError::Page(code)) => {
                 assert_eq!(
                     code.entry().description,
                     format!("The parameter {name} was sent more than once.")
@@ -306,13 +306,13 @@ fn repeated_parameter_is_a_page_that_names_it() {
 fn any_other_parameter_is_ignored_however_often() {
     let mut pairs = with(&[]).pairs().to_vec();
     pairs.extend(["a", "b"].map(|value| ("resource".to_owned(), value.to_owned())));
-    assert!(judged(&Params::new(pairs), RequestForm::Get, Platform::Standard).is_ok());
+    assert!(validate(&Params::new(pairs), RequestMethod::Get, Platform::Standard).is_ok());
 }
 
 #[test]
 fn an_optional_parameter_sent_empty_is_absent() {
     let optional: Vec<_> = READ[7..].iter().map(|name| (*name, "")).collect();
-    assert_eq!(ask(&optional).unwrap(), ask(&[]).unwrap());
+    assert_eq!(validate_get(&optional).unwrap(), validate_get(&[]).unwrap());
 }
 
 #[test]
@@ -322,17 +322,17 @@ fn lengths_of_state_and_nonce_at_the_boundary() {
         ("nonce", E::NonceTooShortGet, E::NonceTooShortPost, E::NonceTooLong),
     ] {
         for (form, minimum, short) in
-            [(RequestForm::Get, 22, short_get), (RequestForm::Post, 32, short_post)]
+            [(RequestMethod::Get, 22, short_get), (RequestMethod::Post, 32, short_post)]
         {
             let of_length = |length: usize| {
                 let value = "~".repeat(length);
                 let other = " ".repeat(32);
                 let params = with(&[("state", &other), ("nonce", &other), (name, &value)]);
-                judged(&params, form, Platform::Standard)
+                validate(&params, form, Platform::Standard)
             };
             assert!(of_length(minimum).is_ok() && of_length(1024).is_ok());
-            assert_eq!(of_length(minimum - 1), Err(Refusal::Page(short)));
-            assert_eq!(of_length(1025), Err(Refusal::Page(long)));
+            assert_eq!(of_length(minimum - 1), Err(AuthorizationError::Page(short)));
+            assert_eq!(of_length(1025), Err(AuthorizationError::Page(long)));
         }
     }
 }
@@ -340,10 +340,10 @@ fn lengths_of_state_and_nonce_at_the_boundary() {
 #[test]
 fn post_is_a_form_without_a_query() {
     let form = Some("application/x-www-form-urlencoded; charset=utf-8");
-    assert_eq!(admit_post(form, ""), Ok(()));
-    assert_eq!(admit_post(form, "client_id=sp"), Err(E::AuthorizePostWithQuery));
-    assert_eq!(admit_post(Some("multipart/form-data"), ""), Err(E::AuthorizeNotForm));
-    assert_eq!(admit_post(None, "a"), Err(E::AuthorizeNotForm));
+    assert_eq!(check_post(form, ""), Ok(()));
+    assert_eq!(check_post(form, "client_id=sp"), Err(E::AuthorizePostWithQuery));
+    assert_eq!(check_post(Some("multipart/form-data"), ""), Err(E::AuthorizeNotForm));
+    assert_eq!(check_post(None, "a"), Err(E::AuthorizeNotForm));
 }
 
 #[test]
@@ -352,8 +352,8 @@ fn redirect_uri_one_byte_off_is_not_registered() {
         let mut other = CALLBACK.as_bytes().to_vec();
         other[at] ^= 1;
         let other = String::from_utf8(other).unwrap();
-        assert_eq!(page(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
-        assert_eq!(page(&[("redirect_uri", &CALLBACK[..at.max(1)])]), E::RedirectUriNotRegistered);
+        assert_eq!(page_error(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
+        assert_eq!(page_error(&[("redirect_uri", &CALLBACK[..at.max(1)])]), E::RedirectUriNotRegistered);
     }
     for other in [
         format!("{CALLBACK}&"),
@@ -361,13 +361,13 @@ fn redirect_uri_one_byte_off_is_not_registered() {
         format!(" {CALLBACK}"),
         CALLBACK.to_uppercase(),
     ] {
-        assert_eq!(page(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
+        assert_eq!(page_error(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
     }
 }
 
 #[test]
 fn scopes_are_granted_once_each_with_openid_first() {
-    let scopes = |scope: &str| ask(&[("scope", scope)]).unwrap().scopes;
+    let scopes = |scope: &str| validate_get(&[("scope", scope)]).unwrap().scopes;
     assert_eq!(
         scopes("profile  openid email openid profile"),
         ["openid", "profile", "email"].map(Scope::from)
@@ -384,7 +384,7 @@ fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
     use Level::{Eidas2, Eidas3};
     let required = |platform, acr_values: &str, claims: &str| {
         let params = with(&[("acr_values", acr_values), ("claims", claims)]);
-        judged(&params, RequestForm::Get, platform).unwrap().acr_required
+        validate(&params, RequestMethod::Get, platform).unwrap().acr_required
     };
     let essential =
         |values: &str| format!(r#"{{"id_token":{{"acr":{{"essential":true,{values}}}}}}}"#);
@@ -403,7 +403,7 @@ fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
 fn the_lowest_accepted_level_is_the_minimum() {
     let level = |platform, acr_values: &str, claims: &str| {
         let params = with(&[("acr_values", acr_values), ("claims", claims)]);
-        judged(&params, RequestForm::Get, platform)
+        validate(&params, RequestMethod::Get, platform)
             .map(|request| (request.level, request.acr_essential))
             .ok()
     };
@@ -437,9 +437,9 @@ fn the_lowest_accepted_level_is_the_minimum() {
 }
 
 #[test]
-fn amr_is_asked_by_the_boolean_true_alone() {
+fn amr_is_requested_by_the_boolean_true_alone() {
     let amr =
-        |claims: serde_json::Value| ask(&[("claims", &claims.to_string())]).unwrap().claims.amr;
+        |claims: serde_json::Value| validate_get(&[("claims", &claims.to_string())]).unwrap().claims.amr;
     assert!(amr(json!({"id_token": {"amr": {"essential": true}}})));
     assert!(amr(
         json!({"id_token": {"amr": {"essential": true, "x": [1]}, "email": null}, "other": 1, "userinfo": {"a": {}}})
@@ -460,13 +460,13 @@ fn amr_is_asked_by_the_boolean_true_alone() {
 #[test]
 fn claims_of_more_than_4096_bytes_are_refused() {
     let of_length = |length: usize| format!("{{\"x\":\"{}\"}}", "a".repeat(length - 8));
-    assert!(ask(&[("claims", &of_length(4096))]).is_ok());
-    assert_eq!(redirected(&[("claims", &of_length(4097))]), E::ClaimsTooLarge);
+    assert!(validate_get(&[("claims", &of_length(4096))]).is_ok());
+    assert_eq!(redirect_error(&[("claims", &of_length(4097))]), E::ClaimsTooLarge);
 }
 
 #[test]
 fn optional_parameters_mean_what_they_say() {
-    let prompt = |value| ask(&[("prompt", value)]).unwrap().prompt;
+    let prompt = |value| validate_get(&[("prompt", value)]).unwrap().prompt;
     assert_eq!(
         prompt("none"),
         Prompt { login: false, consent: false, none: true, select_account: false }
@@ -476,15 +476,15 @@ fn optional_parameters_mean_what_they_say() {
         Prompt { login: true, consent: false, none: false, select_account: false }
     );
     assert_eq!(prompt("consent  login"), Prompt::default());
-    assert_eq!(prompt("  "), Prompt::default(), "spaces are no way around the default");
+    assert_eq!(prompt("  "), Prompt::default(), "spaces do not bypass the default");
     let choosing = Prompt { login: false, consent: false, none: false, select_account: true };
-    assert_eq!(prompt("select_account"), choosing, "and nothing of the default beside it");
+    assert_eq!(prompt("select_account"), choosing, "without the default values");
     assert_eq!(prompt("select_account login"), Prompt { login: true, ..choosing });
     for other in ["login", "consent", "select_account"] {
-        assert_eq!(redirected(&[("prompt", &format!("none {other}"))]), E::PromptNoneWithOther);
+        assert_eq!(redirect_error(&[("prompt", &format!("none {other}"))]), E::PromptNoneWithOther);
     }
-    assert_eq!(ask(&[("max_age", "0")]).unwrap().max_age, Some(0));
-    let request = ask(&[
+    assert_eq!(validate_get(&[("max_age", "0")]).unwrap().max_age, Some(0));
+    let request = validate_get(&[
         ("client_id", "pkce"),
         ("code_challenge", CHALLENGE),
         ("code_challenge_method", "S256"),
@@ -492,20 +492,20 @@ fn optional_parameters_mean_what_they_say() {
     .unwrap();
     assert_eq!(request.code_challenge.as_deref(), Some(CHALLENGE));
     let claims = r#"{"id_token":{"sub":{"value":"abc"}}}"#;
-    assert_eq!(ask(&[("claims", claims)]).unwrap().claims.sub.unwrap().reveal(), "abc");
+    assert_eq!(validate_get(&[("claims", claims)]).unwrap().claims.sub.unwrap().reveal(), "abc");
 }
 
 #[test]
 fn hints_are_taken_or_ignored_but_never_refused() {
     let long = "é".repeat(257);
     let request =
-        ask(&[("login_hint", &long[2..]), ("id_token_hint", "eyJ"), ("idp_hint", "la-poste")])
+        validate_get(&[("login_hint", &long[2..]), ("id_token_hint", "eyJ"), ("idp_hint", "la-poste")])
             .unwrap();
     assert_eq!(request.login_hint.unwrap().reveal().chars().count(), 256);
     assert_eq!(request.id_token_hint.unwrap().reveal(), "eyJ");
     assert_eq!(request.idp_hint, Some(ConnectorId::from("la-poste")));
     let request =
-        ask(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")])
+        validate_get(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")])
             .unwrap();
     assert!(request.login_hint.is_none() && request.idp_hint.is_none());
     assert_eq!(request.ui_locales, ["fr-CA", "en"]);
@@ -520,19 +520,19 @@ fn a_hint_counts_only_where_the_service_providers_file_permits_it() {
         ("hinted", "la-poste", true),
         ("hinted", "impots", false),
     ] {
-        let request = ask(&[("client_id", client_id), ("idp_hint", hint)]).unwrap();
+        let request = validate_get(&[("client_id", client_id), ("idp_hint", hint)]).unwrap();
         assert_eq!(request.idp_hint.is_some(), followed, "{client_id} {hint}");
     }
 }
 
 #[test]
-fn a_refusal_travels_by_the_mode_that_was_asked() {
-    let answer = |mode| match ask(&[("response_mode", mode), ("prompt", "create")]) {
-        Err(Refusal::Redirect(redirect, code)) => redirect.error(code),
+fn an_error_is_returned_in_the_requested_mode() {
+    let answer = |mode| match validate_get(&[("response_mode", mode), ("prompt", "create")]) {
+        Err(AuthorizationError::Redirect(redirect, code)) => redirect.error_response(code),
         other => panic!("{other:?}"),
     };
-    assert!(matches!(answer("form_post"), SpAnswer::FormPost { .. }));
-    let SpAnswer::Redirect { location } = answer("query") else { panic!() };
+    assert!(matches!(answer("form_post"), AuthorizationResponse::FormPost { .. }));
+    let AuthorizationResponse::Redirect { location } = answer("query") else { panic!() };
     let begin = format!("{CALLBACK}&error=invalid_request&error_description=The%20prompt");
     assert!(location.starts_with(&begin), "{location}");
     assert!(
@@ -546,13 +546,13 @@ fn a_request_survives_its_record_and_does_not_print_its_secrets() {
     let secret = "a-very-secret-value-indeed";
     let claims = format!(r#"{{"id_token":{{"sub":{{"value":"{secret}"}}}}}}"#);
     let hints = [("login_hint", secret), ("id_token_hint", secret), ("claims", &claims)];
-    let request = ask(&[&[("state", secret), ("nonce", secret)], &hints[..]].concat()).unwrap();
+    let request = validate_get(&[&[("state", secret), ("nonce", secret)], &hints[..]].concat()).unwrap();
     let record = serde_json::to_string(&request).unwrap();
     assert_eq!(serde_json::from_str::<AuthorizationRequest>(&record).unwrap(), request);
     assert!(record.contains(secret) && !format!("{request:?}").contains(secret));
 }
 
-/// Any of the names that are read, with values that are often good.
+/// Any of the known parameters, with values that are often valid.
 fn any_params() -> impl Strategy<Value = Vec<(String, String)>> {
     let value = prop_oneof![
         Just(String::new()),
@@ -573,13 +573,13 @@ fn any_params() -> impl Strategy<Value = Vec<(String, String)>> {
     )
 }
 
-fn any_form() -> impl Strategy<Value = (RequestForm, Platform)> {
-    let forms = proptest::sample::select(&[RequestForm::Get, RequestForm::Post][..]);
+fn any_form() -> impl Strategy<Value = (RequestMethod, Platform)> {
+    let forms = proptest::sample::select(&[RequestMethod::Get, RequestMethod::Post][..]);
     (forms, proptest::sample::select(&[Platform::Standard, Platform::High][..]))
 }
 
 proptest! {
-    /// No open redirector, whatever is sent.
+    /// No open redirector for any request.
     #[test]
     fn a_redirect_is_always_to_a_registered_uri(changes in any_params(), from_good in any::<bool>(), (form, platform) in any_form()) {
         let mut pairs = changes;
@@ -588,20 +588,20 @@ proptest! {
             let good = with(&[("state", &STATE.repeat(2)), ("nonce", &STATE.repeat(2))]);
             pairs.extend(good.pairs().iter().filter(|(name, _)| !taken.contains(name)).cloned());
         }
-        let redirect = match judged(&Params::new(pairs), form, platform) {
+        let redirect = match validate(&Params::new(pairs), form, platform) {
             Ok(request) => request.redirect,
-            Err(Refusal::Redirect(redirect, _)) => redirect,
-            Err(Refusal::Page(_)) => return Ok(()),
+            Err(AuthorizationError::Redirect(redirect, _)) => redirect,
+            Err(AuthorizationError::Page(_)) => return Ok(()),
         };
-        prop_assert!(book().0[0].redirect_uris.iter().any(|uri| uri == redirect.redirect_uri()));
+        prop_assert!(directory().0[0].redirect_uris.iter().any(|uri| uri == redirect.redirect_uri()));
     }
 
     #[test]
     fn state_and_nonce_come_back_byte_for_byte(state in "[ -~]{32,200}", nonce in "[ -~]{32,200}", code in "[A-Za-z0-9_-]{43}") {
         let params = with(&[("state", &state), ("nonce", &nonce)]);
-        let request = judged(&params, RequestForm::Post, Platform::Standard).unwrap();
+        let request = validate(&params, RequestMethod::Post, Platform::Standard).unwrap();
         prop_assert_eq!(request.nonce.map(Secret::into_inner), Some(nonce));
-        let SpAnswer::Redirect { location } = request.redirect.code(&code) else { panic!() };
+        let AuthorizationResponse::Redirect { location } = request.redirect.code_response(&code) else { panic!() };
         let query = location.strip_prefix("https://sp.example/cb?").unwrap();
         let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let expected = [("tenant", "1"), ("code", &code), ("state", &state), ("iss", ISSUER)];

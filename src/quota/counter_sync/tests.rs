@@ -4,21 +4,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 
 use super::*;
-use crate::env::{HandClock, SeededEntropy, Timestamp};
-use crate::store::StoreFault;
+use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::store::StoreError;
 use crate::store::counters::MemoryCounters;
 
-/// Loses some answers, before or after what was asked is done.
+/// Loses some answers, before or after it has added the counts.
 #[derive(Default)]
-struct Flaky {
+struct FlakyCounters {
     inner: MemoryCounters,
     loses: AtomicU32,
     calls: AtomicU32,
 }
 
 #[async_trait]
-impl Counters for Flaky {
-    async fn add(&self, batch: &Batch) -> Result<Vec<u64>, StoreFault> {
+impl Counters for FlakyCounters {
+    async fn add(&self, batch: &CounterBatch) -> Result<Vec<u64>, StoreError> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let sums = self.inner.add(batch).await;
         if self
@@ -26,116 +26,116 @@ impl Counters for Flaky {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
             .is_ok()
         {
-            return Err(StoreFault::Unavailable("it is away".into()));
+            return Err(StoreError::Unavailable("down".into()));
         }
         sums
     }
 }
 
 struct Hub {
-    limit: Arc<Limit>,
-    exchange: Exchange,
+    limiter: Arc<KeyedRateLimiter>,
+    sync: CounterSync,
 }
 
 impl Hub {
     fn takes(&self, times: u32) -> u32 {
         let taken = (0..times)
-            .map(|_| self.limit.take(Subject::named("bakery"), NonZeroU32::new(10).unwrap()));
+            .map(|_| self.limiter.take(LimitKey::from_id("bakery"), NonZeroU32::new(10).unwrap()));
         taken.map(|taken| u32::from(taken.is_ok())).sum()
     }
 }
 
-fn hubs() -> ([Hub; 2], Arc<Flaky>, Arc<HandClock>) {
-    // At a minute's beginning.
-    let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_800_000_000)));
-    let counters = Arc::new(Flaky::default());
+fn hubs() -> ([Hub; 2], Arc<FlakyCounters>, Arc<ManualClock>) {
+    // The start of a minute.
+    let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000)));
+    let counters = Arc::new(FlakyCounters::default());
     let hub = |seed| {
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(seed)));
-        let limit = Arc::new(Limit::new("tests", 100, &env));
+        let limiter = Arc::new(KeyedRateLimiter::new("tests", 100, &env));
         Hub {
-            exchange: Exchange::new(vec![Arc::clone(&limit)], Arc::clone(&counters) as _, &env),
-            limit,
+            sync: CounterSync::new(vec![Arc::clone(&limiter)], Arc::clone(&counters) as _, &env),
+            limiter,
         }
     };
     ([hub(1), hub(2)], counters, clock)
 }
 
 #[tokio::test]
-async fn going_to_another_hub_gives_no_second_share() {
+async fn using_another_hub_gives_no_second_allowance() {
     let ([one, two], _, clock) = hubs();
     assert_eq!((one.takes(6), two.takes(3)), (6, 3));
-    one.exchange.now().await;
-    two.exchange.now().await;
+    one.sync.sync_once().await;
+    two.sync.sync_once().await;
     assert_eq!(two.takes(9), 1, "6 there and 3 here leave one");
-    two.exchange.now().await;
-    assert_eq!(one.takes(1), 1, "it has not asked since: this is the overshoot");
-    one.exchange.now().await;
+    two.sync.sync_once().await;
+    assert_eq!(one.takes(1), 1, "it has not synchronized since: this is the overshoot");
+    one.sync.sync_once().await;
     assert_eq!((one.takes(9), two.takes(9)), (0, 0));
     clock.advance(Duration::from_secs(60));
     assert_eq!(one.takes(20), 10, "a new minute");
 }
 
 #[tokio::test]
-async fn whoever_has_to_wait_for_the_minutes_end_is_told_so() {
+async fn retry_after_reaches_to_the_end_of_the_minute() {
     let ([one, two], _, clock) = hubs();
     clock.advance(Duration::from_millis(15_500));
     assert_eq!((one.takes(10), two.takes(1)), (10, 1));
-    one.exchange.now().await;
-    two.exchange.now().await;
-    let over = two.limit.take(Subject::named("bakery"), NonZeroU32::new(10).unwrap()).unwrap_err();
-    assert_eq!(over.retry_after(), 45);
+    one.sync.sync_once().await;
+    two.sync.sync_once().await;
+    let error = two.limiter.take(LimitKey::from_id("bakery"), NonZeroU32::new(10).unwrap()).unwrap_err();
+    assert_eq!(error.retry_after_seconds(), 45);
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_again_and_counts_nothing_twice() {
+async fn a_batch_whose_answer_is_lost_is_sent_again_and_counted_once() {
     let ([one, two], counters, _) = hubs();
     assert_eq!((one.takes(4), two.takes(1)), (4, 1));
     counters.loses.store(2, Ordering::Relaxed);
     for _ in 0..3 {
-        one.exchange.now().await;
+        one.sync.sync_once().await;
     }
-    two.exchange.now().await;
+    two.sync.sync_once().await;
     assert_eq!(two.takes(9), 5);
 }
 
 #[tokio::test]
-async fn while_the_store_is_away_each_hub_counts_for_itself_and_says_so() {
+async fn while_the_store_is_unavailable_each_hub_counts_alone_and_warns() {
     let ([one, two], counters, _) = hubs();
     counters.loses.store(u32::MAX, Ordering::Relaxed);
     for hub in [&one, &two] {
         hub.takes(1);
-        hub.exchange.now().await;
+        hub.sync.sync_once().await;
         assert_eq!(hub.takes(20), 9);
     }
-    assert!(one.exchange.complaints()[0].contains("it is away"), "{:?}", one.exchange.complaints());
+    assert!(one.sync.warnings()[0].contains("down"), "{:?}", one.sync.warnings());
     counters.loses.store(0, Ordering::Relaxed);
-    one.exchange.now().await;
-    assert_eq!(one.exchange.complaints(), [] as [String; 0]);
+    one.sync.sync_once().await;
+    assert_eq!(one.sync.warnings(), [] as [String; 0]);
 }
 
 #[tokio::test]
-async fn what_was_said_in_trouble_is_taken_back_without_anybodys_request() {
+async fn a_warning_is_withdrawn_without_a_request() {
     let ([one, _], counters, clock) = hubs();
     counters.loses.store(1, Ordering::Relaxed);
     one.takes(1);
-    one.exchange.now().await;
+    one.sync.sync_once().await;
     clock.advance(Duration::from_secs(120));
-    assert_eq!(one.exchange.complaints().len(), 1);
-    one.exchange.now().await;
-    assert_eq!(one.exchange.complaints().len(), 0);
+    assert_eq!(one.sync.warnings().len(), 1);
+    one.sync.sync_once().await;
+    assert_eq!(one.sync.warnings().len(), 0);
 }
 
 #[tokio::test]
-async fn a_hub_that_counts_nothing_asks_nothing() {
+async fn a_hub_that_counts_nothing_makes_no_call() {
     let ([one, _], counters, clock) = hubs();
-    one.exchange.now().await;
+    one.sync.sync_once().await;
     one.takes(1);
-    one.exchange.now().await;
+    one.sync.sync_once().await;
     for _ in 0..5 {
-        one.exchange.now().await;
+        one.sync.sync_once().await;
     }
     clock.advance(Duration::from_secs(60));
     one.takes(1);
-    one.exchange.now().await;
+    one.sync.sync_once().await;
     assert_eq!(counters.calls.load(Ordering::Relaxed), 2);
 }

@@ -1,7 +1,7 @@
-//! Filling the register file: `passerelle register import`. Every line is checked before anything is written, and the
-//! file is replaced in one step, so that a running hub never reads half of one.
+//! Implements `passerelle register import`, which fills the register file.
 //!
-//! Owns: what a merge keeps. Must not know: the configuration, or who runs it.
+//! Responsible for merging. It checks every line before it writes anything, and replaces the file
+//! atomically, so that a running hub never reads a partial one.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -12,189 +12,191 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{COLUMNS, FileRegisterFault, Row, Status, each_row};
+use super::{COLUMNS, FileRegisterError, Row, Status, for_each_row};
 use crate::identity::pivot::Pivot;
 
-/// Bad lines that are told one by one; the rest is counted.
-const MOST_TOLD: usize = 100;
+/// Maximum number of invalid lines that are listed.
+const MAX_REPORTED_LINES: usize = 100;
 
-/// What becomes of the persons that are in the register already.
+/// Treatment of the persons that are already in the register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Keep {
-    /// They stay; whoever is in the source too is written as the source says.
-    Both,
-    /// The register becomes the source.
-    SourceOnly,
+pub enum ImportMode {
+    /// Keeps them; the source replaces those that it contains too.
+    Merge,
+    /// Removes those that the source does not contain.
+    Replace,
 }
 
-/// What an import did. Persons are told apart by their normalised pivot.
+/// Result of an import. Persons are identified by their normalised pivot.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Imported {
+pub struct ImportStats {
     pub persons: usize,
     pub added: usize,
     pub changed: usize,
     pub removed: usize,
-    /// Pivots that several rows share: the register answers `several` for them.
-    pub namesakes: usize,
+    /// Number of rows that share their pivot with another: the register answers `several` for them.
+    pub indistinguishable: usize,
 }
 
-impl fmt::Display for Imported {
+impl fmt::Display for ImportStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { persons, added, changed, removed, namesakes } = self;
+        let Self { persons, added, changed, removed, indistinguishable } = self;
         write!(f, "{persons} persons; {added} added, {changed} changed, {removed} removed")?;
-        match namesakes {
+        match indistinguishable {
             0 => Ok(()),
             _ => write!(
                 f,
-                "\n{namesakes} of them share every datum with another row: nobody of these can log in (Y010002)"
+                "\n{indistinguishable} of them have the same data as another row: these persons can't log in (Y010002)"
             ),
         }
     }
 }
 
-/// Why nothing was written.
+/// Error of an import: nothing was written.
 #[derive(thiserror::Error, Debug)]
-pub enum ImportFault {
+pub enum ImportError {
     #[error("nothing is imported: {0}")]
-    Unusable(FileRegisterFault),
+    UnreadableSource(FileRegisterError),
     #[error(
-        "nothing is imported: {file} holds no person, and --replace would empty the register; to empty it, remove its lines by hand"
+        "nothing is imported: {file} contains no person, and --replace would empty the register; to empty it, remove its lines by hand"
     )]
     Empty { file: String },
-    /// The first of the bad lines, and how many there are.
-    #[error("{}", in_lines(.0, *.1))]
-    Source(Vec<FileRegisterFault>, usize),
-    #[error("the register to merge into is bad; mend it, or drop it by --replace\n{0}")]
-    Target(FileRegisterFault),
+    /// The first invalid lines, and the number of all.
+    #[error("{}", format_line_errors(.0, *.1))]
+    InvalidSource(Vec<FileRegisterError>, usize),
+    #[error("the existing register is invalid; correct it, or replace it by --replace\n{0}")]
+    InvalidTarget(FileRegisterError),
     #[error(
         "{file}: can not be written ({reason}): check the folder, its permissions and the space on the disk"
     )]
     Write { file: String, reason: std::io::ErrorKind },
     #[error(
-        "{file}: is a link that leads nowhere, or no file: mount or make what it leads to, or name another by --to"
+        "{file}: is a dangling link, or not a file: mount or create its target, or name another file by --to"
     )]
-    NoFile { file: String },
+    NotAFile { file: String },
     #[error(
-        "{file}: belongs to another user or group (uid {uid}, gid {gid}), who could not read what is written: import as that user"
+        "{file}: belongs to another user or group (uid {uid}, gid {gid}), who could not read the new file: import as that user"
     )]
     Owner { file: String, uid: u32, gid: u32 },
 }
 
-fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
+fn format_line_errors(line_errors: &[FileRegisterError], all: usize) -> String {
     let are = if all == 1 { "line is" } else { "lines are" };
-    let mut text = format!("nothing is imported, for {all} {are} bad");
-    for fault in faults {
-        text.push_str(&format!("\n{fault}"));
+    let mut text = format!("nothing is imported: {all} {are} invalid");
+    for line_error in line_errors {
+        text.push_str(&format!("\n{line_error}"));
     }
-    if all > faults.len() {
-        text.push_str(&format!("\n… and {} more", all - faults.len()));
+    if all > line_errors.len() {
+        text.push_str(&format!("\n… and {} more", all - line_errors.len()));
     }
     text
 }
 
-/// Merges `source` into `target`, which is written sorted and without repeated rows. Its owner and group stay, so that
-/// the hub goes on reading it whoever imports; others can't read it. A new file is its maker's alone.
+/// Merges `source` into `target` and writes it sorted, without repeated rows.
+///
+/// Keeps owner and group of the target, so that the hub can still read it; others
+/// can't read it. A new file belongs to its creator alone.
 ///
 /// # Errors
-/// Nothing was written, and why.
+/// Returns why nothing was written.
 pub fn import(
     source: &Path,
     target: &Path,
     home_country: &str,
-    keep: Keep,
-) -> Result<Imported, ImportFault> {
-    let (mut faults, mut bad) = (Vec::new(), 0);
-    let new = read(source, home_country, |fault| {
+    keep: ImportMode,
+) -> Result<ImportStats, ImportError> {
+    let (mut line_errors, mut bad) = (Vec::new(), 0);
+    let new = read_rows(source, home_country, |line_error| {
         bad += 1;
-        if faults.len() < MOST_TOLD {
-            faults.push(fault);
+        if line_errors.len() < MAX_REPORTED_LINES {
+            line_errors.push(line_error);
         }
         Ok(())
     });
-    let new = new.map_err(ImportFault::Unusable)?;
+    let new = new.map_err(ImportError::UnreadableSource)?;
     if bad > 0 {
-        return Err(ImportFault::Source(faults, bad));
+        return Err(ImportError::InvalidSource(line_errors, bad));
     }
-    if new.is_empty() && matches!(keep, Keep::SourceOnly) {
-        return Err(ImportFault::Empty { file: source.display().to_string() });
+    if new.is_empty() && matches!(keep, ImportMode::Replace) {
+        return Err(ImportError::Empty { file: source.display().to_string() });
     }
-    let place = Place::of(target)?;
+    let place = ImportTarget::resolve(target)?;
     let old = match (keep, &place.replaced) {
         (_, None) => BTreeSet::new(),
-        (Keep::Both, Some(_)) => read(target, home_country, Err).map_err(ImportFault::Target)?,
-        // What is replaced is looked at to tell what changes, and may be bad.
-        (Keep::SourceOnly, Some(_)) => read(target, home_country, |_| Ok(())).unwrap_or_default(),
+        (ImportMode::Merge, Some(_)) => read_rows(target, home_country, Err).map_err(ImportError::InvalidTarget)?,
+        // Read for the statistics only, so it may be invalid.
+        (ImportMode::Replace, Some(_)) => read_rows(target, home_country, |_| Ok(())).unwrap_or_default(),
     };
     let (merged, mut done) = merge(new, old, keep);
-    let mut keys: Vec<&str> = merged.iter().map(Entry::key).collect();
+    let mut keys: Vec<&str> = merged.iter().map(SortedRow::key).collect();
     done.persons = keys.len();
     keys.dedup();
-    done.namesakes = done.persons - keys.len();
-    write(&place, &merged)?;
+    done.indistinguishable = done.persons - keys.len();
+    write_register(&place, &merged)?;
     Ok(done)
 }
 
-/// Where a register goes.
-struct Place {
-    /// As it was named, for faults.
+/// File that an import writes.
+struct ImportTarget {
+    /// Name for errors, as given.
     name: String,
-    /// Where the target is a link, what it leads to is replaced, and the link stays.
+    /// Path after resolving links: the import replaces the file behind a link.
     path: PathBuf,
-    /// The file that is there already.
+    /// Metadata of the existing file.
     replaced: Option<Metadata>,
 }
 
-impl Place {
-    fn of(target: &Path) -> Result<Self, ImportFault> {
+impl ImportTarget {
+    fn resolve(target: &Path) -> Result<Self, ImportError> {
         let name = target.display().to_string();
         match target.canonicalize().and_then(|path| Ok((path.metadata()?, path))) {
-            // A folder, or a device: what a rename over one breaks is more than a register.
-            Ok((found, _)) if !found.is_file() => Err(ImportFault::NoFile { file: name }),
+            // A folder or a device must not be replaced.
+            Ok((found, _)) if !found.is_file() => Err(ImportError::NotAFile { file: name }),
             Ok((found, path)) => Ok(Self { name, path, replaced: Some(found) }),
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(ImportFault::Write { file: name, reason: error.kind() })
+                Err(ImportError::Write { file: name, reason: error.kind() })
             }
-            Err(_) if target.symlink_metadata().is_ok() => Err(ImportFault::NoFile { file: name }),
+            Err(_) if target.symlink_metadata().is_ok() => Err(ImportError::NotAFile { file: name }),
             Err(_) => Ok(Self { name, path: target.to_owned(), replaced: None }),
         }
     }
 
-    /// Gives `file` the owner and the group of what it replaces. One that the hub could no longer read would be found
-    /// out at its next start only.
-    fn hand_over(&self, file: &File) -> Result<(), ImportFault> {
+    /// Gives `file` the owner and group of the file that it replaces. Otherwise the hub might be
+    /// unable to read it at its next start.
+    fn copy_ownership(&self, file: &File) -> Result<(), ImportError> {
         let Some(replaced) = &self.replaced else { return Ok(()) };
-        let own = file.metadata().map_err(|error| self.fault(&error))?;
+        let own = file.metadata().map_err(|error| self.write_error(&error))?;
         let (uid, gid) = (replaced.uid(), replaced.gid());
         if (own.uid(), own.gid()) != (uid, gid) {
-            fchown(file, Some(uid), Some(gid)).map_err(|_| ImportFault::Owner {
+            fchown(file, Some(uid), Some(gid)).map_err(|_| ImportError::Owner {
                 file: self.name.clone(),
                 uid,
                 gid,
             })?;
         }
-        // After the change of owner, which may take rights away.
-        let mode = OWNER | (replaced.mode() & GROUP);
-        file.set_permissions(Permissions::from_mode(mode)).map_err(|error| self.fault(&error))
+        // After the change of owner, which may clear mode bits.
+        let mode = OWNER_READ_WRITE | (replaced.mode() & GROUP_READ_WRITE);
+        file.set_permissions(Permissions::from_mode(mode)).map_err(|error| self.write_error(&error))
     }
 
-    fn fault(&self, error: &std::io::Error) -> ImportFault {
-        ImportFault::Write { file: self.name.clone(), reason: error.kind() }
+    fn write_error(&self, error: &std::io::Error) -> ImportError {
+        ImportError::Write { file: self.name.clone(), reason: error.kind() }
     }
 }
 
-/// Reading and writing by the owner, and by the group.
-const OWNER: u32 = 0o600;
-const GROUP: u32 = 0o060;
+/// Mode bits: read and write for the owner, and for the group.
+const OWNER_READ_WRITE: u32 = 0o600;
+const GROUP_READ_WRITE: u32 = 0o060;
 
-/// A row in its compact form behind its sort key; equal rows are one.
+/// Row in its compact form with a sort key; equal rows are merged.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    /// The normalised pivot, family name first.
+struct SortedRow {
+    /// Normalised pivot, family name first.
     key: Box<str>,
     row: Box<str>,
 }
 
-impl Entry {
+impl SortedRow {
     fn new(pivot: &Pivot, row: &Row) -> Self {
         let [given_names, family_name, birthdate, gender, birthplace, birthcountry] =
             pivot.fields().map(String::from_utf8_lossy);
@@ -210,66 +212,66 @@ impl Entry {
     }
 }
 
-fn read(
+fn read_rows(
     path: &Path,
     home_country: &str,
-    mut bad: impl FnMut(FileRegisterFault) -> Result<(), FileRegisterFault>,
-) -> Result<BTreeSet<Entry>, FileRegisterFault> {
+    mut bad: impl FnMut(FileRegisterError) -> Result<(), FileRegisterError>,
+) -> Result<BTreeSet<SortedRow>, FileRegisterError> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| FileRegisterFault::Unreadable {
+    let file = File::open(path).map_err(|error| FileRegisterError::Unreadable {
         file: name.clone(),
         reason: error.kind(),
     })?;
     let mut rows = Vec::new();
-    each_row(&name, file, home_country, |row| match row {
+    for_each_row(&name, file, home_country, |row| match row {
         Ok((pivot, row)) => {
-            rows.push(Entry::new(&pivot, &row));
+            rows.push(SortedRow::new(&pivot, &row));
             Ok(())
         }
-        Err(fault) => bad(fault),
+        Err(line_error) => bad(line_error),
     })?;
     // Sorted first, a set is built at once instead of row by row.
     rows.sort_unstable();
     Ok(rows.into_iter().collect())
 }
 
-fn merge(new: BTreeSet<Entry>, old: BTreeSet<Entry>, keep: Keep) -> (BTreeSet<Entry>, Imported) {
+fn merge(new: BTreeSet<SortedRow>, old: BTreeSet<SortedRow>, keep: ImportMode) -> (BTreeSet<SortedRow>, ImportStats) {
     let keys =
-        |rows: &BTreeSet<Entry>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
+        |rows: &BTreeSet<SortedRow>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
     let (known, named) = (keys(&old), keys(&new));
-    let differ: HashSet<_> = new.symmetric_difference(&old).map(Entry::key).collect();
-    let done = Imported {
+    let differ: HashSet<_> = new.symmetric_difference(&old).map(SortedRow::key).collect();
+    let done = ImportStats {
         added: named.difference(&known).count(),
         changed: named.intersection(&known).filter(|key| differ.contains(&***key)).count(),
         removed: match keep {
-            Keep::Both => 0,
-            Keep::SourceOnly => known.difference(&named).count(),
+            ImportMode::Merge => 0,
+            ImportMode::Replace => known.difference(&named).count(),
         },
-        ..Imported::default()
+        ..ImportStats::default()
     };
     drop(differ);
     let mut merged = new;
-    if keep == Keep::Both {
+    if keep == ImportMode::Merge {
         merged.extend(old.into_iter().filter(|entry| !named.contains(&entry.key)));
     }
     (merged, done)
 }
 
-/// Beside the target, then in its place: whoever reads sees the old file or the new one.
-fn write(place: &Place, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
-    let fault = |error: std::io::Error| place.fault(&error);
+/// Writes beside the target, then renames, so that readers see the old file or the new one.
+fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<(), ImportError> {
+    let to_import_error = |error: std::io::Error| place.write_error(&error);
     let folder = place
         .path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).map_err(fault)?; // mode 0600
-    place.hand_over(file.as_file())?;
+    let file = NamedTempFile::new_in(folder).map_err(to_import_error)?; // mode 0600
+    place.copy_ownership(file.as_file())?;
     let mut csv = csv::Writer::from_writer(BufWriter::new(file));
     let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| {
-        csv.write_record(cells).map_err(cause)
+        csv.write_record(cells).map_err(io_error)
     };
-    record(&mut csv, COLUMNS).map_err(fault)?;
+    record(&mut csv, COLUMNS).map_err(to_import_error)?;
     for row in rows.iter().filter_map(|entry| Row::read(&entry.row)) {
         let given_names = row.identity.given_names.join(" ");
         let cell = |value: &'_ Option<String>| value.clone().unwrap_or_default();
@@ -291,20 +293,20 @@ fn write(place: &Place, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
             &mut csv,
             [&given_names, &family_name, &birthdate, &gender, &birthplace, &birthcountry, status],
         )
-        .map_err(fault)?;
+        .map_err(to_import_error)?;
     }
     let mut buffer =
-        csv.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
-    buffer.flush().map_err(fault)?;
+        csv.into_inner().map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
+    buffer.flush().map_err(to_import_error)?;
     let file =
-        buffer.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
-    file.as_file().sync_all().map_err(fault)?;
-    file.persist(&place.path).map_err(|error| fault(error.error))?;
+        buffer.into_inner().map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
+    file.as_file().sync_all().map_err(to_import_error)?;
+    file.persist(&place.path).map_err(|error| to_import_error(error.error))?;
     Ok(())
 }
 
-/// What the operating system said, so that a full disk is called one.
-fn cause(error: csv::Error) -> std::io::Error {
+/// Returns the I/O error, so that a full disk is reported as such.
+fn io_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => std::io::Error::other(format!("{other:?}")),

@@ -11,7 +11,7 @@ fn demo() -> FileRegister {
     .unwrap()
 }
 
-fn read(rows: &str) -> Result<FileRegister, FileRegisterFault> {
+fn read(rows: &str) -> Result<FileRegister, FileRegisterError> {
     FileRegister::from_reader("r.csv", format!("{HEADER}{rows}").as_bytes(), "99100")
 }
 
@@ -55,56 +55,56 @@ fn the_demo_register_by_table() {
             "99100",
         ),
     ] {
-        // The register's own data: it knows no e-mail address.
+        // The register's own data, which has no e-mail address.
         let known = Identity { email: None, ..asked.clone() };
-        assert_eq!(register.find(&asked), Answer::Found(Box::new(known)));
+        assert_eq!(register.find(&asked), RegisterAnswer::Found(Box::new(known)));
     }
     for (asked, answer) in [
         (
             person("Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"),
-            Answer::Deceased,
+            RegisterAnswer::Deceased,
         ),
-        (person("Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"), Answer::Refused),
-        (person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"), Answer::Several),
-        (person("Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"), Answer::NotFound),
-        (person("Mamadou", "DIALLO", "1944-01-00", "male", "", "99341"), Answer::NotFound),
-        (person("Mamadou", "DIALLO", "", "male", "", "99341"), Answer::NotFound),
+        (person("Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"), RegisterAnswer::Refused),
+        (person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"), RegisterAnswer::MultipleMatches),
+        (person("Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"), RegisterAnswer::NotFound),
+        (person("Mamadou", "DIALLO", "1944-01-00", "male", "", "99341"), RegisterAnswer::NotFound),
+        (person("Mamadou", "DIALLO", "", "male", "", "99341"), RegisterAnswer::NotFound),
     ] {
         assert_eq!(register.find(&asked), answer);
     }
 }
 
 #[test]
-fn another_spelling_is_found_and_gets_the_registers_own() {
+fn another_spelling_is_found_and_gets_the_registers_spelling() {
     let register = demo();
     for asked in [
         person("jean etienne", "Lefevre", "1978-02-11", "male", "2A004", "99100"),
         person("Jean-Étienne", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100"),
     ] {
-        let Answer::Corrected(known) = register.find(&asked) else { panic!() };
+        let RegisterAnswer::Corrected(known) = register.find(&asked) else { panic!() };
         assert_eq!(
             (known.given_names.join(" ").as_str(), known.family_name.as_deref()),
             ("Jean Étienne", Some("LEFÈVRE"))
         );
     }
-    // A place of birth abroad doesn't count, but the register's silence on it is what is delivered.
+    // A place of birth abroad is ignored, but the result has the register's value: none.
     let asked = person("Mamadou", "DIALLO", "1944-00-00", "male", "99341", "99341");
     assert!(
-        matches!(register.find(&asked), Answer::Corrected(known) if known.birthplace.is_none())
+        matches!(register.find(&asked), RegisterAnswer::Corrected(known) if known.birthplace.is_none())
     );
-    // One given name of two words, or two given names: written alike.
+    // One given name of two words equals two given names.
     let asked = Identity {
         given_names: vec!["Jean Étienne".into()],
         ..person("", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100")
     };
-    assert!(matches!(register.find(&asked), Answer::Found(known) if known.given_names.len() == 2));
+    assert!(matches!(register.find(&asked), RegisterAnswer::Found(known) if known.given_names.len() == 2));
 }
 
 #[test]
-fn deceased_and_living_namesakes_are_several_not_a_guess() {
+fn deceased_and_living_namesakes_are_several_matches() {
     let rows = "Paul,MARTIN,1970-01-01,male,13055,99100,deceased\nPAUL,Martin,1970-01-01,male,13055,99100,\n";
     let asked = person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100");
-    assert_eq!(read(rows).unwrap().find(&asked), Answer::Several);
+    assert_eq!(read(rows).unwrap().find(&asked), RegisterAnswer::MultipleMatches);
 }
 
 #[test]
@@ -113,13 +113,13 @@ fn columns_may_stand_in_any_order_and_names_may_be_missing() {
     let register = FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap();
     let asked =
         Identity { family_name: None, ..person("Ana, Eva", "", "1990-01-01", "male", "", "99134") };
-    assert!(matches!(register.find(&asked), Answer::Found(known) if known.family_name.is_none()));
+    assert!(matches!(register.find(&asked), RegisterAnswer::Found(known) if known.family_name.is_none()));
 }
 
 #[test]
-fn a_broken_file_is_refused_with_place_and_mend() {
+fn an_invalid_file_is_rejected_with_line_and_fix() {
     let good = "Angela,DUBOIS,1962-08-24,female,75107,99100,\n";
-    for (text, told) in [
+    for (text, expected) in [
         (String::new(), "r.csv: column `given_names` is missing"),
         (HEADER.replace(",status", ""), "column `status` is missing"),
         (HEADER.replace("gender", "sex"), "column 4 is unknown"),
@@ -151,27 +151,27 @@ fn a_broken_file_is_refused_with_place_and_mend() {
             "column `status`: must be active",
         ),
     ] {
-        let fault =
+        let error =
             FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap_err().to_string();
-        assert!(fault.contains(told), "{fault}");
+        assert!(error.contains(expected), "{error}");
         assert!(
-            !fault.contains("DUBOIS") && !fault.contains("alive"),
-            "no person's data in {fault}"
+            !error.contains("DUBOIS") && !error.contains("alive"),
+            "no person's data in {error}"
         );
     }
     let latin1 = [HEADER.as_bytes(), b"Andr\xe9,B,1962-02-03,male,75107,99100,\n"].concat();
-    let fault =
+    let error =
         FileRegister::from_reader("r.csv", latin1.as_slice(), "99100").unwrap_err().to_string();
-    assert!(fault.contains("line 2: not UTF-8"), "{fault}");
-    let fault =
+    assert!(error.contains("line 2: not UTF-8"), "{error}");
+    let error =
         FileRegister::load(Path::new("no/such/register.csv"), "99100").unwrap_err().to_string();
     assert!(
-        fault.contains("no/such/register.csv") && fault.contains("register.file.path"),
-        "{fault}"
+        error.contains("no/such/register.csv") && error.contains("register.file.path"),
+        "{error}"
     );
 }
 
-/// Where an operator looks for what may stand in the column.
+/// The pages that document the column.
 #[test]
 fn every_status_of_a_row_is_accepted_and_documented() {
     let pages = [
@@ -203,7 +203,7 @@ fn many_persons_stay_apart_and_small() {
         let asked =
             person(&format!("Anne N{number}"), "DURAND", "1990-01-01", "female", "75107", "99100");
         assert!(
-            matches!(register.find(&asked), Answer::Found(known) if known.given_names[1] == format!("N{number}"))
+            matches!(register.find(&asked), RegisterAnswer::Found(known) if known.given_names[1] == format!("N{number}"))
         );
     }
     let bytes = register.text.len() + std::mem::size_of_val(&*register.index);
@@ -217,16 +217,16 @@ fn two_persons_with_one_hash_are_not_confused() {
     )
     .unwrap();
     let eve = person("Eve", "PETIT", "1990-01-01", "female", "75107", "99100");
-    let shared = hash(&Pivot::of(&eve, "99100", Derivation::LATEST).unwrap());
+    let shared = pivot_hash(&Pivot::from_identity(&eve, "99100", Derivation::LATEST).unwrap());
     register.index = register.index.iter().map(|(_, start)| (shared, *start)).collect();
-    assert!(matches!(register.find(&eve), Answer::Found(known) if known.given_names == ["Eve"]));
+    assert!(matches!(register.find(&eve), RegisterAnswer::Found(known) if known.given_names == ["Eve"]));
 }
 
 #[test]
-fn only_a_found_person_goes_on() {
+fn only_a_found_person_can_log_in() {
     let anne = person("Anne", "DURAND", "1990-01-01", "female", "75107", "99100");
-    assert_eq!(Answer::Corrected(Box::new(anne.clone())).into_identity(), Ok(anne));
-    for answer in [Answer::NotFound, Answer::Several, Answer::Deceased, Answer::Refused] {
+    assert_eq!(RegisterAnswer::Corrected(Box::new(anne.clone())).into_identity(), Ok(anne));
+    for answer in [RegisterAnswer::NotFound, RegisterAnswer::MultipleMatches, RegisterAnswer::Deceased, RegisterAnswer::Refused] {
         let code = answer.into_identity().unwrap_err().entry();
         assert!(code.code.starts_with("Y01000") && code.oauth == "access_denied");
     }

@@ -1,27 +1,24 @@
-//! The wire of `docs/register.openapi.yaml`: one question out, one answer in, and every way in which an answer can
-//! break the contract.
-//!
-//! Owns: the JSON of both directions. Must not know: connections, credentials, the breaker.
+//! Encodes and decodes the JSON of `docs/register.openapi.yaml`, and detects every breach of it.
 
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{IdentityFault, Rule, Rules};
+use crate::identity::rules::{IdentityError, IdentityRule, IdentityRules};
 use crate::identity::{Claim, Identity};
 use crate::protocol::json::parse_object;
-use crate::register::{Answer, RegisterFault};
+use crate::register::{RegisterAnswer, RegisterError};
 
-/// No answer about one person needs more bytes.
-pub const LARGEST: usize = 64 << 10;
+/// Maximum size of an answer in bytes.
+pub const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 const GIVEN_NAMES: &str = "given_names";
-/// Members of an identity besides `given_names`: called as the claims are.
+/// Members of an identity besides `given_names`; named as the claims are.
 const MEMBERS: [Claim; 5] =
     [Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthplace, Claim::Birthcountry];
 
-/// The body of a question: the pivot identity, and nothing else of what is known of the person.
-pub fn question(pivot: &Identity) -> Vec<u8> {
+/// Encodes a query: the pivot identity, and no other data of the person.
+pub fn encode_question(pivot: &Identity) -> Vec<u8> {
     let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } =
         pivot;
     let values = [family_name, birthdate, gender, birthplace, birthcountry];
@@ -37,63 +34,63 @@ pub fn question(pivot: &Identity) -> Vec<u8> {
     Value::Object(members).to_string().into_bytes()
 }
 
-/// What a 200 says of `asked`.
+/// Decodes a response of status 200 to a query about `queried`.
 ///
 /// # Errors
-/// `Contract`, naming what is broken, or `Identity`, naming the claim and the rule; never a value.
-pub fn answer(
+/// `Contract` names the breach, `Identity` the claim and the rule; neither has a value.
+pub fn decode_answer(
     headers: &HeaderMap,
     body: &[u8],
-    asked: &Identity,
-    rules: &Rules,
-) -> Result<Answer, RegisterFault> {
+    queried: &Identity,
+    rules: &IdentityRules,
+) -> Result<RegisterAnswer, RegisterError> {
     if !is_json(headers) {
-        return broken("its Content-Type is not application/json");
+        return contract_error("its Content-Type is not application/json");
     }
     let Ok(mut members) = parse_object(body) else {
-        return broken(
+        return contract_error(
             "its body is not one JSON object, or names a member twice, or is nested too deeply",
         );
     };
     let Some(Value::String(outcome)) = members.remove("outcome") else {
-        return broken("`outcome` is missing, or is no string");
+        return contract_error("`outcome` is missing, or is not a string");
     };
     let identity = match members.remove("identity") {
         None | Some(Value::Null) => None,
         Some(Value::Object(identity)) => Some(identity),
-        Some(_) => return broken("`identity` is not an object"),
+        Some(_) => return contract_error("`identity` is not an object"),
     };
     let known = match (outcome.as_str(), identity) {
-        ("found" | "corrected", Some(identity)) => read(identity, rules)?,
+        ("found" | "corrected", Some(identity)) => parse_identity(identity, rules)?,
         ("found" | "corrected", None) => {
-            return broken("`identity` is missing, though `outcome` says that it is there");
+            return contract_error("`identity` is missing, though `outcome` requires it");
         }
-        ("not_found", None) => return Ok(Answer::NotFound),
-        ("several", None) => return Ok(Answer::Several),
-        ("deceased", None) => return Ok(Answer::Deceased),
-        ("refused", None) => return Ok(Answer::Refused),
+        ("not_found", None) => return Ok(RegisterAnswer::NotFound),
+        ("several", None) => return Ok(RegisterAnswer::MultipleMatches),
+        ("deceased", None) => return Ok(RegisterAnswer::Deceased),
+        ("refused", None) => return Ok(RegisterAnswer::Refused),
         ("not_found" | "several" | "deceased" | "refused", Some(_)) => {
-            return broken("`identity` is there, though `outcome` allows none");
+            return contract_error("`identity` is there, though `outcome` allows none");
         }
         _ => {
-            return broken(
+            return contract_error(
                 "`outcome` is none of found, corrected, not_found, several, deceased, refused",
             );
         }
     };
     if outcome == "corrected" {
-        return Ok(Answer::Corrected(Box::new(known)));
+        return Ok(RegisterAnswer::Corrected(Box::new(known)));
     }
-    // Answers that got mixed up on their way would sign one person in as another.
-    let pivot = |identity: &Identity| Pivot::of(identity, &rules.home_country, Derivation::LATEST);
-    if pivot(&known) != pivot(asked) {
-        return broken("`outcome` is found, but `identity` is not the person asked about");
+    // A mixed-up answer would sign one user in as another.
+    let pivot = |identity: &Identity| Pivot::from_identity(identity, &rules.home_country, Derivation::LATEST);
+    if pivot(&known) != pivot(queried) {
+        return contract_error("`outcome` is found, but `identity` is not the person asked about");
     }
-    Ok(Answer::Found(Box::new(known)))
+    Ok(RegisterAnswer::Found(Box::new(known)))
 }
 
-fn broken<T>(what: &str) -> Result<T, RegisterFault> {
-    Err(RegisterFault::Contract(what.to_owned()))
+fn contract_error<T>(what: &str) -> Result<T, RegisterError> {
+    Err(RegisterError::Contract(what.to_owned()))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -103,8 +100,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// The six members of a pivot identity; whatever else is there is not looked at.
-fn read(mut members: Map<String, Value>, rules: &Rules) -> Result<Identity, RegisterFault> {
+/// Parses the six members of a pivot identity; ignores all others.
+fn parse_identity(mut members: Map<String, Value>, rules: &IdentityRules) -> Result<Identity, RegisterError> {
     let mut claims = Map::new();
     if let Some(names) = members.remove(GIVEN_NAMES) {
         claims.insert(Claim::GivenNameArray.as_str().to_owned(), names);
@@ -114,13 +111,13 @@ fn read(mut members: Map<String, Value>, rules: &Rules) -> Result<Identity, Regi
             claims.insert(claim.as_str().to_owned(), value);
         }
     }
-    Identity::from_claims(&claims, rules).map_err(|fault| match fault {
-        IdentityFault { claim: Claim::GivenNameArray, rule: Rule::TextArray } => {
-            RegisterFault::Contract("`identity.given_names` is not an array of strings".to_owned())
+    Identity::from_claims(&claims, rules).map_err(|error| match error {
+        IdentityError { claim: Claim::GivenNameArray, rule: IdentityRule::TextArray } => {
+            RegisterError::Contract("`identity.given_names` is not an array of strings".to_owned())
         }
-        IdentityFault { claim, rule: Rule::Text } => {
-            RegisterFault::Contract(format!("`identity.{claim}` is not a string"))
+        IdentityError { claim, rule: IdentityRule::Text } => {
+            RegisterError::Contract(format!("`identity.{claim}` is not a string"))
         }
-        fault => RegisterFault::Identity(fault),
+        error => RegisterError::Identity(error),
     })
 }

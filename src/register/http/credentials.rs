@@ -1,23 +1,25 @@
-//! Whether the certificates and the key of `[register.http]` are what they should be, said before the first login.
+//! Checks the certificates and the key of `[register.http]` at the start.
 
 use openssl::asn1::Asn1Time;
 use openssl::pkey::PKey;
 use openssl::x509::X509;
 
-use super::HttpRegisterRefused;
+use super::HttpRegisterConfigError;
 use crate::config::RegisterCredentials;
 use crate::env::Timestamp;
 
+/// Checks the credentials. `now` is compared with the certificates' dates.
+///
 /// # Errors
-/// The key, and what to put there.
-pub fn check(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), HttpRegisterRefused> {
-    let refuse = |key, why: &str| HttpRegisterRefused { key, why: why.to_owned() };
+/// Returns the configuration key and the fix.
+pub fn check_credentials(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), HttpRegisterConfigError> {
+    let refuse = |key, why: &str| HttpRegisterConfigError { key, reason: why.to_owned() };
     if let Some(ca) = &credentials.ca {
         let certificates = X509::stack_from_pem(ca.as_bytes()).map_err(|_| {
-            refuse("ca", "a certificate in it can't be read; write each as PEM, from BEGIN to END")
+            refuse("ca", "it has a certificate that can't be read; write each as PEM, from BEGIN to END")
         })?;
         if certificates.is_empty() {
-            return Err(refuse("ca", "no certificate is in it; put the authority's there, as PEM"));
+            return Err(refuse("ca", "it has no certificate; put the authority's there, as PEM"));
         }
     }
     let Some(identity) = &credentials.identity else { return Ok(()) };
@@ -29,7 +31,7 @@ pub fn check(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), Ht
     let key = PKey::private_key_from_pem_passphrase(pem, b"").map_err(|_| {
         refuse(
             "client_key",
-            "no private key can be read there; write it as PEM, without a passphrase",
+            "has no readable private key; write it as PEM, without a passphrase",
         )
     })?;
     let public = certificate.public_key().map_err(|_| refuse("client_certificate", unreadable))?;

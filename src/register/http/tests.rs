@@ -1,4 +1,4 @@
-//! The adapter against a server on loopback; mutual TLS is tested from outside, in `tests/peers/register.test.mjs`.
+//! Tests the adapter against a loopback server; `tests/peers/register.test.mjs` tests mutual TLS.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +13,9 @@ use openssl::x509::X509Builder;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::egress::fake::{FakeServer, Told};
+use crate::egress::fake_server::{FakeServer, FakeResponse};
 use crate::ids::Secret;
-use crate::register::conformance::{configured, http_register, metrics, person, support_id};
+use crate::register::conformance::{register_config, http_register, metrics, person, support_id};
 
 fn angela() -> Identity {
     person(["Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"])
@@ -26,22 +26,22 @@ fn identity() -> Value {
         "birthplace": "75107", "birthcountry": "99100"})
 }
 
-fn found() -> Told {
-    Told::json(&json!({"outcome": "found", "identity": identity()}))
+fn found() -> FakeResponse {
+    FakeResponse::json(&json!({"outcome": "found", "identity": identity()}))
 }
 
-fn json_text(text: impl Into<Vec<u8>>) -> Told {
-    Told { body: text.into(), ..Told::json(&Value::Null) }
+fn json_text(text: impl Into<Vec<u8>>) -> FakeResponse {
+    FakeResponse { body: text.into(), ..FakeResponse::json(&Value::Null) }
 }
 
-async fn answer_to(told: Told) -> Result<Answer, RegisterFault> {
-    let server = FakeServer::start(move |_| told.clone()).await;
+async fn answer_to(response: FakeResponse) -> Result<RegisterAnswer, RegisterError> {
+    let server = FakeServer::start(move |_| response.clone()).await;
     http_register(&server.base(), &metrics()).identify(&angela(), &support_id()).await
 }
 
-/// The committed contract says what this adapter does.
+/// The committed contract describes this adapter.
 #[test]
-fn the_committed_contract_is_the_codes() {
+fn the_committed_contract_matches_the_code() {
     let contract = include_str!("../../../docs/register.openapi.yaml");
     let labels = ["found", "corrected", "not_found", "several", "deceased", "refused"].join(", ");
     for said in [
@@ -49,24 +49,24 @@ fn the_committed_contract_is_the_codes() {
         "\n  /health:\n    get:",
         "name: X-Request-Id",
         &format!("enum: [{labels}]"),
-        &format!("{} seconds and {} KiB", LIMIT.as_secs(), contract::LARGEST >> 10),
-        "five calls in a row without an answer the hub leaves the register alone for ten seconds",
+        &format!("{} seconds and {} KiB", ANSWER_TIMEOUT.as_secs(), contract::MAX_ANSWER_BYTES >> 10),
+        "five calls in a row without an answer the hub sends no call for ten seconds",
         "required: [birthdate, gender, birthcountry]",
     ] {
         assert!(contract.contains(said), "{said}");
     }
-    assert_eq!((breaker::FAILURES, breaker::PAUSE.as_secs()), (5, 10));
+    assert_eq!((circuit_breaker::FAILURES_TO_OPEN, circuit_breaker::DEFAULT_OPEN_DURATION.as_secs()), (5, 10));
     for member in identity().as_object().unwrap().keys() {
         assert!(contract.contains(&format!("\n        {member}:")), "{member}");
     }
 }
 
 #[tokio::test]
-async fn the_question_carries_the_pivot_in_its_body_and_nothing_more() {
+async fn the_query_has_the_pivot_in_its_body_and_nothing_else() {
     let server = FakeServer::start(|asked| {
         assert_eq!((asked.method.as_str(), asked.target.as_str()), ("POST", "/identify"));
         assert_eq!(serde_json::from_str::<Value>(&asked.body).unwrap(), identity());
-        let head = asked.head.to_ascii_lowercase();
+        let head = asked.headers.to_ascii_lowercase();
         for line in [
             "authorization: bearer t0ken==",
             "x-request-id: 0123456789ab",
@@ -74,31 +74,31 @@ async fn the_question_carries_the_pivot_in_its_body_and_nothing_more() {
         ] {
             assert!(head.contains(line), "{line} is missing in {head}");
         }
-        assert!(!asked.head.contains("DUBOIS") && !asked.body.contains("who@example.org"));
+        assert!(!asked.headers.contains("DUBOIS") && !asked.body.contains("who@example.org"));
         found()
     })
     .await;
     let answer = http_register(&server.base(), &metrics()).identify(&angela(), &support_id()).await;
     assert!(
-        matches!(answer, Ok(Answer::Found(known)) if *known == Identity { email: None, ..angela() })
+        matches!(answer, Ok(RegisterAnswer::Found(known)) if *known == Identity { email: None, ..angela() })
     );
 }
 
-/// Every way to break the contract: its code, and words for the operator that hold no value (decisions 7).
+/// Every breach of the contract has a code, and a message for the operator without personal data.
 #[tokio::test]
-async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() {
+async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() {
     let with = |name: &str, value: Value| {
         let mut identity = identity();
         identity[name] = value;
-        Told::json(&json!({"outcome": "found", "identity": identity}))
+        FakeResponse::json(&json!({"outcome": "found", "identity": identity}))
     };
     let table = [
         (
-            Told { headers: vec![("content-type", "text/html".into())], ..found() },
+            FakeResponse { headers: vec![("content-type", "text/html".into())], ..found() },
             "Y010006",
             "application/json",
         ),
-        (Told { headers: vec![], ..found() }, "Y010006", "application/json"),
+        (FakeResponse { headers: vec![], ..found() }, "Y010006", "application/json"),
         (json_text("{\"outcome\":"), "Y010006", "not one JSON object"),
         (json_text("[]"), "Y010006", "not one JSON object"),
         (json_text(r#"{"outcome":"not_found","outcome":"found"}"#), "Y010006", "a member twice"),
@@ -110,27 +110,27 @@ async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() 
             "Y010006",
             "twice",
         ),
-        (json_text(" ".repeat(contract::LARGEST + 1)), "Y010006", "larger than 65536 bytes"),
-        (Told::json(&json!({})), "Y010006", "`outcome` is missing"),
-        (Told::json(&json!({"outcome": true})), "Y010006", "`outcome` is missing, or is no string"),
+        (json_text(" ".repeat(contract::MAX_ANSWER_BYTES + 1)), "Y010006", "larger than 65536 bytes"),
+        (FakeResponse::json(&json!({})), "Y010006", "`outcome` is missing"),
+        (FakeResponse::json(&json!({"outcome": true})), "Y010006", "`outcome` is missing, or is not a string"),
         (
-            Told::json(&json!({"outcome": "FOUND", "identity": identity()})),
+            FakeResponse::json(&json!({"outcome": "FOUND", "identity": identity()})),
             "Y010006",
             "`outcome` is none of",
         ),
-        (Told::json(&json!({"outcome": "found"})), "Y010006", "`identity` is missing"),
+        (FakeResponse::json(&json!({"outcome": "found"})), "Y010006", "`identity` is missing"),
         (
-            Told::json(&json!({"outcome": "corrected", "identity": null})),
+            FakeResponse::json(&json!({"outcome": "corrected", "identity": null})),
             "Y010006",
             "`identity` is missing",
         ),
         (
-            Told::json(&json!({"outcome": "found", "identity": [identity()]})),
+            FakeResponse::json(&json!({"outcome": "found", "identity": [identity()]})),
             "Y010006",
             "not an object",
         ),
         (
-            Told::json(&json!({"outcome": "deceased", "identity": identity()})),
+            FakeResponse::json(&json!({"outcome": "deceased", "identity": identity()})),
             "Y010006",
             "allows none",
         ),
@@ -146,11 +146,11 @@ async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() 
             "Y010006",
             "`identity.given_names` is not an array",
         ),
-        (with("family_name", json!("SOMEBODY ELSE")), "Y010006", "not the person asked about"),
+        (with("family_name", json!("OTHER ELSE")), "Y010006", "not the person asked about"),
         (
             with("birthdate", json!("1962-02-30")),
             "Y010008",
-            "birthdate: must be a day of the calendar",
+            "birthdate: must be a calendar day",
         ),
         (with("birthdate", json!("1962-08-24T00:00:00Z")), "Y010008", "birthdate: must be a day"),
         (with("birthdate", Value::Null), "Y010008", "birthdate: required"),
@@ -167,55 +167,55 @@ async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() 
             "family_name: must have no control",
         ),
     ];
-    for (told, code, word) in table {
-        let body = String::from_utf8_lossy(&told.body[..told.body.len().min(300)]).into_owned();
-        let fault = answer_to(told).await.expect_err(&body);
-        assert_eq!(fault.code().entry().code, code, "{body}: {fault}");
-        let text = fault.to_string();
+    for (response, code, word) in table {
+        let body = String::from_utf8_lossy(&response.body[..response.body.len().min(300)]).into_owned();
+        let error = answer_to(response).await.expect_err(&body);
+        assert_eq!(error.code().entry().code, code, "{body}: {error}");
+        let text = error.to_string();
         assert!(text.contains(word), "{body}: {text}");
         assert!(
-            !["DUBOIS", "Angela", "1962", "SOMEBODY"].iter().any(|value| text.contains(value)),
+            !["DUBOIS", "Angela", "1962", "OTHER"].iter().any(|value| text.contains(value)),
             "{text}"
         );
     }
 }
 
 #[tokio::test]
-async fn an_answer_about_another_person_signs_nobody_in() {
+async fn an_answer_about_another_person_is_rejected() {
     let other = json!({"given_names": ["Eve"], "birthdate": "1990-01-01", "gender": "female", "birthcountry": "99134"});
-    let fault =
-        answer_to(Told::json(&json!({"outcome": "found", "identity": other}))).await.unwrap_err();
-    assert_eq!(fault.label(), "contract");
-    // Written otherwise, it is the same person; and a correction may change what it must.
+    let error =
+        answer_to(FakeResponse::json(&json!({"outcome": "found", "identity": other}))).await.unwrap_err();
+    assert_eq!(error.label(), "contract");
+    // Another spelling is the same person; a correction may change anything.
     let mut spelled = identity();
     spelled["family_name"] = json!("Dubois");
     assert!(matches!(
-        answer_to(Told::json(&json!({"outcome": "found", "identity": spelled}))).await,
-        Ok(Answer::Found(_))
+        answer_to(FakeResponse::json(&json!({"outcome": "found", "identity": spelled}))).await,
+        Ok(RegisterAnswer::Found(_))
     ));
     spelled["family_name"] = json!("DUBOIS MARTIN");
     let corrected =
         json!({"outcome": "corrected", "identity": spelled, "more": {"than": ["asked"]}});
-    assert!(matches!(answer_to(Told::json(&corrected)).await, Ok(Answer::Corrected(_))));
+    assert!(matches!(answer_to(FakeResponse::json(&corrected)).await, Ok(RegisterAnswer::Corrected(_))));
 }
 
 #[tokio::test]
-async fn a_status_that_is_no_answer_is_unavailable_and_says_what_to_look_at() {
+async fn an_unexpected_status_is_unavailable_and_has_a_hint() {
     for (status, hint) in [
         (500, "status 500"),
         (503, "status 503"),
         (429, "status 429"),
-        (400, "status 400; it finds the question malformed"),
+        (400, "status 400; it rejects the query as malformed"),
         (401, "register.http.bearer"),
         (403, "register.http.client_certificate"),
         (404, "register.http.url"),
-        (204, "the contract knows no such answer"),
+        (204, "the contract has no such status"),
     ] {
-        let fault = answer_to(Told { status, ..found() }).await.unwrap_err();
-        assert_eq!(fault.code().entry().code, "Y010005");
-        assert!(fault.to_string().contains(hint), "{fault}");
+        let error = answer_to(FakeResponse { status, ..found() }).await.unwrap_err();
+        assert_eq!(error.code().entry().code, "Y010005");
+        assert!(error.to_string().contains(hint), "{error}");
     }
-    let elsewhere = Told {
+    let elsewhere = FakeResponse {
         status: 307,
         headers: vec![("location", "http://169.254.169.254/".into())],
         body: vec![],
@@ -225,8 +225,8 @@ async fn a_status_that_is_no_answer_is_unavailable_and_says_what_to_look_at() {
     );
 }
 
-/// Accepts connections and treats the first `cut` of them badly: closes them after the question, without a word.
-async fn moody(cut: usize) -> (String, Arc<AtomicUsize>) {
+/// Starts a server that closes the first `cut` connections after the query, without a response.
+async fn server_with_cut_connections(cut: usize) -> (String, Arc<AtomicUsize>) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (base, seen) =
@@ -250,39 +250,39 @@ async fn moody(cut: usize) -> (String, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_cut_connection_is_tried_once_more_and_no_oftener() {
+async fn a_cut_connection_is_retried_once() {
     let metrics = metrics();
-    let (base, seen) = moody(1).await;
+    let (base, seen) = server_with_cut_connections(1).await;
     let register = http_register(&base, &metrics);
-    assert!(matches!(register.identify(&angela(), &support_id()).await, Ok(Answer::Found(_))));
+    assert!(matches!(register.identify(&angela(), &support_id()).await, Ok(RegisterAnswer::Found(_))));
     assert_eq!(seen.load(Ordering::SeqCst), 2);
     assert!(metrics.render().contains("passerelle_register_retries_total 1"));
-    let (base, seen) = moody(usize::MAX).await;
-    let fault =
+    let (base, seen) = server_with_cut_connections(usize::MAX).await;
+    let error =
         http_register(&base, &metrics).identify(&angela(), &support_id()).await.unwrap_err();
-    assert_eq!((fault.label(), seen.load(Ordering::SeqCst)), ("unavailable", 2));
+    assert_eq!((error.label(), seen.load(Ordering::SeqCst)), ("unavailable", 2));
 }
 
 #[tokio::test]
-async fn a_silent_register_is_given_up_on_in_time_and_not_asked_again() {
-    // Bound and listening, but nobody accepts: the kernel connects, and no byte ever comes back.
+async fn a_silent_register_times_out_without_a_retry() {
+    // Listens without accepting: the kernel connects, and no byte ever comes back.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let metrics = metrics();
     let register = http_register(&format!("http://{}", silent.local_addr().unwrap()), &metrics);
     tokio::time::pause();
     let asked = Instant::now();
-    let fault = register.identify(&angela(), &support_id()).await.unwrap_err();
-    assert!(asked.elapsed() <= LIMIT + Duration::from_millis(10), "{:?}", asked.elapsed());
-    assert_eq!(fault, RegisterFault::Unavailable("127.0.0.1 did not answer in time".into()));
+    let error = register.identify(&angela(), &support_id()).await.unwrap_err();
+    assert!(asked.elapsed() <= ANSWER_TIMEOUT + Duration::from_millis(10), "{:?}", asked.elapsed());
+    assert_eq!(error, RegisterError::Unavailable("127.0.0.1 did not answer in time".into()));
     assert!(!metrics.render().contains("passerelle_register_retries_total 1"));
 }
 
 #[tokio::test]
-async fn a_register_that_fails_is_left_alone_and_asked_again_after_a_pause() {
+async fn the_circuit_opens_after_failures_and_closes_after_a_success() {
     let (well, metrics) = (Arc::new(AtomicUsize::new(0)), metrics());
     let mood = Arc::clone(&well);
     let server = FakeServer::start(move |_| {
-        if mood.load(Ordering::SeqCst) == 0 { Told::status(500) } else { found() }
+        if mood.load(Ordering::SeqCst) == 0 { FakeResponse::status(500) } else { found() }
     })
     .await;
     let register = http_register(&server.base(), &metrics);
@@ -291,34 +291,34 @@ async fn a_register_that_fails_is_left_alone_and_asked_again_after_a_pause() {
             .identify(&angela(), &support_id())
             .await
             .map(|answer| answer.label())
-            .map_err(|fault| fault.label())
+            .map_err(|error| error.label())
     };
-    for _ in 0..breaker::FAILURES {
+    for _ in 0..circuit_breaker::FAILURES_TO_OPEN {
         assert_eq!(ask().await, Err("unavailable"));
     }
-    let asked = server.asked();
-    assert_eq!(ask().await, Err("breaker_open"));
-    assert_eq!(server.asked(), asked, "nothing goes out");
-    assert_eq!(RegisterFault::BreakerOpen.code().entry().code, "Y010005");
-    assert!(metrics.render().contains("passerelle_register_breaker{state=\"open\"} 1"));
+    let asked = server.request_count();
+    assert_eq!(ask().await, Err("circuit_open"));
+    assert_eq!(server.request_count(), asked, "no request is sent");
+    assert_eq!(RegisterError::CircuitOpen.code().entry().code, "Y010005");
+    assert!(metrics.render().contains("passerelle_register_circuit_state{state=\"open\"} 1"));
     well.store(1, Ordering::SeqCst);
     tokio::time::pause();
-    tokio::time::advance(breaker::PAUSE).await;
+    tokio::time::advance(circuit_breaker::DEFAULT_OPEN_DURATION).await;
     tokio::time::resume();
     assert_eq!(ask().await, Ok("found"));
     let text = metrics.render();
-    assert!(text.contains("passerelle_register_breaker{state=\"closed\"} 1"), "{text}");
-    assert!(text.contains("passerelle_register_breaker{state=\"open\"} 0"), "{text}");
+    assert!(text.contains("passerelle_register_circuit_state{state=\"closed\"} 1"), "{text}");
+    assert!(text.contains("passerelle_register_circuit_state{state=\"open\"} 0"), "{text}");
 }
 
 #[tokio::test]
-async fn one_persons_broken_record_does_not_shut_everybody_out() {
+async fn one_broken_record_does_not_open_the_circuit() {
     let server = FakeServer::start(|_| {
-        Told::json(&json!({"outcome": "found", "identity": {"birthdate": "1962-02-30"}}))
+        FakeResponse::json(&json!({"outcome": "found", "identity": {"birthdate": "1962-02-30"}}))
     })
     .await;
     let register = http_register(&server.base(), &metrics());
-    for _ in 0..=breaker::FAILURES {
+    for _ in 0..=circuit_breaker::FAILURES_TO_OPEN {
         assert_eq!(
             register.identify(&angela(), &support_id()).await.unwrap_err().label(),
             "identity"
@@ -326,22 +326,22 @@ async fn one_persons_broken_record_does_not_shut_everybody_out() {
     }
 }
 
-/// One person whose data the register can't read must not shut everybody out by trying again and again.
+/// One person's data, rejected over and over, must not lock out all others.
 #[tokio::test]
-async fn a_question_that_the_register_finds_malformed_does_not_open_the_circuit() {
-    let server = FakeServer::start(|_| Told::status(400)).await;
+async fn a_query_rejected_as_malformed_does_not_open_the_circuit() {
+    let server = FakeServer::start(|_| FakeResponse::status(400)).await;
     let register = http_register(&server.base(), &metrics());
-    for _ in 0..=breaker::FAILURES {
+    for _ in 0..=circuit_breaker::FAILURES_TO_OPEN {
         assert_eq!(
             register.identify(&angela(), &support_id()).await.unwrap_err().label(),
             "unavailable"
         );
     }
-    assert_eq!(server.asked(), breaker::FAILURES as usize + 1);
+    assert_eq!(server.request_count(), circuit_breaker::FAILURES_TO_OPEN as usize + 1);
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_left_out_of_the_question() {
+async fn unknown_values_are_left_out_of_the_query() {
     let server = FakeServer::start(|asked| {
         let question: Value = serde_json::from_str(&asked.body).unwrap();
         let members: std::collections::BTreeSet<_> =
@@ -355,7 +355,7 @@ async fn what_is_not_known_is_left_out_of_the_question() {
                 "gender"
             ])
         );
-        Told::json(&json!({"outcome": "not_found"}))
+        FakeResponse::json(&json!({"outcome": "not_found"}))
     })
     .await;
     let nameless = Identity {
@@ -363,38 +363,38 @@ async fn what_is_not_known_is_left_out_of_the_question() {
         ..person(["", "PELÉ", "1944-00-00", "male", "", "99341"])
     };
     let answer = http_register(&server.base(), &metrics()).identify(&nameless, &support_id()).await;
-    assert_eq!(answer, Ok(Answer::NotFound));
+    assert_eq!(answer, Ok(RegisterAnswer::NotFound));
 }
 
 #[tokio::test]
-async fn a_question_beyond_the_limit_is_refused_and_no_fault_of_the_register() {
+async fn a_query_beyond_the_limit_is_rejected_and_does_not_count_as_failure() {
     let server = FakeServer::start(|_| found()).await;
-    let configured = model::HttpRegister { calls: 0, ..configured(&server.base()) };
+    let configured = model::HttpRegisterConfig { calls: 0, ..register_config(&server.base()) };
     let now = Timestamp::from_seconds(1);
     let register =
         HttpRegister::new(&configured, &RegisterCredentials::default(), "99100", metrics(), now)
             .unwrap();
-    let fault = register.identify(&angela(), &support_id()).await.unwrap_err();
+    let error = register.identify(&angela(), &support_id()).await.unwrap_err();
     assert_eq!(
-        (fault.code().entry().code, fault.was_asked(), server.asked()),
+        (error.code().entry().code, error.was_sent(), server.request_count()),
         ("Y010007", false, 0)
     );
 }
 
 #[tokio::test]
-async fn health_is_asked_without_naming_anybody() {
+async fn health_is_checked_without_naming_a_person() {
     let server = FakeServer::start(|asked| {
         assert_eq!(
             (asked.method.as_str(), asked.target.as_str(), asked.body.as_str()),
             ("GET", "/health", "")
         );
-        Told::status(204)
+        FakeResponse::status(204)
     })
     .await;
     assert_eq!(http_register(&server.base(), &metrics()).probe().await, Ok(()));
-    let ill = FakeServer::start(|_| Told::status(503)).await;
+    let failing = FakeServer::start(|_| FakeResponse::status(503)).await;
     assert_eq!(
-        http_register(&ill.base(), &metrics()).probe().await.unwrap_err().label(),
+        http_register(&failing.base(), &metrics()).probe().await.unwrap_err().label(),
         "unavailable"
     );
 }
@@ -404,7 +404,7 @@ fn key() -> PKey<Private> {
     PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
 }
 
-/// Valid from the epoch to `until`, in seconds.
+/// Returns a certificate that is valid from the epoch to `until`, in seconds.
 fn certificate(key: &PKey<Private>, until: i64) -> String {
     let mut builder = X509Builder::new().unwrap();
     builder.set_version(2).unwrap(); // X.509 v3
@@ -416,7 +416,7 @@ fn certificate(key: &PKey<Private>, until: i64) -> String {
 }
 
 #[test]
-fn certificates_that_can_not_work_are_told_before_the_first_login() {
+fn unusable_certificates_are_reported_before_the_first_login() {
     let (own, other) = (key(), key());
     let pem =
         |key: &PKey<Private>| String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
@@ -429,7 +429,7 @@ fn certificates_that_can_not_work_are_told_before_the_first_login() {
     let cut = good.replace("MI", "!!");
     let new = |credentials: &RegisterCredentials| {
         let configured =
-            model::HttpRegister { insecure_http: false, ..configured("https://127.0.0.1/v1") };
+            model::HttpRegisterConfig { insecure_http: false, ..register_config("https://127.0.0.1/v1") };
         HttpRegister::new(
             &configured,
             credentials,
@@ -440,19 +440,19 @@ fn certificates_that_can_not_work_are_told_before_the_first_login() {
     };
     for (credentials, key, word) in [
         (identity(&good, &pem(&other)), "client_key", "not the key of the certificate"),
-        (identity(&good, ""), "client_key", "no private key"),
+        (identity(&good, ""), "client_key", "no readable private key"),
         (identity(&cut, &secret), "client_certificate", "can't be read"),
         (identity(&certificate(&own, 1_899_999_999), &secret), "client_certificate", "has expired"),
         (ca(&cut), "ca", "can't be read"),
     ] {
         let refused = new(&credentials).err().expect(word);
-        assert!(refused.key == key && refused.why.contains(word), "{refused}");
+        assert!(refused.key == key && refused.reason.contains(word), "{refused}");
         assert!(!refused.to_string().contains("PRIVATE"));
     }
     assert!(new(&identity(&good, &secret)).is_ok());
     assert!(new(&ca(&good)).is_ok());
     let refused = HttpRegister::new(
-        &model::HttpRegister { insecure_http: false, ..configured("http://127.0.0.1/v1") },
+        &model::HttpRegisterConfig { insecure_http: false, ..register_config("http://127.0.0.1/v1") },
         &RegisterCredentials::default(),
         "99100",
         metrics(),

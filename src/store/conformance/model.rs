@@ -1,4 +1,4 @@
-//! Random verbs at random times, against a model so simple that it can be believed.
+//! Tests random operations at random times against a simple model.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::{ROOMY, at, code, draft, kin, take};
-use crate::store::{Capacities, Family, Replaced, Store, StoreFault, Version};
+use super::{AMPLE_CAPACITIES, at, code, new_record, new_record_in_family, take};
+use crate::store::{Capacities, Family, ReplaceOutcome, Store, StoreError, RecordVersion};
 
 #[derive(Clone, Copy, Debug)]
 enum Verb {
@@ -21,7 +21,7 @@ enum Verb {
     Revoke { family: u8, closed_for: u64 },
 }
 
-/// A verb, the record that it is about, and the seconds that pass before it.
+/// An operation, the name of its record, and the seconds that pass before it.
 type Step = (Verb, u8, u64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -37,24 +37,24 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 #[derive(Clone)]
-enum Cell {
+enum ModelRecord {
     Live { version: u64, value: String, until: u64, family: Option<u8> },
     Tombstone { value: String, until: u64 },
 }
 
 #[derive(Default)]
 struct Model {
-    cells: HashMap<u8, Cell>,
+    records: HashMap<u8, ModelRecord>,
     closed_until: HashMap<u8, u64>,
 }
 
 impl Model {
-    /// What the store should answer, in words.
+    /// Applies an operation and returns the expected result as text.
     fn step(&mut self, verb: Verb, name: u8, value: String, now: u64) -> String {
-        self.cells.retain(|_, cell| match cell {
-            Cell::Live { until, .. } | Cell::Tombstone { until, .. } => now < *until,
+        self.records.retain(|_, cell| match cell {
+            ModelRecord::Live { until, .. } | ModelRecord::Tombstone { until, .. } => now < *until,
         });
-        let cell = self.cells.get(&name).cloned();
+        let cell = self.records.get(&name).cloned();
         match (verb, cell) {
             (Verb::Insert { family: Some(family), .. }, _)
                 if self.closed_until.get(&family).is_some_and(|until| now < *until) =>
@@ -63,36 +63,36 @@ impl Model {
             }
             (Verb::Insert { .. }, Some(_)) => "exists".into(),
             (Verb::Insert { life, family }, None) => {
-                self.cells
-                    .insert(name, Cell::Live { version: 1, value, until: now + life, family });
+                self.records
+                    .insert(name, ModelRecord::Live { version: 1, value, until: now + life, family });
                 "version 1".into()
             }
-            (Verb::Load, Some(Cell::Live { version, value, .. })) => format!("{version} {value}"),
+            (Verb::Load, Some(ModelRecord::Live { version, value, .. })) => format!("{version} {value}"),
             (Verb::Load, _) => "none".into(),
-            (Verb::Replace { expected, life }, Some(Cell::Live { version, family, .. })) => {
+            (Verb::Replace { expected, life }, Some(ModelRecord::Live { version, family, .. })) => {
                 if version != expected {
                     return "stale".into();
                 }
-                self.cells.insert(
+                self.records.insert(
                     name,
-                    Cell::Live { version: version + 1, value, until: now + life, family },
+                    ModelRecord::Live { version: version + 1, value, until: now + life, family },
                 );
                 format!("done {}", version + 1)
             }
             (Verb::Replace { .. }, _) => "gone".into(),
-            (Verb::Take { tombstone_life }, Some(Cell::Live { value: taken, .. })) => {
-                self.cells.insert(name, Cell::Tombstone { value, until: now + tombstone_life });
-                format!("won {taken}")
+            (Verb::Take { tombstone_life }, Some(ModelRecord::Live { value: taken, .. })) => {
+                self.records.insert(name, ModelRecord::Tombstone { value, until: now + tombstone_life });
+                format!("taken {taken}")
             }
-            (Verb::Take { .. }, Some(Cell::Tombstone { value, .. })) => format!("spent {value}"),
+            (Verb::Take { .. }, Some(ModelRecord::Tombstone { value, .. })) => format!("already taken {value}"),
             (Verb::Take { .. }, None) => "gone".into(),
             (Verb::Remove, _) => {
-                self.cells.remove(&name);
+                self.records.remove(&name);
                 String::new()
             }
             (Verb::Revoke { family, closed_for }, _) => {
-                self.cells.retain(
-                    |_, cell| !matches!(cell, Cell::Live { family: Some(of), .. } if *of == family),
+                self.records.retain(
+                    |_, cell| !matches!(cell, ModelRecord::Live { family: Some(member_of), .. } if *member_of == family),
                 );
                 let until = self.closed_until.entry(family).or_default();
                 *until = (*until).max(now + closed_for);
@@ -102,18 +102,18 @@ impl Model {
     }
 }
 
-async fn ask(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64) -> String {
+async fn apply(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64) -> String {
     let key = code(&name.to_string());
     match verb {
         Verb::Insert { life, family } => {
             let draft = match family {
-                Some(family) => kin(new, at(now + life), &family.to_string()),
-                None => draft(new, at(now + life)),
+                Some(family) => new_record_in_family(new, at(now + life), &family.to_string()),
+                None => new_record(new, at(now + life)),
             };
             match store.insert(key, draft, at(now)).await {
                 Ok(version) => format!("version {}", version.0),
-                Err(StoreFault::Exists) => "exists".into(),
-                Err(StoreFault::Revoked) => "revoked".into(),
+                Err(StoreError::Exists) => "exists".into(),
+                Err(StoreError::Revoked) => "revoked".into(),
                 Err(other) => panic!("{other}"),
             }
         }
@@ -125,13 +125,13 @@ async fn ask(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64) 
         },
         Verb::Replace { expected, life } => {
             match store
-                .replace(&key, Version(expected), new.into(), at(now + life), at(now))
+                .replace(&key, RecordVersion(expected), new.into(), at(now + life), at(now))
                 .await
                 .unwrap()
             {
-                Replaced::Done(version) => format!("done {}", version.0),
-                Replaced::Stale => "stale".into(),
-                Replaced::Gone => "gone".into(),
+                ReplaceOutcome::Replaced(version) => format!("done {}", version.0),
+                ReplaceOutcome::Stale => "stale".into(),
+                ReplaceOutcome::Gone => "gone".into(),
             }
         }
         Verb::Take { tombstone_life } => {
@@ -149,14 +149,14 @@ async fn ask(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64) 
     }
 }
 
-/// The first disagreement, if there is one.
+/// Returns the first disagreement, if there is one.
 async fn disagreement(store: &Arc<dyn Store>, steps: &[Step]) -> Option<String> {
     let (mut model, mut now) = (Model::default(), 0);
     for (n, (verb, name, passing)) in steps.iter().enumerate() {
         now += passing;
         let new = format!("value {n}");
         let (answer, expected) =
-            (ask(store, *verb, *name, &new, now).await, model.step(*verb, *name, new.clone(), now));
+            (apply(store, *verb, *name, &new, now).await, model.step(*verb, *name, new.clone(), now));
         if answer != expected {
             return Some(format!(
                 "step {n} at {now}, {verb:?} on {name}: {answer:?} instead of {expected:?}"
@@ -172,14 +172,14 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
     let mut runner = TestRunner::deterministic();
     for _ in 0..200 {
         let mut tree = steps().new_tree(&mut runner).unwrap();
-        let Some(mut found) = disagreement(&make(ROOMY).await, &tree.current()).await else {
+        let Some(mut found) = disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await else {
             continue;
         };
-        // The smallest run that still disagrees is the one worth reading.
+        // Report the smallest run that still disagrees.
         let mut smallest = tree.current();
         let mut smaller = tree.simplify();
         while smaller {
-            smaller = match disagreement(&make(ROOMY).await, &tree.current()).await {
+            smaller = match disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await {
                 Some(still) => {
                     (found, smallest) = (still, tree.current());
                     tree.simplify()

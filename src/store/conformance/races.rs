@@ -1,14 +1,14 @@
-//! The rules that only callers on several threads can break.
+//! Tests the rules that only concurrent callers can break.
 
 use std::future::Future;
 use std::sync::{Arc, Barrier};
 
-use super::{ROOMY, at, code, draft, key, kin, take, value};
-use crate::store::{Capacities, Family, Key, Kind, Replaced, Store, StoreFault, Version};
+use super::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
+use crate::store::{Capacities, Family, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
 
 const THREADS: usize = 8;
 
-/// Runs the same work on several threads, let loose at the same moment; answers what each brought back.
+/// Runs the same work on several threads, started at the same moment. Returns the results.
 async fn race<T, F>(work: impl Fn(usize) -> F + Clone + Send + 'static) -> Vec<T>
 where
     T: Send + 'static,
@@ -24,30 +24,30 @@ where
         })
     };
     let running: Vec<_> = (0..THREADS).map(runner).collect();
-    let mut brought = Vec::new();
+    let mut results = Vec::new();
     for thread in running {
-        brought.push(thread.await.unwrap());
+        results.push(thread.await.unwrap());
     }
-    brought
+    results
 }
 
 pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
+    let store = make(AMPLE_CAPACITIES).await;
     for round in 0..300 {
         let name = code(&round.to_string());
-        store.insert(name.clone(), draft("claims", at(30)), at(0)).await.unwrap();
+        store.insert(name.clone(), new_record("claims", at(30)), at(0)).await.unwrap();
         let redeeming = Arc::clone(&store);
         let answers = race(move |n| {
             let (store, name) = (Arc::clone(&redeeming), name.clone());
             async move { (n, take(&store, &name, &format!("by {n}"), at(90), at(1)).await) }
         })
         .await;
-        let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer == "won claims").collect();
+        let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer == "taken claims").collect();
         let [(winner, _)] = winners[..] else { panic!("round {round}: {answers:?}") };
         let losers =
-            answers.iter().filter(|(_, answer)| *answer == format!("spent by {winner}")).count();
+            answers.iter().filter(|(_, answer)| *answer == format!("already taken by {winner}")).count();
         assert_eq!(losers, THREADS - 1, "round {round}: {answers:?}");
     }
 }
@@ -55,20 +55,20 @@ pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>
 pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
+    let store = make(AMPLE_CAPACITIES).await;
     for round in 0..300 {
-        let name = key(Kind::Assertion, &round.to_string());
+        let name = key(RecordKind::Assertion, &round.to_string());
         let using = Arc::clone(&store);
         let answers = race(move |_| {
             let (store, name) = (Arc::clone(&using), name.clone());
-            async move { store.insert(name, draft("", at(30)), at(0)).await }
+            async move { store.insert(name, new_record("", at(30)), at(0)).await }
         })
         .await;
         let first = answers.iter().filter(|answer| answer.is_ok()).count();
-        let late = answers.iter().filter(|answer| **answer == Err(StoreFault::Exists)).count();
+        let late = answers.iter().filter(|answer| **answer == Err(StoreError::Exists)).count();
         assert_eq!((first, late), (1, THREADS - 1), "round {round}: {answers:?}");
-        // The next round's ids must find room.
-        store.remove(&key(Kind::Assertion, &round.to_string())).await.unwrap();
+        // Make room for the ids of the next round.
+        store.remove(&key(RecordKind::Assertion, &round.to_string())).await.unwrap();
     }
 }
 
@@ -76,9 +76,9 @@ pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     const EACH: u64 = 300;
-    let store = make(ROOMY).await;
-    let name = key(Kind::Login, "counter");
-    store.insert(name.clone(), draft("0", at(30)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    let name = key(RecordKind::Login, "counter");
+    store.insert(name.clone(), new_record("0", at(30)), at(0)).await.unwrap();
     let counting = (Arc::clone(&store), name.clone());
     race(move |_| {
         let (store, name) = counting.clone();
@@ -93,35 +93,35 @@ pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(
     let total = THREADS as u64 * EACH;
     assert_eq!(
         (&*record.value, record.version),
-        (total.to_string().as_bytes(), Version(total + 1))
+        (total.to_string().as_bytes(), RecordVersion(total + 1))
     );
-    assert_eq!(store.count(Kind::Login), 1);
+    assert_eq!(store.count(RecordKind::Login), 1);
 }
 
-async fn count_one_up(store: &Arc<dyn Store>, name: &Key) -> bool {
+async fn count_one_up(store: &Arc<dyn Store>, name: &RecordKey) -> bool {
     let seen = store.load(name, at(1)).await.unwrap().unwrap();
     let number: u64 = std::str::from_utf8(&seen.value).unwrap().parse().unwrap();
     let next = (number + 1).to_string().into_bytes();
     matches!(
         store.replace(name, seen.version, next, at(30), at(1)).await.unwrap(),
-        Replaced::Done(_)
+        ReplaceOutcome::Replaced(_)
     )
 }
 
 pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { sessions: 50, ..ROOMY }).await;
+    let store = make(Capacities { sessions: 50, ..AMPLE_CAPACITIES }).await;
     let inserting = Arc::clone(&store);
     let answers = race(move |n| {
         let store = Arc::clone(&inserting);
         async move {
             let mut admitted = Vec::new();
             for i in 0..40 {
-                let name = key(Kind::Session, &format!("{n}/{i}"));
-                match store.insert(name.clone(), draft("1", at(30)), at(0)).await {
+                let name = key(RecordKind::Session, &format!("{n}/{i}"));
+                match store.insert(name.clone(), new_record("1", at(30)), at(0)).await {
                     Ok(_) => admitted.push(name),
-                    Err(fault) => assert_eq!(fault, StoreFault::Full),
+                    Err(error) => assert_eq!(error, StoreError::Full),
                 }
             }
             admitted
@@ -129,16 +129,16 @@ pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
     })
     .await;
     let admitted: Vec<_> = answers.into_iter().flatten().collect();
-    assert_eq!((admitted.len(), store.count(Kind::Session)), (50, 50));
+    assert_eq!((admitted.len(), store.count(RecordKind::Session)), (50, 50));
     for name in admitted {
         assert!(value(&store, &name, at(1)).await.is_some());
     }
 }
 
-pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Arc<dyn Store>>>(
+pub async fn revocation_applies_to_concurrent_insertions<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
+    let store = make(AMPLE_CAPACITIES).await;
     for round in 0..100 {
         let family = Family(round.to_string().into());
         let (racing, revoked) = (Arc::clone(&store), family.clone());
@@ -149,9 +149,9 @@ pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Ar
                     return store.revoke(&family, at(90), at(1)).await.unwrap();
                 }
                 let inserted = store
-                    .insert(code(&format!("{round}/{n}")), kin("1", at(30), &family.0), at(1))
+                    .insert(code(&format!("{round}/{n}")), new_record_in_family("1", at(30), &family.0), at(1))
                     .await;
-                assert!(matches!(inserted, Ok(_) | Err(StoreFault::Revoked)), "{inserted:?}");
+                assert!(matches!(inserted, Ok(_) | Err(StoreError::Revoked)), "{inserted:?}");
             }
         })
         .await;

@@ -1,79 +1,79 @@
-//! The rules that one caller alone can see.
+//! Tests the rules that a single caller observes.
 
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{ROOMY, at, code, draft, key, kin, take, value};
-use crate::store::{Capacities, Draft, Family, Kind, Replaced, Store, StoreFault, Version};
+use super::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
+use crate::store::{Capacities, NewRecord, Family, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    assert_eq!(store.insert(code("a"), draft("1", at(10)), at(0)).await, Ok(Version(1)));
+    let store = make(AMPLE_CAPACITIES).await;
+    assert_eq!(store.insert(code("a"), new_record("1", at(10)), at(0)).await, Ok(RecordVersion(1)));
     assert_eq!(
-        store.replace(&code("a"), Version(1), "2".into(), at(20), at(1)).await,
-        Ok(Replaced::Done(Version(2)))
+        store.replace(&code("a"), RecordVersion(1), "2".into(), at(20), at(1)).await,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
     let record = store.load(&code("a"), at(15)).await.unwrap().unwrap();
     assert_eq!(
         (record.version, &*record.value, record.expires_at),
-        (Version(2), &b"2"[..], at(20))
+        (RecordVersion(2), &b"2"[..], at(20))
     );
 }
 
 pub async fn a_lost_replace_changes_nothing<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     for wrong in [0, 2, u64::MAX] {
         assert_eq!(
-            store.replace(&code("a"), Version(wrong), "x".into(), at(99), at(1)).await,
-            Ok(Replaced::Stale)
+            store.replace(&code("a"), RecordVersion(wrong), "x".into(), at(99), at(1)).await,
+            Ok(ReplaceOutcome::Stale)
         );
     }
     assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
     assert_eq!(value(&store, &code("a"), at(10)).await, None);
     assert_eq!(
-        store.replace(&code("b"), Version(1), "x".into(), at(99), at(1)).await,
-        Ok(Replaced::Gone)
+        store.replace(&code("b"), RecordVersion(1), "x".into(), at(99), at(1)).await,
+        Ok(ReplaceOutcome::Gone)
     );
 }
 
 pub async fn insert_refuses_a_live_key<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
-    assert_eq!(store.insert(code("a"), draft("2", at(10)), at(9)).await, Err(StoreFault::Exists));
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(store.insert(code("a"), new_record("2", at(10)), at(9)).await, Err(StoreError::Exists));
     assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
-    assert_eq!(store.count(Kind::Code), 1);
+    assert_eq!(store.count(RecordKind::Code), 1);
 }
 
 pub async fn a_record_is_gone_at_its_expiry_and_not_before<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     let just_before = crate::env::Timestamp::from_millis(at(10).millis() - 1);
     assert_eq!(value(&store, &code("a"), just_before).await.unwrap(), "1");
     assert_eq!(value(&store, &code("a"), at(10)).await, None);
     assert_eq!(
-        store.replace(&code("a"), Version(1), "2".into(), at(99), at(10)).await,
-        Ok(Replaced::Gone)
+        store.replace(&code("a"), RecordVersion(1), "2".into(), at(99), at(10)).await,
+        Ok(ReplaceOutcome::Gone)
     );
     assert_eq!(
-        store.replace(&code("a"), Version(1), "2".into(), at(99), just_before).await,
-        Ok(Replaced::Done(Version(2)))
+        store.replace(&code("a"), RecordVersion(1), "2".into(), at(99), just_before).await,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
 }
 
 pub async fn expired_code_can_not_be_taken<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     assert_eq!(take(&store, &code("a"), "t", at(99), at(10)).await, "gone");
     assert_eq!(take(&store, &code("never"), "t", at(99), at(10)).await, "gone");
     assert_eq!(
@@ -83,114 +83,114 @@ pub async fn expired_code_can_not_be_taken<F: Future<Output = Arc<dyn Store>>>(
     );
 }
 
-pub async fn a_spent_code_tells_what_it_issued<F: Future<Output = Arc<dyn Store>>>(
+pub async fn a_taken_code_names_its_tokens<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
-    assert_eq!(take(&store, &code("a"), "first", at(70), at(1)).await, "won 1");
-    assert_eq!(take(&store, &code("a"), "second", at(99), at(2)).await, "spent first");
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(take(&store, &code("a"), "first", at(70), at(1)).await, "taken 1");
+    assert_eq!(take(&store, &code("a"), "second", at(99), at(2)).await, "already taken first");
     assert_eq!(
         take(&store, &code("a"), "third", at(99), at(69)).await,
-        "spent first",
+        "already taken first",
         "beyond the code's own life"
     );
     assert_eq!(value(&store, &code("a"), at(2)).await, None);
     assert_eq!(
-        store.replace(&code("a"), Version(1), "x".into(), at(99), at(2)).await,
-        Ok(Replaced::Gone)
+        store.replace(&code("a"), RecordVersion(1), "x".into(), at(99), at(2)).await,
+        Ok(ReplaceOutcome::Gone)
     );
-    assert_eq!(store.count(Kind::Code), 1);
+    assert_eq!(store.count(RecordKind::Code), 1);
 }
 
-pub async fn a_tombstone_ends_too<F: Future<Output = Arc<dyn Store>>>(
+pub async fn a_tombstone_expires<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     take(&store, &code("a"), "t", at(70), at(1)).await;
     assert_eq!(take(&store, &code("a"), "t", at(99), at(70)).await, "gone");
 }
 
-pub async fn insert_goes_over_what_expired_but_not_over_a_tombstone<
+pub async fn insert_overwrites_expired_records_but_not_tombstones<
     F: Future<Output = Arc<dyn Store>>,
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
-    assert_eq!(store.insert(code("a"), draft("2", at(20)), at(10)).await, Ok(Version(1)));
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(store.insert(code("a"), new_record("2", at(20)), at(10)).await, Ok(RecordVersion(1)));
     take(&store, &code("a"), "t", at(70), at(11)).await;
-    assert_eq!(store.insert(code("a"), draft("3", at(99)), at(69)).await, Err(StoreFault::Exists));
-    assert_eq!(store.insert(code("a"), draft("4", at(99)), at(70)).await, Ok(Version(1)));
+    assert_eq!(store.insert(code("a"), new_record("3", at(99)), at(69)).await, Err(StoreError::Exists));
+    assert_eq!(store.insert(code("a"), new_record("4", at(99)), at(70)).await, Ok(RecordVersion(1)));
     assert_eq!(value(&store, &code("a"), at(71)).await.unwrap(), "4");
-    assert_eq!(store.count(Kind::Code), 1);
+    assert_eq!(store.count(RecordKind::Code), 1);
 }
 
-pub async fn a_full_store_refuses_newcomers_and_keeps_the_others<
+pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
     F: Future<Output = Arc<dyn Store>>,
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { logins: 3, ..ROOMY }).await;
-    let login = |n: u64| key(Kind::Login, &n.to_string());
+    let store = make(Capacities { logins: 3, ..AMPLE_CAPACITIES }).await;
+    let login = |n: u64| key(RecordKind::Login, &n.to_string());
     for n in 0..3 {
-        store.insert(login(n), draft("1", at(10)), at(0)).await.unwrap();
+        store.insert(login(n), new_record("1", at(10)), at(0)).await.unwrap();
     }
     for n in 3..50 {
         assert_eq!(
-            store.insert(login(n), draft("1", at(10)), at(n / 10)).await,
-            Err(StoreFault::Full)
+            store.insert(login(n), new_record("1", at(10)), at(n / 10)).await,
+            Err(StoreError::Full)
         );
     }
     for n in 0..3 {
         assert_eq!(value(&store, &login(n), at(9)).await.unwrap(), "1");
-        let replaced = store.replace(&login(n), Version(1), "2".into(), at(10), at(9)).await;
+        let replaced = store.replace(&login(n), RecordVersion(1), "2".into(), at(10), at(9)).await;
         assert_eq!(
             replaced,
-            Ok(Replaced::Done(Version(2))),
-            "a full store still serves those that it holds"
+            Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
+            "a full store still serves its records"
         );
     }
     assert_eq!(
-        store.insert(key(Kind::Session, "s"), draft("1", at(10)), at(9)).await,
-        Ok(Version(1))
+        store.insert(key(RecordKind::Session, "s"), new_record("1", at(10)), at(9)).await,
+        Ok(RecordVersion(1))
     );
 }
 
-pub async fn room_comes_back<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
-    let store = make(Capacities { logins: 2, ..ROOMY }).await;
-    let login = |name: &str| key(Kind::Login, name);
-    store.insert(login("a"), draft("1", at(10)), at(0)).await.unwrap();
-    store.insert(login("b"), kin("1", at(100), "family"), at(0)).await.unwrap();
+pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { logins: 2, ..AMPLE_CAPACITIES }).await;
+    let login = |name: &str| key(RecordKind::Login, name);
+    store.insert(login("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    store.insert(login("b"), new_record_in_family("1", at(100), "family"), at(0)).await.unwrap();
     store.remove(&login("a")).await.unwrap();
     assert_eq!(
-        store.insert(login("c"), draft("1", at(20)), at(1)).await,
-        Ok(Version(1)),
+        store.insert(login("c"), new_record("1", at(20)), at(1)).await,
+        Ok(RecordVersion(1)),
         "after a removal"
     );
-    assert_eq!(store.insert(login("d"), draft("1", at(40)), at(2)).await, Err(StoreFault::Full));
+    assert_eq!(store.insert(login("d"), new_record("1", at(40)), at(2)).await, Err(StoreError::Full));
     assert_eq!(
-        store.insert(login("d"), draft("1", at(40)), at(20)).await,
-        Ok(Version(1)),
+        store.insert(login("d"), new_record("1", at(40)), at(20)).await,
+        Ok(RecordVersion(1)),
         "after an expiry"
     );
     store.revoke(&Family("family".into()), at(100), at(21)).await.unwrap();
     assert_eq!(
-        store.insert(login("e"), draft("1", at(40)), at(25)).await,
-        Ok(Version(1)),
+        store.insert(login("e"), new_record("1", at(40)), at(25)).await,
+        Ok(RecordVersion(1)),
         "after a revocation"
     );
-    assert_eq!(store.count(Kind::Login), 2);
+    assert_eq!(store.count(RecordKind::Login), 2);
 }
 
 pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    let login = |n: u64| key(Kind::Login, &n.to_string());
+    let store = make(AMPLE_CAPACITIES).await;
+    let login = |n: u64| key(RecordKind::Login, &n.to_string());
     for n in [1, 3, 4] {
-        store.insert(login(n), draft(&n.to_string(), at(n * 10)), at(0)).await.unwrap();
+        store.insert(login(n), new_record(&n.to_string(), at(n * 10)), at(0)).await.unwrap();
     }
     let keys: Vec<_> = (0..5).map(login).collect();
     let records = store.load_many(&keys, at(30)).await.unwrap();
@@ -199,104 +199,104 @@ pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
     assert_eq!(
         values,
         [None, None, None, None, Some(b"4".to_vec())],
-        "in the order of the keys, without what has ended"
+        "in the order of the keys, without expired records"
     );
     assert_eq!(store.load_many(&keys[1..2], at(0)).await.unwrap().len(), 1);
     assert!(store.load_many(&[], at(0)).await.unwrap().is_empty());
 }
 
-pub async fn a_record_that_is_loaded_to_be_kept_outlives_its_earlier_end<
+pub async fn an_extended_record_outlives_its_earlier_expiry<
     F: Future<Output = Arc<dyn Store>>,
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    let (login, unread_until) = (key(Kind::Login, "a"), Some(at(120)));
+    let store = make(AMPLE_CAPACITIES).await;
+    let (login, unread_until) = (key(RecordKind::Login, "a"), Some(at(120)));
     store
-        .insert(login.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0))
+        .insert(login.clone(), NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) }, at(0))
         .await
         .unwrap();
     let mut first = Vec::new();
     for _ in 0..2 {
-        let loaded = store.load_and_keep(&login, at(0)).await.unwrap().unwrap();
-        assert_eq!((loaded.record.version, loaded.record.expires_at), (Version(1), at(1800)));
-        first.push(loaded.is_first);
+        let loaded = store.load_and_extend(&login, at(0)).await.unwrap().unwrap();
+        assert_eq!((loaded.record.version, loaded.record.expires_at), (RecordVersion(1), at(1800)));
+        first.push(loaded.was_unread);
     }
     assert_eq!(first, [true, false]);
     assert_eq!(value(&store, &login, at(1799)).await.unwrap(), "1");
-    assert_eq!(store.count(Kind::Login), 1);
-    store.insert(key(Kind::Login, "b"), draft("1", at(1800)), at(0)).await.unwrap();
+    assert_eq!(store.count(RecordKind::Login), 1);
+    store.insert(key(RecordKind::Login, "b"), new_record("1", at(1800)), at(0)).await.unwrap();
     assert!(
-        !store.load_and_keep(&key(Kind::Login, "b"), at(0)).await.unwrap().unwrap().is_first,
-        "one without an earlier end"
+        !store.load_and_extend(&key(RecordKind::Login, "b"), at(0)).await.unwrap().unwrap().was_unread,
+        "a record without an earlier expiry"
     );
-    assert!(store.load_and_keep(&key(Kind::Login, "c"), at(0)).await.unwrap().is_none());
+    assert!(store.load_and_extend(&key(RecordKind::Login, "c"), at(0)).await.unwrap().is_none());
 }
 
 pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
+    let store = make(AMPLE_CAPACITIES).await;
     let unread_until = Some(at(120));
     for (name, is_kept, version) in [("unread", false, 1), ("kept", true, 1), ("changed", true, 2)]
     {
-        let login = key(Kind::Login, name);
+        let login = key(RecordKind::Login, name);
         store
-            .insert(login.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0))
+            .insert(login.clone(), NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) }, at(0))
             .await
             .unwrap();
         if is_kept {
-            store.load_and_keep(&login, at(0)).await.unwrap().unwrap();
+            store.load_and_extend(&login, at(0)).await.unwrap().unwrap();
         }
         for old in 1..version {
-            store.replace(&login, Version(old), "2".into(), at(1800), at(0)).await.unwrap();
+            store.replace(&login, RecordVersion(old), "2".into(), at(1800), at(0)).await.unwrap();
         }
         for other in [0, version + 1, version - 1] {
             assert_eq!(
-                store.remove_version(&login, Version(other), at(0)).await,
+                store.remove_version(&login, RecordVersion(other), at(0)).await,
                 Ok(false),
                 "{name}: version {other}"
             );
         }
-        assert_eq!(store.count(Kind::Login), 1);
-        assert_eq!(store.remove_version(&login, Version(version), at(0)).await, Ok(true), "{name}");
+        assert_eq!(store.count(RecordKind::Login), 1);
+        assert_eq!(store.remove_version(&login, RecordVersion(version), at(0)).await, Ok(true), "{name}");
         assert_eq!(
-            (store.count(Kind::Login), value(&store, &login, at(7)).await),
+            (store.count(RecordKind::Login), value(&store, &login, at(7)).await),
             (0, None),
             "{name}"
         );
         assert_eq!(
-            store.remove_version(&login, Version(version), at(0)).await,
+            store.remove_version(&login, RecordVersion(version), at(0)).await,
             Ok(false),
             "{name}"
         );
     }
 }
 
-pub async fn room_for_logins_is_counted_in_bytes<F: Future<Output = Arc<dyn Store>>>(
+pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { login_bytes: 100, ..ROOMY }).await;
-    let login = |name: &str| key(Kind::Login, name);
+    let store = make(Capacities { login_bytes: 100, ..AMPLE_CAPACITIES }).await;
+    let login = |name: &str| key(RecordKind::Login, name);
     let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
-    store.insert(login("a"), draft(&forty, at(20)), at(0)).await.unwrap();
-    store.insert(login("b"), draft(&forty, at(20)), at(0)).await.unwrap();
-    assert_eq!(store.insert(login("c"), draft(&forty, at(20)), at(0)).await, Err(StoreFault::Full));
-    store.insert(login("c"), draft("4", at(20)), at(0)).await.unwrap();
+    store.insert(login("a"), new_record(&forty, at(20)), at(0)).await.unwrap();
+    store.insert(login("b"), new_record(&forty, at(20)), at(0)).await.unwrap();
+    assert_eq!(store.insert(login("c"), new_record(&forty, at(20)), at(0)).await, Err(StoreError::Full));
+    store.insert(login("c"), new_record("4", at(20)), at(0)).await.unwrap();
     let replaced =
-        store.replace(&login("a"), Version(1), sixty.clone().into(), at(20), at(1)).await;
-    assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "a login that is under way may grow");
-    assert_eq!(store.insert(login("d"), draft("", at(20)), at(1)).await, Err(StoreFault::Full));
+        store.replace(&login("a"), RecordVersion(1), sixty.clone().into(), at(20), at(1)).await;
+    assert_eq!(replaced, Ok(ReplaceOutcome::Replaced(RecordVersion(2))), "a running login may grow");
+    assert_eq!(store.insert(login("d"), new_record("", at(20)), at(1)).await, Err(StoreError::Full));
     store.remove(&login("a")).await.unwrap();
     assert_eq!(
-        store.insert(login("d"), draft(&forty[..20], at(20)), at(1)).await,
-        Ok(Version(1)),
+        store.insert(login("d"), new_record(&forty[..20], at(20)), at(1)).await,
+        Ok(RecordVersion(1)),
         "after a removal"
     );
-    store.insert(key(Kind::Session, "s"), draft(&sixty.repeat(9), at(20)), at(1)).await.unwrap();
+    store.insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1)).await.unwrap();
     assert_eq!(
-        store.insert(login("e"), draft(&sixty, at(40)), at(20)).await,
-        Ok(Version(1)),
+        store.insert(login("e"), new_record(&sixty, at(40)), at(20)).await,
+        Ok(RecordVersion(1)),
         "after an expiry"
     );
 }
@@ -304,101 +304,101 @@ pub async fn room_for_logins_is_counted_in_bytes<F: Future<Output = Arc<dyn Stor
 pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { grants: 2, ..ROOMY }).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
-    store.insert(key(Kind::Token, "a"), draft("1", at(20)), at(0)).await.unwrap();
-    for kind in [Kind::Code, Kind::Token] {
+    let store = make(Capacities { grants: 2, ..AMPLE_CAPACITIES }).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Token, "a"), new_record("1", at(20)), at(0)).await.unwrap();
+    for kind in [RecordKind::Code, RecordKind::Token] {
         assert_eq!(
-            store.insert(key(kind, "b"), draft("1", at(20)), at(1)).await,
-            Err(StoreFault::Full)
+            store.insert(key(kind, "b"), new_record("1", at(20)), at(1)).await,
+            Err(StoreError::Full)
         );
     }
-    assert_eq!((store.count(Kind::Code), store.count(Kind::Token)), (1, 1));
+    assert_eq!((store.count(RecordKind::Code), store.count(RecordKind::Token)), (1, 1));
     assert_eq!(
-        store.insert(key(Kind::Token, "b"), draft("1", at(20)), at(10)).await,
-        Ok(Version(1)),
-        "the code's place"
+        store.insert(key(RecordKind::Token, "b"), new_record("1", at(20)), at(10)).await,
+        Ok(RecordVersion(1)),
+        "the code's capacity"
     );
 }
 
 pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { assertions: 1, ..ROOMY }).await;
-    let used = |name: &str| key(Kind::Assertion, name);
-    store.insert(used("a"), draft("", at(10)), at(0)).await.unwrap();
+    let store = make(Capacities { assertions: 1, ..AMPLE_CAPACITIES }).await;
+    let used = |name: &str| key(RecordKind::Assertion, name);
+    store.insert(used("a"), new_record("", at(10)), at(0)).await.unwrap();
     assert_eq!(
-        store.insert(used("b"), draft("", at(20)), at(9)).await,
-        Err(StoreFault::Full),
-        "nothing live makes room"
+        store.insert(used("b"), new_record("", at(20)), at(9)).await,
+        Err(StoreError::Full),
+        "live records are not evicted"
     );
     assert_eq!(
-        store.insert(used("a"), draft("", at(20)), at(9)).await,
-        Err(StoreFault::Exists),
-        "a full store still tells a replay"
+        store.insert(used("a"), new_record("", at(20)), at(9)).await,
+        Err(StoreError::Exists),
+        "a full store still reports a replay"
     );
-    store.insert(code("a"), draft("1", at(20)), at(9)).await.unwrap();
+    store.insert(code("a"), new_record("1", at(20)), at(9)).await.unwrap();
     assert_eq!(
-        store.insert(used("b"), draft("", at(20)), at(10)).await,
-        Ok(Version(1)),
-        "the expired one's place"
+        store.insert(used("b"), new_record("", at(20)), at(10)).await,
+        Ok(RecordVersion(1)),
+        "the expired one's capacity"
     );
 }
 
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
-    let store = make(ROOMY).await;
+    let store = make(AMPLE_CAPACITIES).await;
     let kinds = [
-        Kind::Login,
-        Kind::Session,
-        Kind::Code,
-        Kind::Token,
-        Kind::Logout,
-        Kind::Parked,
-        Kind::Assertion,
-        Kind::OwnCode,
-        Kind::Blocks,
-        Kind::Probes,
+        RecordKind::Login,
+        RecordKind::Session,
+        RecordKind::Code,
+        RecordKind::Token,
+        RecordKind::LogoutRedirect,
+        RecordKind::PendingLogout,
+        RecordKind::Assertion,
+        RecordKind::LoginPageCode,
+        RecordKind::Blocks,
+        RecordKind::Probes,
     ];
     for kind in kinds {
-        store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
+        store.insert(key(kind, "same"), new_record(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
     }
-    store.remove(&key(Kind::Login, "same")).await.unwrap();
+    store.remove(&key(RecordKind::Login, "same")).await.unwrap();
     for kind in kinds.into_iter().skip(1) {
         assert_eq!(value(&store, &key(kind, "same"), at(1)).await.unwrap(), format!("{kind:?}"));
     }
-    assert_eq!(value(&store, &key(Kind::Login, "same"), at(1)).await, None);
+    assert_eq!(value(&store, &key(RecordKind::Login, "same"), at(1)).await, None);
 }
 
-pub async fn remove_takes_tombstones_too<F: Future<Output = Arc<dyn Store>>>(
+pub async fn remove_removes_tombstones_too<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     take(&store, &code("a"), "t", at(70), at(1)).await;
     store.remove(&code("a")).await.unwrap();
     store.remove(&code("a")).await.unwrap();
     assert_eq!(take(&store, &code("a"), "t", at(70), at(2)).await, "gone");
-    assert_eq!(store.count(Kind::Code), 0);
+    assert_eq!(store.count(RecordKind::Code), 0);
 }
 
 pub async fn revocation_is_effective_at_once<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    let token = |name: &str| key(Kind::Token, name);
-    store.insert(token("a"), kin("1", at(60), "mine"), at(0)).await.unwrap();
-    store.insert(code("a"), kin("1", at(60), "mine"), at(0)).await.unwrap();
-    store.insert(token("b"), kin("other", at(60), "other"), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    let token = |name: &str| key(RecordKind::Token, name);
+    store.insert(token("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
+    store.insert(code("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
+    store.insert(token("b"), new_record_in_family("other", at(60), "other"), at(0)).await.unwrap();
     store.revoke(&Family("mine".into()), at(50), at(1)).await.unwrap();
     assert_eq!(value(&store, &token("a"), at(1)).await, None);
     assert_eq!(take(&store, &code("a"), "t", at(99), at(1)).await, "gone");
     assert_eq!(
-        store.replace(&token("a"), Version(1), "2".into(), at(99), at(1)).await,
-        Ok(Replaced::Gone)
+        store.replace(&token("a"), RecordVersion(1), "2".into(), at(99), at(1)).await,
+        Ok(ReplaceOutcome::Gone)
     );
     assert_eq!(
-        store.insert(token("c"), kin("1", at(60), "mine"), at(49)).await,
-        Err(StoreFault::Revoked)
+        store.insert(token("c"), new_record_in_family("1", at(60), "mine"), at(49)).await,
+        Err(StoreError::Revoked)
     );
     assert_eq!(value(&store, &token("b"), at(1)).await.unwrap(), "other");
 }
@@ -407,41 +407,41 @@ pub async fn either_family_revokes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     for revoked in ["session", "grant"] {
-        let store = make(ROOMY).await;
-        let of = |names: &[&str]| Draft {
+        let store = make(AMPLE_CAPACITIES).await;
+        let in_families = |names: &[&str]| NewRecord {
             families: names.iter().map(|name| Family((*name).into())).collect(),
-            ..draft("1", at(60))
+            ..new_record("1", at(60))
         };
-        store.insert(code("both"), of(&["session", "grant"]), at(0)).await.unwrap();
+        store.insert(code("both"), in_families(&["session", "grant"]), at(0)).await.unwrap();
         store
-            .insert(code("neither"), of(&["another session", "another grant"]), at(0))
+            .insert(code("neither"), in_families(&["another session", "another grant"]), at(0))
             .await
             .unwrap();
         store.revoke(&Family(revoked.into()), at(60), at(1)).await.unwrap();
         assert_eq!(value(&store, &code("both"), at(1)).await, None, "{revoked}");
         assert_eq!(
-            store.insert(code("late"), of(&["session", "grant"]), at(2)).await,
-            Err(StoreFault::Revoked),
+            store.insert(code("late"), in_families(&["session", "grant"]), at(2)).await,
+            Err(StoreError::Revoked),
             "{revoked}"
         );
         assert_eq!(value(&store, &code("neither"), at(1)).await.unwrap(), "1");
     }
 }
 
-pub async fn a_revoked_family_opens_again_without_its_old_records<
+pub async fn a_reopened_family_does_not_contain_its_old_records<
     F: Future<Output = Arc<dyn Store>>,
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("old"), kin("1", at(60), "mine"), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("old"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
     store.revoke(&Family("mine".into()), at(20), at(10)).await.unwrap();
     store.revoke(&Family("mine".into()), at(15), at(11)).await.unwrap();
     assert_eq!(
-        store.insert(code("new"), kin("1", at(60), "mine"), at(19)).await,
-        Err(StoreFault::Revoked)
+        store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(19)).await,
+        Err(StoreError::Revoked)
     );
-    assert_eq!(store.insert(code("new"), kin("1", at(60), "mine"), at(20)).await, Ok(Version(1)));
+    assert_eq!(store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(20)).await, Ok(RecordVersion(1)));
     assert_eq!(value(&store, &code("new"), at(21)).await.unwrap(), "1");
     assert_eq!(value(&store, &code("old"), at(21)).await, None, "revoked records never come back");
 }
@@ -449,9 +449,9 @@ pub async fn a_revoked_family_opens_again_without_its_old_records<
 pub async fn a_tombstone_survives_revocation<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(ROOMY).await;
-    store.insert(code("a"), kin("1", at(10), "mine"), at(0)).await.unwrap();
+    let store = make(AMPLE_CAPACITIES).await;
+    store.insert(code("a"), new_record_in_family("1", at(10), "mine"), at(0)).await.unwrap();
     take(&store, &code("a"), "issued", at(70), at(1)).await;
     store.revoke(&Family("mine".into()), at(70), at(2)).await.unwrap();
-    assert_eq!(take(&store, &code("a"), "t", at(99), at(3)).await, "spent issued");
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(3)).await, "already taken issued");
 }

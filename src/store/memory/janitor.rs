@@ -1,35 +1,34 @@
-//! L2 · The thread that frees the memory of expired records.
-//!
-//! Responsible for when moka runs its pending tasks. Must not know: records.
+//! Frees the memory of expired records in a background thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::shelves::Shelves;
+use super::kind_cache::KindCaches;
 
-const JANITOR_PERIOD: Duration = Duration::from_secs(1);
+const JANITOR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The thread that lets moka free what has expired. Without it nothing is freed where there is no traffic, and a
-/// hundred thousand records that expire at once would be freed on one user's time.
+/// Thread that runs moka's pending tasks. Without it, memory would stay allocated without traffic,
+/// and one request would free a hundred thousand records that expire together.
 pub struct Janitor {
     pub thread: Option<JoinHandle<()>>,
-    /// Dropped with the store: that ends the thread.
+    /// Dropped with the store, which ends the thread.
     _alive: Sender<()>,
 }
 
 impl Janitor {
-    pub fn start(shelves: Arc<Shelves>) -> Self {
+    /// Starts the thread.
+    pub fn start(caches: Arc<KindCaches>) -> Self {
         let (alive, until_dropped) = mpsc::channel();
         let rounds = move || {
-            while until_dropped.recv_timeout(JANITOR_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                shelves.iter().for_each(|shelf| shelf.records.run_pending_tasks());
+            while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                caches.iter().for_each(|cache| cache.records.run_pending_tasks());
             }
         };
         let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
         if let Err(error) = &thread {
-            tracing::error!(%error, "no thread for the store's janitor: expired records are freed by traffic alone");
+            tracing::error!(%error, "the store's janitor thread can't be started: only traffic frees expired records");
         }
         Self { thread: thread.ok(), _alive: alive }
     }

@@ -1,6 +1,6 @@
-//! L2 · Where the memory store keeps its records, and who has a place there.
+//! Caches the records of each kind in moka and counts their capacity.
 //!
-//! Owns: moka, the counting of places, when memory is freed. Must not know: the verbs, or who is revoked.
+//! Responsible for capacity accounting and for when memory is freed. Does not know revocations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,76 +11,79 @@ use moka::ops::compute::Op;
 use moka::sync::Cache;
 
 use crate::env::Timestamp;
-use crate::store::revocations::Born;
-use crate::store::{Capacities, Family, Kind, Record, Version};
+use crate::store::revocations::AdmissionSeq;
+use crate::store::{Capacities, Family, RecordKind, Record, RecordVersion};
 
-/// Memory outlives a record by this much, so that clocks which differ a little never free a live one. A record that was never
-/// read gets none.
-const GRACE: Duration = Duration::from_secs(60);
-/// moka's timers are not asked to count further than this.
-const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// Time that memory outlives its record, because the clocks of callers differ. Unread records get
+/// none.
+const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
+/// Maximum time to live given to moka's timers.
+const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
+/// State of a cached record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum RecordState {
     Live,
     Tombstone,
 }
 
-/// What moka holds for one record. Small: a hundred thousand waiting logins are that many of these.
+/// Cached record or tombstone. Small, because there can be a hundred thousand waiting logins.
 #[derive(Clone)]
-pub struct Slot {
-    pub version: Version,
+pub struct CachedRecord {
+    pub version: RecordVersion,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
-    /// An earlier end, until the record is loaded to be kept, or replaced.
-    pub unread_until: Option<Timestamp>,
-    pub kept_for: Duration,
+    /// Earlier expiry until the record is loaded and extended, or replaced.
+    pub expires_unread_at: Option<Timestamp>,
+    pub time_to_live: Duration,
     pub families: Arc<[Family]>,
-    pub born: Born,
-    pub state: State,
+    pub admission_seq: AdmissionSeq,
+    pub state: RecordState,
 }
 
-impl Slot {
+impl CachedRecord {
+    /// Converts the cache entry to the record that callers see.
     pub fn into_record(self) -> Record {
         Record { version: self.version, value: self.value, expires_at: self.expires_at }
     }
 }
 
-pub fn kept_for(expires_at: Timestamp, now: Timestamp) -> Duration {
-    expires_at.since(now).saturating_add(GRACE).min(LONGEST_LIFE)
+/// Returns how long moka keeps a record, grace included.
+pub fn time_to_live(expires_at: Timestamp, now: Timestamp) -> Duration {
+    expires_at.since(now).saturating_add(CLOCK_SKEW_GRACE).min(MAX_TIME_TO_LIVE)
 }
 
-/// Each record is kept for a time of its own, counted anew when it is replaced.
-struct KeptFor;
+/// Gives each record its own time to live, restarted on replacement.
+struct RecordExpiry;
 
-impl Expiry<Arc<str>, Slot> for KeptFor {
-    fn expire_after_create(&self, _: &Arc<str>, slot: &Slot, _: Instant) -> Option<Duration> {
-        Some(slot.kept_for)
+impl Expiry<Arc<str>, CachedRecord> for RecordExpiry {
+    fn expire_after_create(&self, _: &Arc<str>, slot: &CachedRecord, _: Instant) -> Option<Duration> {
+        Some(slot.time_to_live)
     }
 
     fn expire_after_update(
         &self,
         _: &Arc<str>,
-        slot: &Slot,
+        slot: &CachedRecord,
         _: Instant,
         _: Option<Duration>,
     ) -> Option<Duration> {
-        Some(slot.kept_for)
+        Some(slot.time_to_live)
     }
 }
 
-/// A capacity, and what of it is used; one or more kinds share it.
-pub struct Pool {
+/// Capacity shared by one or more kinds, and its use.
+pub struct CapacityPool {
     capacity: usize,
     used: AtomicUsize,
     capacity_bytes: usize,
-    /// Of values.
+    /// Total bytes of the values.
     used_bytes: AtomicUsize,
-    /// When a sweep last went through everything.
-    pub last_exhausted: Mutex<Timestamp>,
+    /// When a sweep last found fewer dead records than it may free.
+    pub last_full_sweep: Mutex<Timestamp>,
 }
 
-impl Pool {
+impl CapacityPool {
     fn new(capacity: usize, capacity_bytes: usize) -> Arc<Self> {
         let (used, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Arc::new(Self {
@@ -88,58 +91,63 @@ impl Pool {
             used,
             capacity_bytes,
             used_bytes,
-            last_exhausted: Mutex::default(),
+            last_full_sweep: Mutex::default(),
         })
     }
 
+    /// Returns whether another record fits.
     pub fn has_room(&self) -> bool {
         self.used.load(Ordering::Relaxed) < self.capacity && self.used_bytes() < self.capacity_bytes
     }
 
+    /// Returns the total bytes of the values.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// The records of one kind. moka's own capacity is not used: it drops newcomers without a word. Instead each value
-/// that enters takes a place in the pool, and the eviction listener gives one back for each that leaves, whatever
-/// the cause: also for a value that is replaced, for moka calls it so even when the old one had expired unnoticed.
-pub struct Shelf {
-    pub kind: Kind,
-    pub records: Cache<Arc<str>, Slot>,
-    pub pool: Arc<Pool>,
+/// Cache of the records of one kind.
+///
+/// moka's own capacity is unused, because it silently drops new entries. Instead each inserted
+/// value takes room in the pool, and the eviction listener gives room back for each value that
+/// leaves, whatever the cause. moka reports `Replaced` even if the old value had already expired.
+pub struct KindCache {
+    pub kind: RecordKind,
+    pub records: Cache<Arc<str>, CachedRecord>,
+    pub pool: Arc<CapacityPool>,
     used: Arc<AtomicUsize>,
 }
 
-impl Shelf {
-    pub fn new(kind: Kind, pool: &Arc<Pool>) -> Self {
+impl KindCache {
+    /// Creates an empty cache that uses `pool`.
+    pub fn new(kind: RecordKind, pool: &Arc<CapacityPool>) -> Self {
         let used = Arc::new(AtomicUsize::new(0));
-        let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
+        let (evicted_pool, evicted_count) = (Arc::clone(pool), Arc::clone(&used));
         let records = Cache::builder()
-            .expire_after(KeptFor)
-            .eviction_listener(move |_, slot: Slot, _| {
-                left_pool.used.fetch_sub(1, Ordering::Relaxed);
-                left_pool.used_bytes.fetch_sub(slot.value.len(), Ordering::Relaxed);
-                left_shelf.fetch_sub(1, Ordering::Relaxed);
+            .expire_after(RecordExpiry)
+            .eviction_listener(move |_, slot: CachedRecord, _| {
+                evicted_pool.used.fetch_sub(1, Ordering::Relaxed);
+                evicted_pool.used_bytes.fetch_sub(slot.value.len(), Ordering::Relaxed);
+                evicted_count.fetch_sub(1, Ordering::Relaxed);
             })
             .build();
         Self { kind, records, pool: Arc::clone(pool), used }
     }
 
-    /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
-    pub fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<Slot>) -> Op<Slot>) {
+    /// Runs `decide` on the entry `name`, atomically with respect to other computations on it.
+    pub fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<CachedRecord>) -> Op<CachedRecord>) {
         self.records
             .entry_by_ref(name)
             .and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
     }
 
-    /// Values that take a place.
+    /// Returns the number of cached values.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// A place for a newcomer of so many bytes, if there is one.
-    pub fn admit(&self, bytes: usize) -> bool {
+    /// Reserves room for a new value of so many bytes. Returns whether there was room.
+    pub fn try_reserve(&self, bytes: usize) -> bool {
         let (pool, relaxed) = (&self.pool, Ordering::Relaxed);
         let one_more = |used| (used < pool.capacity).then_some(used + 1);
         let more_bytes =
@@ -155,70 +163,75 @@ impl Shelf {
         true
     }
 
-    /// A place for a value that comes in the stead of another, whose place is given back a moment later.
-    pub fn occupy(&self, bytes: usize) {
+    /// Reserves room for a value that replaces another; the eviction listener frees the old
+    /// value's.
+    pub fn reserve_for_update(&self, bytes: usize) {
         self.pool.used.fetch_add(1, Ordering::Relaxed);
         self.pool.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.used.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-pub struct Shelves {
-    logins: Shelf,
-    sessions: Shelf,
-    codes: Shelf,
-    tokens: Shelf,
-    logouts: Shelf,
-    parked: Shelf,
-    assertions: Shelf,
-    own_codes: Shelf,
-    blocks: Shelf,
-    probes: Shelf,
+/// Caches of all kinds.
+pub struct KindCaches {
+    logins: KindCache,
+    sessions: KindCache,
+    codes: KindCache,
+    tokens: KindCache,
+    logout_redirects: KindCache,
+    pending_logouts: KindCache,
+    assertions: KindCache,
+    login_page_codes: KindCache,
+    blocks: KindCache,
+    probes: KindCache,
 }
 
-impl Shelves {
+impl KindCaches {
+    /// Creates empty caches with these capacities.
     pub fn new(capacities: Capacities) -> Self {
-        let shelf = |kind, capacity| Shelf::new(kind, &Pool::new(capacity, usize::MAX));
-        let grants = Pool::new(capacities.grants, usize::MAX);
+        let cache = |kind, capacity| KindCache::new(kind, &CapacityPool::new(capacity, usize::MAX));
+        let grants = CapacityPool::new(capacities.grants, usize::MAX);
         Self {
-            logins: Shelf::new(Kind::Login, &Pool::new(capacities.logins, capacities.login_bytes)),
-            sessions: shelf(Kind::Session, capacities.sessions),
-            codes: Shelf::new(Kind::Code, &grants),
-            tokens: Shelf::new(Kind::Token, &grants),
-            logouts: shelf(Kind::Logout, capacities.logouts),
-            parked: shelf(Kind::Parked, capacities.parked),
-            assertions: shelf(Kind::Assertion, capacities.assertions),
-            own_codes: shelf(Kind::OwnCode, capacities.own_codes),
-            blocks: shelf(Kind::Blocks, capacities.blocks),
-            probes: shelf(Kind::Probes, capacities.probes),
+            logins: KindCache::new(RecordKind::Login, &CapacityPool::new(capacities.logins, capacities.login_bytes)),
+            sessions: cache(RecordKind::Session, capacities.sessions),
+            codes: KindCache::new(RecordKind::Code, &grants),
+            tokens: KindCache::new(RecordKind::Token, &grants),
+            logout_redirects: cache(RecordKind::LogoutRedirect, capacities.logout_redirects),
+            pending_logouts: cache(RecordKind::PendingLogout, capacities.pending_logouts),
+            assertions: cache(RecordKind::Assertion, capacities.assertions),
+            login_page_codes: cache(RecordKind::LoginPageCode, capacities.login_page_codes),
+            blocks: cache(RecordKind::Blocks, capacities.blocks),
+            probes: cache(RecordKind::Probes, capacities.probes),
         }
     }
 
-    pub fn of(&self, kind: Kind) -> &Shelf {
+    /// Returns the cache of a kind.
+    pub fn cache_for(&self, kind: RecordKind) -> &KindCache {
         match kind {
-            Kind::Login => &self.logins,
-            Kind::Session => &self.sessions,
-            Kind::Code => &self.codes,
-            Kind::Token => &self.tokens,
-            Kind::Logout => &self.logouts,
-            Kind::Parked => &self.parked,
-            Kind::Assertion => &self.assertions,
-            Kind::OwnCode => &self.own_codes,
-            Kind::Blocks => &self.blocks,
-            Kind::Probes => &self.probes,
+            RecordKind::Login => &self.logins,
+            RecordKind::Session => &self.sessions,
+            RecordKind::Code => &self.codes,
+            RecordKind::Token => &self.tokens,
+            RecordKind::LogoutRedirect => &self.logout_redirects,
+            RecordKind::PendingLogout => &self.pending_logouts,
+            RecordKind::Assertion => &self.assertions,
+            RecordKind::LoginPageCode => &self.login_page_codes,
+            RecordKind::Blocks => &self.blocks,
+            RecordKind::Probes => &self.probes,
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
+    /// Iterates over the caches of all kinds.
+    pub fn iter(&self) -> impl Iterator<Item = &KindCache> {
         let Self {
             logins,
             sessions,
             codes,
             tokens,
-            logouts,
-            parked,
+            logout_redirects: logouts,
+            pending_logouts: parked,
             assertions,
-            own_codes,
+            login_page_codes: own_codes,
             blocks,
             probes,
         } = self;

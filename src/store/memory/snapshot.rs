@@ -1,147 +1,151 @@
-//! L2 · What a store's successor must know, as bytes that only the hub's own can open.
+//! Encodes and decodes snapshots of the in-memory store.
 //!
 //! ```text
-//! head     "PASSNAP", format 1 byte, created_at 8 (ms), id 16 (random)
-//! chunks   u32 length, sealed entries; bound to each: the head, its number 8, whether it is the last 1
-//! entries  'L' or 'T', kind 1, version 8, expires_at 8, name, count of families 4, each, value      live, or a tombstone
-//!          'R', until 8, family                                                                     revoked, and closed
+//! header   "PASSNAP", format 1 byte, created_at 8 (ms), id 16 (random)
+//! chunks   u32 length, encrypted entries; associated data: the header, chunk number 8, is_last 1
+//! entries  'L' (live) or 'T' (tombstone), kind 1, version 8, expires_at 8, name,
+//!          number of families 4, each family, value
+//!          'R' (revoked family), until 8, family
 //! ```
-//! Numbers are big-endian; names, families and values come behind their length (4). Revocations come first, so that what
-//! comes after them is judged by them. Nothing is used before the last chunk has been opened: a snapshot counts whole, or
-//! not at all. Its keys are derived from the ring's and its own random id, so none ever seals more than one snapshot.
+//! Numbers are big-endian. Names, families and values are preceded by their length (4 bytes).
+//! Revocations come first, so that they apply to the records after them. Keys are derived from the
+//! configured keys and the random id, so each snapshot has its own.
 //!
-//! Owns: the layout, and that nobody can change, cut, extend or swap anything in it. Must not know: files; what a record
-//! means. A release that changes the layout counts `FORMAT` up, and still reads the format before.
+//! Responsible for the layout and its integrity: a snapshot that was changed, truncated, extended
+//! or reordered is rejected as a whole. A release that changes the layout increments `FORMAT` and
+//! still reads the previous format.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use crate::env::{Entropy, Timestamp};
-use crate::store::seal::{Ring, SealFault};
-use crate::store::{Family, Key, Kind, Version};
+use crate::store::encryption::{StoreEncryptionKeys, EncryptionError};
+use crate::store::{Family, RecordKey, RecordKind, RecordVersion};
 
-use super::shelves::State;
+use super::kind_cache::RecordState;
 
 const MAGIC: &[u8; 7] = b"PASSNAP";
 const FORMAT: u8 = 1;
-const HEAD: usize = 32;
-/// A chunk is closed above this: large enough that sealing costs nothing, small enough that no memory is doubled.
-const CHUNK: usize = 256 << 10;
-/// Nothing larger is written, so nothing larger is read.
-const LONGEST_ENTRY: usize = 1 << 20;
-const LONGEST_CHUNK: usize = CHUNK + LONGEST_ENTRY + 64;
+const HEADER_BYTES: usize = 32;
+/// Size above which a chunk is complete. Bounds the memory that encryption needs.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Maximum size of an entry, on writing and reading.
+const MAX_ENTRY_BYTES: usize = 1 << 20;
+const MAX_CHUNK_BYTES: usize = CHUNK_BYTES + MAX_ENTRY_BYTES + 64;
 
-/// One thing that a successor must know.
+/// Entry of a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Entry {
-    /// Nothing is admitted into it before that.
-    Revoked { family: Family, until: Timestamp },
+pub enum SnapshotEntry {
+    /// The family admits no record before `until`.
+    RevokedFamily { family: Family, until: Timestamp },
     Record {
-        key: Key,
-        state: State,
-        version: Version,
+        key: RecordKey,
+        state: RecordState,
+        version: RecordVersion,
         value: Arc<[u8]>,
         expires_at: Timestamp,
         families: Arc<[Family]>,
     },
 }
 
-/// Why a snapshot is not taken up.
+/// Error returned when a snapshot can't be read.
 #[derive(thiserror::Error, Debug)]
-pub enum Refused {
-    #[error("it is no snapshot of a hub")]
-    Foreign,
-    #[error("a newer release has written it (format {0})")]
-    Newer(u8),
+pub enum SnapshotReadError {
+    #[error("it is not a snapshot of a hub")]
+    NotASnapshot,
+    #[error("it was written by a newer release (format {0})")]
+    NewerFormat(u8),
     #[error(transparent)]
-    Sealed(#[from] SealFault),
-    #[error("it is cut, or was changed")]
-    Broken,
+    Encryption(#[from] EncryptionError),
+    #[error("it is truncated or was changed")]
+    Corrupted,
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
     #[error("it can't be read: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Writes all entries; `owner` must be the same when it is read. How many were left out, being larger than any record.
+/// Writes a snapshot. [`read`] must get the same `owner`.
 ///
 /// # Errors
-/// The place can't be written to, or OpenSSL fails.
+/// Returns an error if `to` can't be written or OpenSSL fails.
 pub fn write(
     mut to: impl Write,
-    entries: impl Iterator<Item = Entry>,
-    (ring, owner): (&Ring, &str),
+    entries: impl Iterator<Item = SnapshotEntry>,
+    (keys, owner): (&StoreEncryptionKeys, &str),
     (created_at, entropy): (Timestamp, &dyn Entropy),
-) -> io::Result<Written> {
-    let head = head(created_at, entropy);
+) -> io::Result<SnapshotStats> {
+    let head = new_header(created_at, entropy);
     to.write_all(&head)?;
-    let sealing = Sealing { ring, place: place(owner, &head), head };
+    let encryptor = ChunkEncryptor { keys, key_context: key_context(owner, &head), header: head };
     let (mut number, mut chunk, mut written) =
-        (0, Vec::with_capacity(LONGEST_CHUNK), Written::default());
+        (0, Vec::with_capacity(MAX_CHUNK_BYTES), SnapshotStats::default());
     for entry in entries {
-        if chunk.len() > CHUNK {
-            sealing.put(&mut to, (number, Position::Inside), &chunk, entropy)?;
+        if chunk.len() > CHUNK_BYTES {
+            encryptor.write_chunk(&mut to, (number, Position::Inside), &chunk, entropy)?;
             number += 1;
             chunk.clear();
         }
         let before = chunk.len();
-        entry.put(&mut chunk);
-        if chunk.len() - before > LONGEST_ENTRY {
+        entry.encode(&mut chunk);
+        if chunk.len() - before > MAX_ENTRY_BYTES {
             chunk.truncate(before);
-            written.left_out += 1;
-        } else if matches!(entry, Entry::Record { .. }) {
+            written.too_large += 1;
+        } else if matches!(entry, SnapshotEntry::Record { .. }) {
             written.records += 1;
         }
     }
-    sealing.put(&mut to, (number, Position::Last), &chunk, entropy)?;
+    encryptor.write_chunk(&mut to, (number, Position::Last), &chunk, entropy)?;
     Ok(written)
 }
 
+/// Numbers of records that were written and left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Written {
+pub struct SnapshotStats {
     pub records: usize,
-    /// Larger than any record that a hub means to keep.
-    pub left_out: usize,
+    /// Records larger than the maximum.
+    pub too_large: usize,
 }
 
-/// Everything in it, and when it was written. `length`: how many bytes `from` holds.
+/// Reads a snapshot of `length` bytes. Returns its entries and when it was written.
 ///
 /// # Errors
-/// Nothing of it counts then.
+/// Returns an error if any part of the snapshot is unusable.
 pub fn read(
     mut from: impl Read,
     length: u64,
-    (ring, owner): (&Ring, &str),
-) -> Result<(Vec<Entry>, Timestamp), Refused> {
-    let mut head = [0; HEAD];
-    fill(&mut from, &mut head)
-        .map_err(|fault| if matches!(fault, Refused::Broken) { Refused::Foreign } else { fault })?;
-    let format = *head.strip_prefix(MAGIC).and_then(<[u8]>::first).ok_or(Refused::Foreign)?;
+    (keys, owner): (&StoreEncryptionKeys, &str),
+) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
+    let mut head = [0; HEADER_BYTES];
+    read_exact(&mut from, &mut head)
+        .map_err(|error| if matches!(error, SnapshotReadError::Corrupted) { SnapshotReadError::NotASnapshot } else { error })?;
+    let format = *head.strip_prefix(MAGIC).and_then(<[u8]>::first).ok_or(SnapshotReadError::NotASnapshot)?;
     if format != FORMAT {
-        return Err(if format > FORMAT { Refused::Newer(format) } else { Refused::Foreign });
+        return Err(if format > FORMAT { SnapshotReadError::NewerFormat(format) } else { SnapshotReadError::NotASnapshot });
     }
-    let created_at = head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(Refused::Broken)?;
+    let created_at = head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(SnapshotReadError::Corrupted)?;
     let created_at = Timestamp::from_millis(u64::from_be_bytes(*created_at));
-    let sealing = Sealing { ring, place: place(owner, &head), head };
-    let mut left = length.checked_sub(HEAD as u64).ok_or(Refused::Foreign)?;
+    let encryptor = ChunkEncryptor { keys, key_context: key_context(owner, &head), header: head };
+    let mut left = length.checked_sub(HEADER_BYTES as u64).ok_or(SnapshotReadError::NotASnapshot)?;
     let (mut number, mut entries) = (0, Vec::new());
     loop {
         let mut size = [0; 4];
-        fill(&mut from, &mut size)?;
+        read_exact(&mut from, &mut size)?;
         let size = u32::from_be_bytes(size);
-        left = left.checked_sub(4 + u64::from(size)).ok_or(Refused::Broken)?;
+        left = left.checked_sub(4 + u64::from(size)).ok_or(SnapshotReadError::Corrupted)?;
         let size = usize::try_from(size)
             .ok()
-            .filter(|size| *size <= LONGEST_CHUNK)
-            .ok_or(Refused::Broken)?;
-        let mut sealed = vec![0; size];
-        fill(&mut from, &mut sealed)?;
-        // Where the file ends, there must be the chunk that was the last: so none can be cut off, and none added.
+            .filter(|size| *size <= MAX_CHUNK_BYTES)
+            .ok_or(SnapshotReadError::Corrupted)?;
+        let mut encrypted = vec![0; size];
+        read_exact(&mut from, &mut encrypted)?;
+        // The chunk at the end of the file must be marked as the last: none can be cut off or
+        // added.
         let position = if left == 0 { Position::Last } else { Position::Inside };
-        let chunk = ring.open(&sealing.place, &sealing.bound(number, position), &sealed)?;
-        let mut rest = Rest(&chunk);
-        while !rest.0.is_empty() {
-            entries.push(rest.entry().ok_or(Refused::Broken)?);
+        let chunk = keys.decrypt(&encryptor.key_context, &encryptor.associated_data(number, position), &encrypted)?;
+        let mut cursor = Cursor(&chunk);
+        while !cursor.0.is_empty() {
+            entries.push(cursor.next_entry().ok_or(SnapshotReadError::Corrupted)?);
         }
         if position == Position::Last {
             return Ok((entries, created_at));
@@ -150,15 +154,15 @@ pub fn read(
     }
 }
 
-fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), Refused> {
+fn read_exact(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), SnapshotReadError> {
     from.read_exact(bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => Refused::Broken,
-        _ => Refused::Io(error),
+        io::ErrorKind::UnexpectedEof => SnapshotReadError::Corrupted,
+        _ => SnapshotReadError::Io(error),
     })
 }
 
-fn head(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEAD] {
-    let mut head = [0; HEAD];
+fn new_header(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEADER_BYTES] {
+    let mut head = [0; HEADER_BYTES];
     let id = entropy.bits256();
     let bytes =
         MAGIC.iter().chain([&FORMAT]).copied().chain(created_at.millis().to_be_bytes()).chain(id);
@@ -166,7 +170,7 @@ fn head(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEAD] {
     head
 }
 
-fn place(owner: &str, head: &[u8; HEAD]) -> Vec<u8> {
+fn key_context(owner: &str, head: &[u8; HEADER_BYTES]) -> Vec<u8> {
     [b"snapshot of ", owner.as_bytes(), b"\0", head].concat()
 }
 
@@ -176,18 +180,18 @@ enum Position {
     Last,
 }
 
-struct Sealing<'a> {
-    ring: &'a Ring,
-    place: Vec<u8>,
-    head: [u8; HEAD],
+struct ChunkEncryptor<'a> {
+    keys: &'a StoreEncryptionKeys,
+    key_context: Vec<u8>,
+    header: [u8; HEADER_BYTES],
 }
 
-impl Sealing<'_> {
-    fn bound(&self, number: u64, position: Position) -> Vec<u8> {
-        [&self.head[..], &number.to_be_bytes(), &[u8::from(position == Position::Last)]].concat()
+impl ChunkEncryptor<'_> {
+    fn associated_data(&self, number: u64, position: Position) -> Vec<u8> {
+        [&self.header[..], &number.to_be_bytes(), &[u8::from(position == Position::Last)]].concat()
     }
 
-    fn put(
+    fn write_chunk(
         &self,
         to: &mut impl Write,
         (number, at): (u64, Position),
@@ -196,35 +200,35 @@ impl Sealing<'_> {
     ) -> io::Result<()> {
         let bits = entropy.bits256();
         let nonce = bits.first_chunk().ok_or(io::ErrorKind::InvalidData)?;
-        let sealed = self
-            .ring
-            .seal(&self.place, &self.bound(number, at), nonce, chunk)
+        let encrypted = self
+            .keys
+            .encrypt(&self.key_context, &self.associated_data(number, at), nonce, chunk)
             .map_err(io::Error::other)?;
-        to.write_all(&length(&sealed))?;
-        to.write_all(&sealed)
+        to.write_all(&length_prefix(&encrypted))?;
+        to.write_all(&encrypted)
     }
 }
 
-fn length(bytes: &[u8]) -> [u8; 4] {
+fn length_prefix(bytes: &[u8]) -> [u8; 4] {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-impl Entry {
-    fn put(&self, to: &mut Vec<u8>) {
+impl SnapshotEntry {
+    fn encode(&self, to: &mut Vec<u8>) {
         let text = |to: &mut Vec<u8>, bytes: &[u8]| {
-            to.extend_from_slice(&length(bytes));
+            to.extend_from_slice(&length_prefix(bytes));
             to.extend_from_slice(bytes);
         };
         match self {
-            Self::Revoked { family, until } => {
+            Self::RevokedFamily { family, until } => {
                 to.push(b'R');
                 to.extend_from_slice(&until.millis().to_be_bytes());
                 text(to, family.0.as_bytes());
             }
             Self::Record { key, state, version, value, expires_at, families } => {
                 let state = match state {
-                    State::Live => b'L',
-                    State::Tombstone => b'T',
+                    RecordState::Live => b'L',
+                    RecordState::Tombstone => b'T',
                 };
                 to.extend_from_slice(&[state, key.kind.letter()]);
                 to.extend_from_slice(&version.0.to_be_bytes());
@@ -240,28 +244,28 @@ impl Entry {
     }
 }
 
-/// What is still to be read of a chunk.
-struct Rest<'a>(&'a [u8]);
+/// Unread rest of a decrypted chunk.
+struct Cursor<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
-    fn entry(&mut self) -> Option<Entry> {
+impl<'a> Cursor<'a> {
+    fn next_entry(&mut self) -> Option<SnapshotEntry> {
         let [kind] = self.array()?;
         let state = match kind {
             b'R' => {
-                let until = self.moment()?;
-                return Some(Entry::Revoked { until, family: Family(self.text()?) });
+                let until = self.timestamp()?;
+                return Some(SnapshotEntry::RevokedFamily { until, family: Family(self.text()?) });
             }
-            b'L' => State::Live,
-            b'T' => State::Tombstone,
+            b'L' => RecordState::Live,
+            b'T' => RecordState::Tombstone,
             _ => return None,
         };
         let [letter] = self.array()?;
-        let version = Version(u64::from_be_bytes(self.array()?));
-        let expires_at = self.moment()?;
-        let key = Key { kind: Kind::of_letter(letter)?, name: self.text()? };
+        let version = RecordVersion(u64::from_be_bytes(self.array()?));
+        let expires_at = self.timestamp()?;
+        let key = RecordKey { kind: RecordKind::from_letter(letter)?, name: self.text()? };
         let count = u32::from_be_bytes(self.array()?);
         let families = (0..count).map(|_| self.text().map(Family)).collect::<Option<_>>()?;
-        Some(Entry::Record {
+        Some(SnapshotEntry::Record {
             key,
             state,
             version,
@@ -277,7 +281,7 @@ impl<'a> Rest<'a> {
         Some(*array)
     }
 
-    fn moment(&mut self) -> Option<Timestamp> {
+    fn timestamp(&mut self) -> Option<Timestamp> {
         self.array().map(u64::from_be_bytes).map(Timestamp::from_millis)
     }
 
@@ -300,16 +304,16 @@ mod tests {
     use crate::ids::Secret;
     use crate::store::conformance::{at, code};
 
-    fn ring(keys: &[&str]) -> Ring {
-        Ring::new(&keys.iter().map(|key| Secret::new((*key).to_owned())).collect::<Vec<_>>())
+    fn ring(keys: &[&str]) -> StoreEncryptionKeys {
+        StoreEncryptionKeys::new(&keys.iter().map(|key| Secret::new((*key).to_owned())).collect::<Vec<_>>())
     }
 
     /// A snapshot of a few records in one chunk, or of many in several.
     fn bytes(records: usize, keys: &[&str]) -> Vec<u8> {
-        let entry = |n: usize| Entry::Record {
+        let entry = |n: usize| SnapshotEntry::Record {
             key: code(&n.to_string()),
-            state: State::Live,
-            version: Version(1),
+            state: RecordState::Live,
+            version: RecordVersion(1),
             value: "x".repeat(10_000).into_bytes().into(),
             expires_at: at(90),
             families: [Family("f".into())].into(),
@@ -320,7 +324,7 @@ mod tests {
         bytes
     }
 
-    fn opened(bytes: &[u8], keys: &[&str], owner: &str) -> Result<usize, Refused> {
+    fn opened(bytes: &[u8], keys: &[&str], owner: &str) -> Result<usize, SnapshotReadError> {
         read(bytes, bytes.len() as u64, (&ring(keys), owner)).map(|(entries, _)| entries.len())
     }
 
@@ -373,10 +377,10 @@ mod tests {
         assert_eq!(opened(&bytes(1, &["new", "old"]), &["new"], "hub").unwrap(), 1);
         assert!(matches!(
             opened(&old, &["new"], "hub"),
-            Err(Refused::Sealed(SealFault::UnknownKey))
+            Err(SnapshotReadError::Encryption(EncryptionError::UnknownKey))
         ));
         assert!(
-            matches!(opened(&old, &["old"], "other"), Err(Refused::Sealed(SealFault::Broken))),
+            matches!(opened(&old, &["old"], "other"), Err(SnapshotReadError::Encryption(EncryptionError::Corrupted))),
             "of another hub"
         );
         assert!(!String::from_utf8_lossy(&old).contains("xxx"));

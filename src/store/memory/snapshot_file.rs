@@ -1,10 +1,10 @@
-//! L2 · The file by which a planned restart loses nothing: written once by who goes down, taken up once by who comes next.
+//! Saves the in-memory store to a file at shutdown, and restores it at the next start.
 //!
-//! Owns: that a snapshot is whole or not there, and that none is ever taken up twice. Must not know: what is in it.
+//! Responsible for atomic writes, and for loading each snapshot at most once.
 //!
-//! **Once.** Whoever loads a snapshot first takes it away from its name and brings that to the disk; only then is it read,
-//! and only then is anybody served. A second load would bring back codes that were redeemed, and sessions that were ended,
-//! since the first. Where it can't be taken away the hub must not start.
+//! Loading first renames the snapshot and syncs the folder. Only then does the hub read it and
+//! serve requests. A second load would bring back redeemed codes and ended sessions. If the rename
+//! fails, the hub must not start.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write as _};
@@ -14,146 +14,150 @@ use std::time::Duration;
 
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
-use crate::store::seal::Ring;
+use crate::store::encryption::StoreEncryptionKeys;
 
-use super::snapshot::{self, Entry, Refused, Written};
-use super::{MemoryStore, Restored};
+use super::snapshot::{self, SnapshotEntry, SnapshotReadError, SnapshotStats};
+use super::{MemoryStore, RestoreStats};
 
-/// No hub has as much in its memory.
-const LARGEST: u64 = 4 << 30;
+/// Maximum size of a snapshot in bytes.
+const MAX_SNAPSHOT_BYTES: u64 = 4 << 30;
 
-/// Where snapshots lie, and who can open them.
-pub struct Snapshots {
+/// Snapshot file of one hub, encrypted with its keys.
+pub struct SnapshotFile {
     path: PathBuf,
-    ring: Ring,
-    /// The hub that they are of: none is taken up for another.
+    keys: StoreEncryptionKeys,
+    /// Issuer of the hub. Snapshots of other hubs are rejected.
     owner: String,
-    pub(super) largest: u64,
+    pub(super) max_bytes: u64,
 }
 
-/// What a hub can't start with.
+/// Error that keeps the hub from starting.
 #[derive(thiserror::Error, Debug)]
-pub enum SnapshotFault {
+pub enum SnapshotError {
     #[error(
-        "{}: the snapshot of the store can't be kept there: {cause}; mend: let this user write to the folder (the setting \
-         `store.memory.snapshot`)", .path.display()
-    )]
+        "{}: the snapshot of the store can't be written there: {cause}; fix: let this user write to \
+         the folder (the setting `store.memory.snapshot`)", .path.display()
+        )]
+    /// The snapshot can't be written.
     Unwritable { path: PathBuf, cause: io::Error },
     #[error(
-        "{}: the snapshot of the store can't be taken away from there, so that a later start would bring back what was ended \
-         meanwhile: {cause}; mend: let this user write to the folder, or remove the file", .path.display()
-    )]
-    Stuck { path: PathBuf, cause: io::Error },
+        "{}: the snapshot of the store can't be renamed, so a later start would restore ended sessions: \
+         {cause}; fix: let this user write to the folder, or remove the file", .path.display()
+        )]
+    /// The snapshot can't be renamed before it is loaded.
+    NotRemovable { path: PathBuf, cause: io::Error },
 }
 
-/// What became of the snapshot that was there.
+/// Outcome of [`SnapshotFile::load`].
 #[derive(Debug)]
-pub enum Found {
+pub enum SnapshotLoad {
     /// The first start, or one after a crash.
     Nothing,
-    Taken {
-        restored: Restored,
+    Restored {
+        restored: RestoreStats,
         age: Duration,
     },
-    /// It lies where it says, and never counts again; the store is empty.
+    /// The snapshot is unusable. It was renamed to `moved_to`, and the store is empty.
     SetAside {
-        why: Refused,
-        lies: PathBuf,
+        reason: SnapshotReadError,
+        moved_to: PathBuf,
     },
 }
 
-/// A snapshot that was written.
+/// Size of a saved snapshot.
 #[derive(Debug)]
-pub struct Saved {
-    pub written: Written,
+pub struct SavedSnapshot {
+    pub stats: SnapshotStats,
     pub bytes: u64,
 }
 
-impl Snapshots {
+impl SnapshotFile {
+    /// Returns the snapshot file at `path`, without reading it.
     #[must_use]
-    pub fn new(path: &Path, seal_keys: &[Secret<String>], owner: &str) -> Self {
+    pub fn new(path: &Path, encryption_keys: &[Secret<String>], owner: &str) -> Self {
         Self {
             path: path.to_owned(),
-            ring: Ring::new(seal_keys),
+            keys: StoreEncryptionKeys::new(encryption_keys),
             owner: owner.to_owned(),
-            largest: LARGEST,
+            max_bytes: MAX_SNAPSHOT_BYTES,
         }
     }
 
-    /// Whether a snapshot can be written, without leaving a trace.
+    /// Checks whether a snapshot can be written at `path`, without creating anything.
     ///
     /// # Errors
     /// `Unwritable`.
-    pub fn examine(path: &Path) -> Result<(), SnapshotFault> {
-        // What is missing is made: its mother has to let us.
-        let mother =
+    pub fn check_writable(path: &Path) -> Result<(), SnapshotError> {
+        // Missing folders are created, so the nearest existing one must be writable.
+        let parent =
             folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
         let tried = if path.is_dir() {
             Err(io::ErrorKind::IsADirectory.into())
         } else {
-            tempfile::tempfile_in(mother)
+            tempfile::tempfile_in(parent)
         };
-        tried.map(drop).map_err(|cause| SnapshotFault::Unwritable { path: path.to_owned(), cause })
+        tried.map(drop).map_err(|cause| SnapshotError::Unwritable { path: path.to_owned(), cause })
     }
 
-    /// Takes up what is there, into a store that nobody uses yet.
+    /// Loads the snapshot into a new store that is not in use yet.
     ///
     /// # Errors
-    /// `Stuck`.
-    pub fn load(&self, store: &MemoryStore, now: Timestamp) -> Result<Found, SnapshotFault> {
-        let taken = self.beside("loading");
-        match fs::rename(&self.path, &taken).and_then(|()| sync(folder(&self.path))) {
+    /// `NotRemovable`.
+    pub fn load(&self, store: &MemoryStore, now: Timestamp) -> Result<SnapshotLoad, SnapshotError> {
+        let taken = self.sibling_path("loading");
+        match fs::rename(&self.path, &taken).and_then(|()| sync_folder(folder(&self.path))) {
             Ok(()) => {}
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-            Err(cause) => return Err(SnapshotFault::Stuck { path: self.path.clone(), cause }),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(SnapshotLoad::Nothing),
+            Err(cause) => return Err(SnapshotError::NotRemovable { path: self.path.clone(), cause }),
         }
-        match self.read(&taken) {
+        match self.read_snapshot(&taken) {
             Ok((entries, created_at)) => {
                 let restored = store.restore(entries, now);
-                // Nobody looks under this name; a file that stays is overwritten one day, and is sealed.
+                // A leftover under this name is never loaded. It is encrypted, and overwritten
+                // later.
                 let _stays = fs::remove_file(&taken);
-                Ok(Found::Taken { restored, age: now.since(created_at) })
+                Ok(SnapshotLoad::Restored { restored, age: now.since(created_at) })
             }
-            Err(why) => {
-                let aside = self.beside("unreadable");
-                let lies = if fs::rename(&taken, &aside).is_ok() { aside } else { taken };
-                Ok(Found::SetAside { why, lies })
+            Err(reason) => {
+                let aside = self.sibling_path("unreadable");
+                let moved_to = if fs::rename(&taken, &aside).is_ok() { aside } else { taken };
+                Ok(SnapshotLoad::SetAside { reason, moved_to })
             }
         }
     }
 
-    fn read(&self, path: &Path) -> Result<(Vec<Entry>, Timestamp), Refused> {
-        // A pipe would have us wait for ever.
+    fn read_snapshot(&self, path: &Path) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
+        // Opening a pipe would block for ever.
         if !fs::symlink_metadata(path)?.is_file() {
-            return Err(Refused::Foreign);
+            return Err(SnapshotReadError::NotASnapshot);
         }
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        if length > self.largest {
-            return Err(Refused::TooLarge(self.largest));
+        if length > self.max_bytes {
+            return Err(SnapshotReadError::TooLarge(self.max_bytes));
         }
-        snapshot::read(BufReader::new(file), length, (&self.ring, &self.owner))
+        snapshot::read(BufReader::new(file), length, (&self.keys, &self.owner))
     }
 
-    /// Writes what the store holds, after which it takes nothing any more: what is written stays true. It waits for the disk.
+    /// Closes the store and writes its records. Blocks until they are on the disk.
     ///
     /// # Errors
-    /// There is none then, neither old nor new.
-    pub fn save(&self, store: &MemoryStore, env: &Env) -> io::Result<Saved> {
+    /// Returns an error if the snapshot can't be written. No snapshot exists then.
+    pub fn save(&self, store: &MemoryStore, env: &Env) -> io::Result<SavedSnapshot> {
         store.close();
-        let unfinished = self.beside("writing");
-        let saved = self.write(&unfinished, store, env);
+        let unfinished = self.sibling_path("writing");
+        let saved = self.write_snapshot(&unfinished, store, env);
         if saved.is_err() {
             let _nothing_there = fs::remove_file(&unfinished);
         }
         saved
     }
 
-    fn write(&self, unfinished: &Path, store: &MemoryStore, env: &Env) -> io::Result<Saved> {
+    fn write_snapshot(&self, unfinished: &Path, store: &MemoryStore, env: &Env) -> io::Result<SavedSnapshot> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder(&self.path))?;
-        // What a process left that was killed while it wrote.
+        // Left behind by a process that was killed while writing.
         match fs::remove_file(unfinished) {
-            Err(fault) if fault.kind() != io::ErrorKind::NotFound => return Err(fault),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(unfinished)?;
@@ -161,30 +165,30 @@ impl Snapshots {
         let now = env.now();
         let written = snapshot::write(
             &mut buffered,
-            store.entries(now),
-            (&self.ring, &self.owner),
+            store.snapshot_entries(now),
+            (&self.keys, &self.owner),
             (now, env.entropy()),
         )?;
         buffered.flush()?;
         let file = buffered.get_ref();
         file.sync_all()?;
         let bytes = file.metadata()?.len();
-        if bytes > self.largest {
+        if bytes > self.max_bytes {
             return Err(io::Error::other(format!(
-                "it has {bytes} bytes, and none of more than {} is taken up",
-                self.largest
+                "it has {bytes} bytes, more than the limit of {}",
+                self.max_bytes
             )));
         }
         fs::rename(unfinished, &self.path)?;
-        sync(folder(&self.path))?;
-        Ok(Saved { written, bytes })
+        sync_folder(folder(&self.path))?;
+        Ok(SavedSnapshot { stats: written, bytes })
     }
 
-    /// `store.snapshot.word`
-    fn beside(&self, word: &str) -> PathBuf {
+    /// Returns the path with `.suffix` appended.
+    fn sibling_path(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".");
-        name.push(word);
+        name.push(suffix);
         name.into()
     }
 }
@@ -193,7 +197,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Names in a folder are on the disk only once the folder is.
-fn sync(folder: &Path) -> io::Result<()> {
+/// Syncs a folder, so that renames in it are on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

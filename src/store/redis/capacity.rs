@@ -1,24 +1,25 @@
-//! L2 · How many records this hub has admitted, of those that may still live.
+//! Tracks how many live records this hub has inserted, and limits them to the capacities.
 //!
-//! Owns: capacities. Must not know: records. Counted here and not on the server, so that admission costs no round trip
-//! and no key that every login of a nation would have to pass: a capacity is each hub's own, and the sum of all hubs'
-//! must fit into the server's memory, whose own limit stands behind it (docs/redis.md). A place that another hub frees
-//! comes back when the record would have ended.
+//! Counted here and not on the server, so that admission needs no round trip and no key that every
+//! login would have to pass. Each hub has its own capacities. Together they must fit into the
+//! server's memory, whose limit still applies (docs/redis.md). When another hub removes a record of
+//! this one, its capacity is released when the record would have expired.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Kind, Usage};
+use crate::store::{Capacities, RecordKind, Usage};
 
-pub struct Places {
+/// Used capacity of the records that this hub has inserted.
+pub struct CapacityTracker {
     logins: Mutex<Pool>,
     sessions: Mutex<Pool>,
     grants: Mutex<Pool>,
-    logouts: Mutex<Pool>,
-    parked: Mutex<Pool>,
+    logout_redirects: Mutex<Pool>,
+    pending_logouts: Mutex<Pool>,
     assertions: Mutex<Pool>,
-    own_codes: Mutex<Pool>,
+    login_page_codes: Mutex<Pool>,
     blocks: Mutex<Pool>,
     probes: Mutex<Pool>,
 }
@@ -26,150 +27,155 @@ pub struct Places {
 struct Pool {
     capacity: Usage,
     used: Usage,
-    /// By the second in which they end; tokens apart from codes, with which they share their capacity.
-    ends: BTreeMap<(u64, bool), Usage>,
+    /// Usage by the second of expiry. Tokens are counted apart from codes, with which they share
+    /// the capacity.
+    by_expiry: BTreeMap<(u64, bool), Usage>,
 }
 
-impl Places {
+impl CapacityTracker {
+    /// Creates a tracker without records.
     pub fn new(capacities: Capacities) -> Self {
-        let of_bytes = |records, bytes| {
+        let pool_with_bytes = |records, bytes| {
             let capacity = Usage { records, bytes };
-            Mutex::new(Pool { capacity, used: Usage::default(), ends: BTreeMap::new() })
+            Mutex::new(Pool { capacity, used: Usage::default(), by_expiry: BTreeMap::new() })
         };
-        let pool = |records| of_bytes(records, usize::MAX);
+        let pool = |records| pool_with_bytes(records, usize::MAX);
         Self {
-            logins: of_bytes(capacities.logins, capacities.login_bytes),
+            logins: pool_with_bytes(capacities.logins, capacities.login_bytes),
             sessions: pool(capacities.sessions),
             grants: pool(capacities.grants),
-            logouts: pool(capacities.logouts),
-            parked: pool(capacities.parked),
+            logout_redirects: pool(capacities.logout_redirects),
+            pending_logouts: pool(capacities.pending_logouts),
             assertions: pool(capacities.assertions),
-            own_codes: pool(capacities.own_codes),
+            login_page_codes: pool(capacities.login_page_codes),
             blocks: pool(capacities.blocks),
             probes: pool(capacities.probes),
         }
     }
 
-    /// Takes a place for so many bytes until then, if there is one.
-    pub fn admit(&self, kind: Kind, bytes: usize, until: Timestamp, now: Timestamp) -> bool {
-        self.with(kind, |pool, slot| {
-            pool.free_what_ended(now);
+    /// Reserves capacity for a record until its expiry. Returns whether there was room.
+    pub fn try_reserve(&self, kind: RecordKind, bytes: usize, until: Timestamp, now: Timestamp) -> bool {
+        self.with(kind, |pool, is_token| {
+            pool.release_expired(now);
             let (used, capacity) = (pool.used, pool.capacity);
             let has_room = used.records < capacity.records
                 && used.bytes.saturating_add(bytes) <= capacity.bytes;
             if has_room {
-                pool.add((end(until), slot), bytes);
+                pool.add((expiry_second(until), is_token), bytes);
             }
             has_room
         })
     }
 
-    /// A record lives longer, or less long, or has so many bytes from now on.
-    pub fn moved(&self, kind: Kind, from: Timestamp, to: Timestamp, bytes: Option<usize>) {
-        self.with(kind, |pool, slot| {
-            if let Some(before) = pool.subtract((end(from), slot)) {
-                pool.add((end(to), slot), bytes.unwrap_or(before));
+    /// Changes the expiry of a record, and its size if given.
+    pub fn update(&self, kind: RecordKind, from: Timestamp, to: Timestamp, bytes: Option<usize>) {
+        self.with(kind, |pool, is_token| {
+            if let Some(before) = pool.subtract((expiry_second(from), is_token)) {
+                pool.add((expiry_second(to), is_token), bytes.unwrap_or(before));
             }
         });
     }
 
-    /// A record whose end was known to a second only lives longer.
-    pub fn kept(&self, kind: Kind, about: Timestamp, to: Timestamp) {
-        self.with(kind, |pool, slot| {
-            if let Some(bytes) = pool.subtract_about(about, slot) {
-                pool.add((end(to), slot), bytes);
+    /// Changes the expiry of a record whose old expiry is known to a second only.
+    pub fn extend_near(&self, kind: RecordKind, about: Timestamp, to: Timestamp) {
+        self.with(kind, |pool, is_token| {
+            if let Some(bytes) = pool.subtract_near(about, is_token) {
+                pool.add((expiry_second(to), is_token), bytes);
             }
         });
     }
 
-    /// A record is no more whose end was known to a second only.
-    pub fn free_about(&self, kind: Kind, about: Timestamp) {
-        self.with(kind, |pool, slot| {
-            pool.subtract_about(about, slot);
+    /// Releases a record whose expiry is known to a second only.
+    pub fn release_near(&self, kind: RecordKind, about: Timestamp) {
+        self.with(kind, |pool, is_token| {
+            pool.subtract_near(about, is_token);
         });
     }
 
-    pub fn free(&self, kind: Kind, until: Timestamp) {
-        self.with(kind, |pool, slot| {
-            pool.subtract((end(until), slot));
+    /// Releases a record.
+    pub fn release(&self, kind: RecordKind, until: Timestamp) {
+        self.with(kind, |pool, is_token| {
+            pool.subtract((expiry_second(until), is_token));
         });
     }
 
-    /// Of the whole pool.
-    pub fn usage(&self, kind: Kind) -> Usage {
+    /// Returns the usage of the pool that the kind belongs to.
+    pub fn usage(&self, kind: RecordKind) -> Usage {
         self.with(kind, |pool, _| pool.used)
     }
 
-    pub fn used(&self, kind: Kind) -> usize {
-        self.with(kind, |pool, slot| {
-            pool.ends
+    /// Returns the number of records of the kind.
+    pub fn count(&self, kind: RecordKind) -> usize {
+        self.with(kind, |pool, is_token| {
+            pool.by_expiry
                 .iter()
-                .filter(|((_, of), _)| *of == slot)
+                .filter(|((_, holds_tokens), _)| *holds_tokens == is_token)
                 .map(|(_, usage)| usage.records)
                 .sum()
         })
     }
 
-    fn with<T>(&self, kind: Kind, act: impl FnOnce(&mut Pool, bool) -> T) -> T {
-        let (pool, slot) = match kind {
-            Kind::Login => (&self.logins, false),
-            Kind::Session => (&self.sessions, false),
-            Kind::Code => (&self.grants, false),
-            Kind::Token => (&self.grants, true),
-            Kind::Logout => (&self.logouts, false),
-            Kind::Parked => (&self.parked, false),
-            Kind::Assertion => (&self.assertions, false),
-            Kind::OwnCode => (&self.own_codes, false),
-            Kind::Blocks => (&self.blocks, false),
-            Kind::Probes => (&self.probes, false),
+    fn with<T>(&self, kind: RecordKind, act: impl FnOnce(&mut Pool, bool) -> T) -> T {
+        let (pool, is_token) = match kind {
+            RecordKind::Login => (&self.logins, false),
+            RecordKind::Session => (&self.sessions, false),
+            RecordKind::Code => (&self.grants, false),
+            RecordKind::Token => (&self.grants, true),
+            RecordKind::LogoutRedirect => (&self.logout_redirects, false),
+            RecordKind::PendingLogout => (&self.pending_logouts, false),
+            RecordKind::Assertion => (&self.assertions, false),
+            RecordKind::LoginPageCode => (&self.login_page_codes, false),
+            RecordKind::Blocks => (&self.blocks, false),
+            RecordKind::Probes => (&self.probes, false),
         };
-        act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), slot)
+        act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), is_token)
     }
 }
 
-/// The first whole second in which it is gone.
-const fn end(until: Timestamp) -> u64 {
+/// Returns the first whole second in which the record is expired.
+const fn expiry_second(until: Timestamp) -> u64 {
     until.millis().div_ceil(1000)
 }
 
 impl Pool {
-    fn free_what_ended(&mut self, now: Timestamp) {
-        while let Some(first) = self.ends.first_entry()
+    fn release_expired(&mut self, now: Timestamp) {
+        while let Some(first) = self.by_expiry.first_entry()
             && first.key().0 <= now.seconds()
         {
             let ended = first.remove();
-            self.free(ended);
+            self.subtract_usage(ended);
         }
     }
 
     fn add(&mut self, at: (u64, bool), bytes: usize) {
-        for usage in [self.ends.entry(at).or_default(), &mut self.used] {
+        for usage in [self.by_expiry.entry(at).or_default(), &mut self.used] {
             usage.records += 1;
             usage.bytes += bytes;
         }
     }
 
-    /// Returns the bytes of one record that ends then: their average, for sizes are known of all together only.
+    /// Removes one record that expires then, and returns its size: the average, because only the
+    /// total of a second is known.
     fn subtract(&mut self, at: (u64, bool)) -> Option<usize> {
-        let usage = self.ends.get_mut(&at)?;
+        let usage = self.by_expiry.get_mut(&at)?;
         let bytes = usage.bytes / usage.records.max(1);
         usage.records = usage.records.saturating_sub(1);
         usage.bytes -= bytes;
         if usage.records == 0 {
-            self.ends.remove(&at);
+            self.by_expiry.remove(&at);
         }
-        self.free(Usage { records: 1, bytes });
+        self.subtract_usage(Usage { records: 1, bytes });
         Some(bytes)
     }
 
-    fn subtract_about(&mut self, about: Timestamp, slot: bool) -> Option<usize> {
-        let about = end(about);
+    fn subtract_near(&mut self, about: Timestamp, is_token: bool) -> Option<usize> {
+        let about = expiry_second(about);
         [about, about.saturating_sub(1), about + 1]
             .into_iter()
-            .find_map(|at| self.subtract((at, slot)))
+            .find_map(|at| self.subtract((at, is_token)))
     }
 
-    fn free(&mut self, usage: Usage) {
+    fn subtract_usage(&mut self, usage: Usage) {
         self.used.records = self.used.records.saturating_sub(usage.records);
         self.used.bytes = self.used.bytes.saturating_sub(usage.bytes);
     }

@@ -1,7 +1,7 @@
-//! L2 · Which servers, and how a connection to them is made: one server, Sentinels that name it, or a Cluster.
+//! Connects to the servers: one server, the primary that Sentinels name, or a Cluster.
 //!
-//! Owns: addresses, users, TLS. Must not know: when to connect, or what is asked. The addresses are the operator's own,
-//! from `passerelle.toml` and from the servers that it names; nothing that anybody sends leads to one.
+//! Responsible for addresses, credentials and TLS. The addresses are the operator's own, from
+//! `passerelle.toml` and from the servers named there; no request influences them.
 
 use std::time::Duration;
 
@@ -20,38 +20,46 @@ use redis::{
 
 use crate::config::StoreCredentials;
 use crate::config::model::{RedisConfig, RedisMode};
-use crate::config::store::Node;
+use crate::config::store::NodeAddress;
 
-/// Resolving, connecting, TLS and authentication together.
-const DIAL_LIMIT: Duration = Duration::from_secs(2);
-/// Of it, what one Sentinel or one node of a Cluster may take: one whose machine has died must leave time for the others.
-const NODE_LIMIT: Duration = Duration::from_millis(600);
+/// Time limit of a connection: DNS, TCP, TLS and authentication together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit of one Sentinel or Cluster node, so that a dead one leaves time for the others.
+const NODE_TIMEOUT: Duration = Duration::from_millis(600);
 
-pub struct Target {
+/// Addresses and credentials of the servers.
+pub struct RedisClient {
     config: RedisConfig,
     credentials: StoreCredentials,
 }
 
-/// A connection that any number of callers share; their calls are pipelined.
+/// Connection with pipelined calls; clones share it.
 #[derive(Clone)]
 pub enum Connection {
-    One(MultiplexedConnection),
+    Single(MultiplexedConnection),
     Cluster(Box<ClusterConnection>),
 }
 
 impl Connection {
-    pub async fn ask(&mut self, cmd: &Cmd) -> RedisResult<Value> {
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// The call fails.
+    pub async fn query(&mut self, cmd: &Cmd) -> RedisResult<Value> {
         match self {
-            Self::One(connection) => cmd.query_async(connection).await,
+            Self::Single(connection) => cmd.query_async(connection).await,
             Self::Cluster(connection) => cmd.query_async(connection.as_mut()).await,
         }
     }
 
-    /// Sends several commands without waiting in between, and returns an array of their answers: one pipeline to a single
-    /// server; to a Cluster all at once, each to the node of its slot.
-    pub async fn ask_many(&mut self, commands: &[Cmd]) -> RedisResult<Value> {
+    /// Runs several commands concurrently and returns an array of their replies: one pipeline to a
+    /// single server; in a Cluster each goes to the node of its slot.
+    ///
+    /// # Errors
+    /// A call fails.
+    pub async fn query_many(&mut self, commands: &[Cmd]) -> RedisResult<Value> {
         match self {
-            Self::One(connection) => {
+            Self::Single(connection) => {
                 let mut pipeline = redis::pipe();
                 for command in commands {
                     pipeline.add_command(command.clone());
@@ -59,19 +67,22 @@ impl Connection {
                 Ok(Value::Array(pipeline.query_async(connection).await?))
             }
             Self::Cluster(connection) => {
-                let asked = commands.iter().map(|command| {
+                let calls = commands.iter().map(|command| {
                     let mut connection = connection.as_ref().clone();
                     async move { command.query_async::<Value>(&mut connection).await }
                 });
-                Ok(Value::Array(futures_util::future::try_join_all(asked).await?))
+                Ok(Value::Array(futures_util::future::try_join_all(calls).await?))
             }
         }
     }
 
-    /// What every server that takes writes answers.
-    pub async fn ask_each(&mut self, cmd: &Cmd) -> RedisResult<Vec<Value>> {
+    /// Runs a command on every primary.
+    ///
+    /// # Errors
+    /// The call fails.
+    pub async fn query_all_primaries(&mut self, cmd: &Cmd) -> RedisResult<Vec<Value>> {
         match self {
-            Self::One(_) => Ok(vec![self.ask(cmd).await?]),
+            Self::Single(_) => Ok(vec![self.query(cmd).await?]),
             Self::Cluster(connection) => {
                 let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
                 match connection.route_command(cmd.clone(), all).await? {
@@ -85,19 +96,20 @@ impl Connection {
         }
     }
 
-    /// A Cluster's connection mends itself; any other is thrown away with its first fault.
-    pub const fn mends_itself(&self) -> bool {
+    /// Returns whether the connection reconnects by itself: only that of a Cluster does.
+    pub const fn reconnects(&self) -> bool {
         matches!(self, Self::Cluster(_))
     }
 }
 
-impl Target {
+impl RedisClient {
+    /// Keeps the configuration; connects later.
     pub fn new(config: &RedisConfig, credentials: &StoreCredentials) -> Self {
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 
-    /// For the log: where it is, and as what.
-    pub fn described(&self) -> String {
+    /// Describes the servers and their mode, for the log.
+    pub fn description(&self) -> String {
         let mode = match self.config.mode {
             RedisMode::Single => "one server",
             RedisMode::Sentinel => "Sentinels",
@@ -106,41 +118,44 @@ impl Target {
         format!("{mode} at {}", self.config.nodes.join(", "))
     }
 
-    /// Connects. No other limit of time is needed around it.
-    pub async fn dial(&self, call_limit: Duration) -> RedisResult<Connection> {
-        match tokio::time::timeout(DIAL_LIMIT, self.connect(call_limit)).await {
+    /// Connects within a fixed time limit.
+    ///
+    /// # Errors
+    /// No connection could be opened in time.
+    pub async fn connect(&self, call_limit: Duration) -> RedisResult<Connection> {
+        match tokio::time::timeout(CONNECT_TIMEOUT, self.connect_untimed(call_limit)).await {
             Ok(connected) => connected,
             Err(_) => Err(timed_out()),
         }
     }
 
-    async fn connect(&self, call_limit: Duration) -> RedisResult<Connection> {
-        // The caller's limit counts, and is the same for every kind of connection.
+    async fn connect_untimed(&self, call_limit: Duration) -> RedisResult<Connection> {
+        // The caller's timeout applies, the same for every kind of connection.
         let plain =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         match self.config.mode {
             RedisMode::Single => {
-                let client = self.single()?;
-                Ok(Connection::One(
+                let client = self.single_server()?;
+                Ok(Connection::Single(
                     client.get_multiplexed_async_connection_with_config(&plain).await?,
                 ))
             }
             RedisMode::Sentinel => {
-                let client = self.primary().await?;
-                Ok(Connection::One(
+                let client = self.find_primary().await?;
+                Ok(Connection::Single(
                     client.get_multiplexed_async_connection_with_config(&plain).await?,
                 ))
             }
             RedisMode::Cluster => {
                 let nodes: Vec<ConnectionInfo> = self
                     .addresses()
-                    .map(|address| self.info(address))
+                    .map(|address| self.connection_info(address))
                     .collect::<RedisResult<_>>()?;
                 let mut builder = ClusterClientBuilder::new(nodes)
                     .retries(3)
                     .min_retry_wait(20)
                     .max_retry_wait(200)
-                    .connection_timeout(NODE_LIMIT)
+                    .connection_timeout(NODE_TIMEOUT)
                     .response_timeout(call_limit);
                 if let Some(user) = &self.config.user {
                     builder = builder.username(user);
@@ -156,18 +171,18 @@ impl Target {
         }
     }
 
-    /// The primary that most Sentinels name. They are asked anew for each connection, and all at once: one that is silent keeps
-    /// nobody waiting, and one that was cut off together with an old primary is outvoted.
-    async fn primary(&self) -> RedisResult<Client> {
-        let mut asked: FuturesUnordered<_> =
-            self.addresses().map(|sentinel| self.named_by(sentinel)).collect();
-        let majority = asked.len() / 2 + 1;
-        let (mut named, mut fault): (Vec<(String, usize, Client)>, _) = (Vec::new(), no_address());
-        while let Some(answer) = asked.next().await {
+    /// Finds the primary that most Sentinels name, asking all of them at once for each connection:
+    /// a silent Sentinel delays nothing, and one that was cut off with an old primary is outvoted.
+    async fn find_primary(&self) -> RedisResult<Client> {
+        let mut calls: FuturesUnordered<_> =
+            self.addresses().map(|sentinel| self.ask_sentinel(sentinel)).collect();
+        let majority = calls.len() / 2 + 1;
+        let (mut named, mut last_error): (Vec<(String, usize, Client)>, _) = (Vec::new(), no_address());
+        while let Some(answer) = calls.next().await {
             let client = match answer {
                 Ok(client) => client,
                 Err(error) => {
-                    fault = error;
+                    last_error = error;
                     continue;
                 }
             };
@@ -186,21 +201,21 @@ impl Target {
                 return Ok(client);
             }
         }
-        named.into_iter().max_by_key(|(_, votes, _)| *votes).map(|(.., client)| client).ok_or(fault)
+        named.into_iter().max_by_key(|(_, votes, _)| *votes).map(|(.., client)| client).ok_or(last_error)
     }
 
-    /// The primary that this Sentinel names, if it says itself that it is one.
-    async fn named_by(&self, sentinel: ConnectionAddr) -> RedisResult<Client> {
-        let mut sentinel = self.sentinel(sentinel)?.build()?;
-        match tokio::time::timeout(NODE_LIMIT, sentinel.async_get_client()).await {
+    /// Returns the primary that this Sentinel names, if that server confirms its role.
+    async fn ask_sentinel(&self, sentinel: ConnectionAddr) -> RedisResult<Client> {
+        let mut sentinel = self.sentinel_builder(sentinel)?.build()?;
+        match tokio::time::timeout(NODE_TIMEOUT, sentinel.async_get_client()).await {
             Ok(client) => client,
             Err(_) => Err(timed_out()),
         }
     }
 
-    fn single(&self) -> RedisResult<Client> {
+    fn single_server(&self) -> RedisResult<Client> {
         let address = self.addresses().next().ok_or_else(no_address)?;
-        let info = self.info(address)?;
+        let info = self.connection_info(address)?;
         if self.config.tls {
             Client::build_with_tls(info, self.certificates())
         } else {
@@ -208,7 +223,7 @@ impl Target {
         }
     }
 
-    fn sentinel(&self, address: ConnectionAddr) -> RedisResult<SentinelClientBuilder> {
+    fn sentinel_builder(&self, address: ConnectionAddr) -> RedisResult<SentinelClientBuilder> {
         let primary = self.config.primary.as_deref().unwrap_or_default();
         let mut builder =
             SentinelClientBuilder::new([address], primary, SentinelServerType::Master)?
@@ -236,17 +251,17 @@ impl Target {
     }
 
     fn addresses(&self) -> impl Iterator<Item = ConnectionAddr> {
-        self.config.nodes.iter().filter_map(|node| Node::parse(node)).map(|node| match node {
-            Node::Socket(path) => ConnectionAddr::Unix(path),
-            Node::Host(host, port) if self.config.tls => {
+        self.config.nodes.iter().filter_map(|node| NodeAddress::parse(node)).map(|node| match node {
+            NodeAddress::Socket(path) => ConnectionAddr::Unix(path),
+            NodeAddress::Host(host, port) if self.config.tls => {
                 ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
             }
-            Node::Host(host, port) => ConnectionAddr::Tcp(host, port),
+            NodeAddress::Host(host, port) => ConnectionAddr::Tcp(host, port),
         })
     }
 
-    fn info(&self, address: ConnectionAddr) -> RedisResult<ConnectionInfo> {
-        // What the library calls itself is nothing that a least-privileged user need be allowed to tell.
+    fn connection_info(&self, address: ConnectionAddr) -> RedisResult<ConnectionInfo> {
+        // CLIENT SETINFO would be one more command that a least-privileged user needs.
         let mut settings = RedisConnectionInfo::default()
             .set_db(self.config.database.into())
             .set_skip_set_lib_name();
@@ -277,5 +292,5 @@ fn timed_out() -> RedisError {
 }
 
 fn no_address() -> RedisError {
-    (redis::ErrorKind::InvalidClientConfig, "no address of a server is configured").into()
+    (redis::ErrorKind::InvalidClientConfig, "no server address is configured").into()
 }

@@ -1,11 +1,11 @@
-//! L2 · The way to the servers: connected when it is needed, tried once more when an answer is lost, left alone when it
-//! fails again and again.
+//! Manages the connections to the Redis servers.
 //!
-//! Owns: time limits, reconnection, the circuit, a thread. Must not know: records.
+//! Responsible for timeouts, reconnection, retries and the circuit breaker. Does not know records.
 //!
-//! Each runtime (a web worker, an actor's arbiter) has a connection of its own, whose calls are pipelined: what drives a
-//! connection is a task of the runtime that it was made on, so that no call crosses threads, and none is lost when
-//! those end one after the other. What is known of the servers is known to all: the first fault hangs all of them up.
+//! Each runtime (a web worker, an actor's arbiter) has its own connection with pipelined calls. The
+//! task that drives a connection runs on the runtime that opened it, so no call crosses threads,
+//! and none is lost when runtimes end one after the other. The first failure of any connection
+//! disconnects all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,74 +16,78 @@ use tokio::runtime::{self, Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::inspect::{self, Inspected};
+use super::server_info::{self, DeploymentInfo};
 use super::scripts::{self, Script};
-use super::target::{Connection, Target};
-use crate::egress::breaker::{Breaker, Condition, FAILURES};
+use super::client::{Connection, RedisClient};
+use crate::egress::circuit_breaker::{CircuitBreaker, BreakerState, FAILURES_TO_OPEN};
 use crate::telemetry::Metrics;
 
-/// How long the circuit stays open: a failover takes a few seconds, and nobody should wait longer than it.
-const PAUSE: Duration = Duration::from_secs(1);
-/// After a connection that could not be made, the next try waits; twice as long each time.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// How long somebody else's dial is waited for at least.
-const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
-/// How often a link on which nothing is asked is looked at: `/readyz` must know.
-const LOOK: Duration = Duration::from_secs(1);
+/// Time that the circuit stays open. A failover takes a few seconds.
+const CIRCUIT_OPEN_DURATION: Duration = Duration::from_secs(1);
+/// Delay after the first failed connection attempt. It doubles with each further failure.
+const MIN_RECONNECT_DELAY: Duration = Duration::from_millis(50);
+const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(2);
+/// Minimum time to wait for a connection attempt of another task.
+const MIN_CONNECT_WAIT: Duration = Duration::from_secs(1);
+/// Interval of the health check, by which `/readyz` knows the state of an idle store.
+const HEALTH_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why there is no answer.
+/// Error of a call to the servers.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum Trouble {
-    /// It failed several times in a row and is spared for a second.
-    #[error("it is left alone for a moment after several failures")]
-    Spared,
+pub enum RedisCallError {
+    /// The circuit is open after several failures in a row.
+    #[error("not called: the circuit is open after several failures")]
+    CircuitOpen,
+    /// No connection could be opened.
     #[error("no connection: {0}")]
     Unreachable(String),
-    #[error("no answer in time")]
-    Late,
-    /// The connection broke, or the server is about to change places: what was asked may have been done.
-    #[error("the connection is lost: {0}")]
-    Lost(String),
-    #[error("it is out of memory")]
-    Full,
-    /// It must not be used as it is set up.
+    /// The reply took longer than the timeout.
+    #[error("no reply in time")]
+    Timeout,
+    /// The connection broke, or the server is about to change its role. The command may have been
+    /// run.
+    #[error("connection lost: {0}")]
+    ConnectionLost(String),
+    /// The server has reached its memory limit.
+    #[error("the server is out of memory")]
+    OutOfMemory,
+    /// The server's configuration is unsafe.
     #[error("{0}")]
-    Unfit(String),
-    /// It does not know the script by its name.
-    #[error("it does not know the script")]
+    Misconfigured(String),
+    /// The server's script cache lacks the script.
+    #[error("the server does not know the script")]
     NoScript,
-    /// It understands, and refuses.
-    #[error("it refuses: {0}")]
-    Refused(String),
+    /// The server rejected the command.
+    #[error("the server rejected the command: {0}")]
+    Rejected(String),
 }
 
-impl Trouble {
+impl RedisCallError {
     const fn label(&self) -> &'static str {
         match self {
-            Self::Spared => "spared",
+            Self::CircuitOpen => "circuit_open",
             Self::Unreachable(_) => "unreachable",
-            Self::Late => "late",
-            Self::Lost(_) => "lost",
-            Self::Full => "full",
-            Self::Unfit(_) => "unfit",
+            Self::Timeout => "timeout",
+            Self::ConnectionLost(_) => "connection_lost",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Misconfigured(_) => "misconfigured",
             Self::NoScript => "no_script",
-            Self::Refused(_) => "refused",
+            Self::Rejected(_) => "rejected",
         }
     }
 
-    /// A second try may do better; every call can be repeated (see [`super::scripts`]).
-    const fn may_pass(&self) -> bool {
-        matches!(self, Self::Late | Self::Lost(_))
+    /// Returns whether a retry may succeed. Every call can be repeated (see [`super::scripts`]).
+    const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Timeout | Self::ConnectionLost(_))
     }
 
-    /// It is the servers that fail, not what was asked of them.
-    const fn is_away(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Late | Self::Lost(_) | Self::Unfit(_))
+    /// Returns whether the servers failed, not the command.
+    const fn is_outage(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Timeout | Self::ConnectionLost(_) | Self::Misconfigured(_))
     }
 }
 
-impl From<RedisError> for Trouble {
+impl From<RedisError> for RedisCallError {
     fn from(error: RedisError) -> Self {
         use ServerErrorKind as S;
         match error.kind() {
@@ -97,130 +101,145 @@ impl From<RedisError> for Trouble {
                 | S::Ask,
             )
             | ErrorKind::ClusterConnectionNotFound
-            | ErrorKind::Parse => Self::Lost(error.to_string()),
+            | ErrorKind::Parse => Self::ConnectionLost(error.to_string()),
             ErrorKind::Server(S::NoScript) => Self::NoScript,
-            ErrorKind::Io if error.is_timeout() => Self::Late,
-            ErrorKind::Io => Self::Lost(error.to_string()),
+            ErrorKind::Io if error.is_timeout() => Self::Timeout,
+            ErrorKind::Io => Self::ConnectionLost(error.to_string()),
             _ => match error.code() {
-                Some("OOM") => Self::Full,
-                // Too few replicas to take a write safely: a failover is under way. A disk that takes none. An endless script.
+                Some("OOM") => Self::OutOfMemory,
+                // Too few replicas during a failover, a failing disk, or a script that does not
+                // end.
                 Some("NOREPLICAS" | "UNBLOCKED" | "MISCONF" | "BUSY") => {
-                    Self::Lost(error.to_string())
+                    Self::ConnectionLost(error.to_string())
                 }
-                _ => Self::Refused(error.to_string()),
+                _ => Self::Rejected(error.to_string()),
             },
         }
     }
 }
 
-/// What a caller of [`Link::send`] gets back.
+/// Form of the result of [`ConnectionManager::send`].
 #[derive(Clone, Copy)]
 enum Reply {
-    /// The answer to the only command.
+    /// Reply to the only command.
     Single,
-    /// The answers to all commands, in their order.
+    /// Array of the replies to all commands, in order.
     Array,
 }
 
-pub struct Link {
-    target: Target,
-    limit: Duration,
-    /// The thread that looks after the servers while nobody asks.
-    home: Handle,
-    line: Mutex<Line>,
-    /// One dials, the others wait for what comes of it.
-    dialing: tokio::sync::Mutex<()>,
-    breaker: Breaker,
+/// Connections to the servers, shared by all runtimes of the process.
+pub struct ConnectionManager {
+    client: RedisClient,
+    call_timeout: Duration,
+    /// Runtime of the store's own thread, which runs the health checks.
+    runtime: Handle,
+    state: Mutex<ConnectionState>,
+    /// Held while connecting; other tasks wait for the result.
+    connect_lock: tokio::sync::Mutex<()>,
+    breaker: CircuitBreaker,
     metrics: Arc<Metrics>,
-    /// What it looks after itself with, and a key under which nothing ever lies.
-    look: (Script, String),
-    /// Dropped with the link: that ends the thread.
+    /// Script of the health check, and a key that never exists.
+    ping: (Script, String),
+    /// Dropped with the manager, which ends the thread.
     _alive: oneshot::Sender<()>,
 }
 
 #[derive(Default)]
-struct Line {
-    /// Of each runtime.
+struct ConnectionState {
+    /// Connection of each runtime.
     connections: HashMap<runtime::Id, Connection>,
-    /// Grows when all are hung up, so that a fault of an older connection is not held against a newer one.
-    era: u64,
-    failures: u32,
-    not_before: Option<Instant>,
-    /// What was wrong last; `None` when all is well.
-    trouble: Option<Trouble>,
-    /// Why the last look was refused: by servers that are there, and do not let this user write.
-    refused: Option<Trouble>,
+    /// Incremented when all are disconnected, so that a late failure of an older connection does
+    /// not disconnect newer ones.
+    generation: u64,
+    connect_failures: u32,
+    next_attempt_at: Option<Instant>,
+    /// Last outage; `None` after a success.
+    last_error: Option<RedisCallError>,
+    /// Rejection of the last health check: the servers are up, but this user can't write.
+    health_check_error: Option<RedisCallError>,
 }
 
-impl Link {
+impl ConnectionManager {
+    /// Starts the store's thread and its health checks.
+    ///
     /// # Errors
-    /// The operating system gives no thread.
+    /// The operating system can't start the thread.
     pub fn new(
-        target: Target,
-        limit: Duration,
+        client: RedisClient,
+        call_timeout: Duration,
         prefix: &str,
         metrics: Arc<Metrics>,
     ) -> std::io::Result<Arc<Self>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let home = runtime.handle().clone();
+        let handle = runtime.handle().clone();
         let (alive, until_dropped) = oneshot::channel::<()>();
         std::thread::Builder::new()
             .name("store-redis".into())
             .spawn(move || runtime.block_on(until_dropped))?;
-        let watcher = Arc::clone(&metrics);
-        watcher.redis_breaker(Condition::Closed.label(), &Condition::LABELS);
-        let told = Box::new(move |from, to| tell(&watcher, from, to));
-        let link = Arc::new(Self {
-            target,
-            limit,
-            home,
-            line: Mutex::default(),
-            dialing: tokio::sync::Mutex::default(),
-            breaker: Breaker::pausing(PAUSE, told),
+        let observed = Arc::clone(&metrics);
+        observed.set_redis_circuit(BreakerState::Closed.label(), &BreakerState::LABELS);
+        let on_change = Box::new(move |from, to| report_circuit(&observed, from, to));
+        let manager = Arc::new(Self {
+            client,
+            call_timeout,
+            runtime: handle,
+            state: Mutex::default(),
+            connect_lock: tokio::sync::Mutex::default(),
+            breaker: CircuitBreaker::with_open_duration(CIRCUIT_OPEN_DURATION, on_change),
             metrics,
-            look: (scripts::look(), format!("{prefix}:-")),
+            ping: (scripts::ping(), format!("{prefix}:-")),
             _alive: alive,
         });
-        link.home.spawn(look_after(Arc::downgrade(&link)));
-        Ok(link)
+        manager.runtime.spawn(run_health_checks(Arc::downgrade(&manager)));
+        Ok(manager)
     }
 
-    pub fn described(&self) -> String {
-        self.target.described()
+    /// Describes the servers, for the log.
+    pub fn description(&self) -> String {
+        self.client.description()
     }
 
-    /// What keeps it from answering, as far as is known without asking.
-    pub fn complaint(&self) -> Option<Trouble> {
-        self.with_line(|line| line.trouble.clone().or_else(|| line.refused.clone()))
+    /// Returns the last error, without a network call.
+    pub fn last_error(&self) -> Option<RedisCallError> {
+        self.with_state(|state| state.last_error.clone().or_else(|| state.health_check_error.clone()))
     }
 
-    /// Runs it on the link's own thread.
-    pub fn at_home(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.home.spawn(task);
+    /// Runs a task on the store's own thread.
+    pub fn spawn_on_store_thread(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
     }
 
     /// Runs a script on one key.
-    pub async fn run(
+    ///
+    /// # Errors
+    /// Any [`RedisCallError`] but `NoScript`.
+    pub async fn run_script(
         &self,
         script: &Script,
         key: &str,
         arguments: &[&[u8]],
-    ) -> Result<Value, Trouble> {
-        let by_name = script.by_name(key, arguments);
-        match self.ask(script.verb, &by_name).await {
-            // The server has started anew, or is another one.
-            Err(Trouble::NoScript) => self.ask(script.verb, &script.by_body(key, arguments)).await,
+    ) -> Result<Value, RedisCallError> {
+        let by_hash = script.by_hash(key, arguments);
+        match self.query(script.verb, &by_hash).await {
+            // The server was restarted or replaced.
+            Err(RedisCallError::NoScript) => self.query(script.verb, &script.by_body(key, arguments)).await,
             answer => answer,
         }
     }
 
-    /// Asks, once more if the answer is lost.
-    pub async fn ask(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, Trouble> {
+    /// Runs a command; retries once if the reply is lost.
+    ///
+    /// # Errors
+    /// Any [`RedisCallError`].
+    pub async fn query(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, RedisCallError> {
         self.send(verb, std::slice::from_ref(cmd), Reply::Single).await
     }
 
-    /// Sends several commands in one round trip, again if an answer is lost. Returns an array of their answers.
-    pub async fn ask_many(&self, verb: &'static str, commands: &[Cmd]) -> Result<Value, Trouble> {
+    /// Runs several commands in one round trip and returns an array of their replies. Retries once.
+    ///
+    /// # Errors
+    /// Any [`RedisCallError`].
+    pub async fn query_many(&self, verb: &'static str, commands: &[Cmd]) -> Result<Value, RedisCallError> {
         self.send(verb, commands, Reply::Array).await
     }
 
@@ -229,167 +248,172 @@ impl Link {
         verb: &'static str,
         commands: &[Cmd],
         reply: Reply,
-    ) -> Result<Value, Trouble> {
-        let Some(pass) = self.breaker.enter(Instant::now()) else {
-            self.metrics.redis_failed(Trouble::Spared.label());
-            return Err(Trouble::Spared);
+    ) -> Result<Value, RedisCallError> {
+        let Some(permit) = self.breaker.try_acquire(Instant::now()) else {
+            self.metrics.record_redis_error(RedisCallError::CircuitOpen.label());
+            return Err(RedisCallError::CircuitOpen);
         };
-        let mut answer = self.try_once(verb, commands, reply).await;
-        if answer.as_ref().is_err_and(Trouble::may_pass) {
-            self.metrics.redis_retried();
-            answer = self.try_once(verb, commands, reply).await;
+        let mut answer = self.send_once(verb, commands, reply).await;
+        if answer.as_ref().is_err_and(RedisCallError::is_retryable) {
+            self.metrics.record_redis_retry();
+            answer = self.send_once(verb, commands, reply).await;
         }
         match &answer {
-            Err(trouble) if trouble.is_away() => {
-                self.with_line(|line| line.trouble = Some(trouble.clone()));
-                pass.failed(Instant::now());
+            Err(error) if error.is_outage() => {
+                self.with_state(|state| state.last_error = Some(error.clone()));
+                permit.record_failure(Instant::now());
             }
             _ => {
-                self.with_line(|line| line.trouble = None);
-                pass.succeeded();
+                self.with_state(|state| state.last_error = None);
+                permit.record_success();
             }
         }
         answer
     }
 
-    async fn try_once(
+    async fn send_once(
         &self,
         verb: &'static str,
         commands: &[Cmd],
         reply: Reply,
-    ) -> Result<Value, Trouble> {
-        let asked = async {
-            let (mut connection, era) = self.connection().await?;
+    ) -> Result<Value, RedisCallError> {
+        let call = async {
+            let (mut connection, generation) = self.connection().await?;
             let began = Instant::now();
-            let asked = async {
+            let call = async {
                 match (commands, reply) {
-                    ([command], Reply::Single) => connection.ask(command).await,
-                    _ => connection.ask_many(commands).await,
+                    ([command], Reply::Single) => connection.query(command).await,
+                    _ => connection.query_many(commands).await,
                 }
             };
-            let answer = tokio::time::timeout(self.limit, asked).await;
-            self.metrics.redis_round_trip(verb, began.elapsed());
+            let answer = tokio::time::timeout(self.call_timeout, call).await;
+            self.metrics.record_redis_round_trip(verb, began.elapsed());
             let answer =
-                answer.map_err(|_| Trouble::Late).and_then(|answer| answer.map_err(Trouble::from));
-            if answer.as_ref().is_err_and(Trouble::may_pass) && !connection.mends_itself() {
-                self.hang_up(era);
+                answer.map_err(|_| RedisCallError::Timeout).and_then(|answer| answer.map_err(RedisCallError::from));
+            if answer.as_ref().is_err_and(RedisCallError::is_retryable) && !connection.reconnects() {
+                self.disconnect_all(generation);
             }
             answer
         };
-        asked.await.inspect_err(|trouble| self.metrics.redis_failed(trouble.label()))
+        call.await.inspect_err(|error| self.metrics.record_redis_error(error.label()))
     }
 
-    /// What the servers say of themselves.
-    pub async fn inspect(&self) -> Result<Inspected, Trouble> {
+    /// Queries the configuration and clock of the servers.
+    ///
+    /// # Errors
+    /// Any [`RedisCallError`].
+    pub async fn query_servers(&self) -> Result<DeploymentInfo, RedisCallError> {
         let (mut connection, _) = self.connection().await?;
-        let inspected =
-            tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection))
+        let info =
+            tokio::time::timeout(self.call_timeout.saturating_mul(2), server_info::query_deployment(&mut connection))
                 .await;
-        Ok(inspected.map_err(|_| Trouble::Late)??)
+        Ok(info.map_err(|_| RedisCallError::Timeout)??)
     }
 
-    /// This runtime's connection, and the era that it is of.
-    async fn connection(&self) -> Result<(Connection, u64), Trouble> {
+    /// Returns this runtime's connection and its generation. Connects if there is none.
+    async fn connection(&self) -> Result<(Connection, u64), RedisCallError> {
         let here = Handle::current().id();
         let current = || {
-            self.with_line(|line| {
-                line.connections.get(&here).map(|connection| (connection.clone(), line.era))
+            self.with_state(|state| {
+                state.connections.get(&here).map(|connection| (connection.clone(), state.generation))
             })
         };
         if let Some(current) = current() {
             return Ok(current);
         }
-        // A dial has limits of its own, and is not given up before; whoever waits for somebody else's dial has this one.
-        let patience = self.limit.saturating_mul(2).max(SHORTEST_PATIENCE);
-        let Ok(_one_dials) = tokio::time::timeout(patience, self.dialing.lock()).await else {
-            return Err(Trouble::Unreachable(format!("none after {} ms", patience.as_millis())));
+        // Connecting has its own timeouts. Tasks that wait for another task's attempt have this
+        // one.
+        let wait_limit = self.call_timeout.saturating_mul(2).max(MIN_CONNECT_WAIT);
+        let Ok(_guard) = tokio::time::timeout(wait_limit, self.connect_lock.lock()).await else {
+            return Err(RedisCallError::Unreachable(format!("none after {} ms", wait_limit.as_millis())));
         };
         if let Some(current) = current() {
             return Ok(current);
         }
-        if let Some(trouble) = self.with_line(|line| line.waits(Instant::now())) {
-            return Err(trouble);
+        if let Some(error) = self.with_state(|state| state.back_off_error(Instant::now())) {
+            return Err(error);
         }
-        let era = self.with_line(|line| line.era);
-        let dialed = self.dial().await;
-        self.with_line(|line| match dialed {
+        let generation = self.with_state(|state| state.generation);
+        let connected = self.connect().await;
+        self.with_state(|state| match connected {
             Ok(connection) => {
-                // Unless all have been hung up meanwhile: then it may be one to a server that has gone.
-                if line.era == era {
-                    line.connections.insert(here, connection.clone());
+                // If all were disconnected meanwhile, it may lead to a server that is gone.
+                if state.generation == generation {
+                    state.connections.insert(here, connection.clone());
                 }
-                (line.failures, line.not_before) = (0, None);
-                Ok((connection, era))
+                (state.connect_failures, state.next_attempt_at) = (0, None);
+                Ok((connection, generation))
             }
-            Err(trouble) => {
-                let wait = FIRST_WAIT.saturating_mul(1 << line.failures.min(10)).min(LONGEST_WAIT);
-                line.failures += 1;
-                line.not_before = Some(Instant::now() + wait);
-                line.trouble = Some(trouble.clone());
-                Err(trouble)
+            Err(error) => {
+                let wait = MIN_RECONNECT_DELAY.saturating_mul(1 << state.connect_failures.min(10)).min(MAX_RECONNECT_DELAY);
+                state.connect_failures += 1;
+                state.next_attempt_at = Some(Instant::now() + wait);
+                state.last_error = Some(error.clone());
+                Err(error)
             }
         })
     }
 
-    /// Connects, and looks at what is there: after a failover it is another server, perhaps set up otherwise.
-    async fn dial(&self) -> Result<Connection, Trouble> {
+    /// Connects and checks the server: after a failover it is another one, perhaps unsafely
+    /// configured.
+    async fn connect(&self) -> Result<Connection, RedisCallError> {
         let mut connection =
-            self.target.dial(self.limit).await.map_err(|error| match Trouble::from(error) {
-                Trouble::Lost(why) | Trouble::Refused(why) => Trouble::Unreachable(why),
-                Trouble::Late => Trouble::Unreachable("it took too long".to_owned()),
+            self.client.connect(self.call_timeout).await.map_err(|error| match RedisCallError::from(error) {
+                RedisCallError::ConnectionLost(reason) | RedisCallError::Rejected(reason) => RedisCallError::Unreachable(reason),
+                RedisCallError::Timeout => RedisCallError::Unreachable("it took too long".to_owned()),
                 other => other,
             })?;
-        let inspected =
-            tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection))
+        let info =
+            tokio::time::timeout(self.call_timeout.saturating_mul(2), server_info::query_deployment(&mut connection))
                 .await;
-        inspected.map_err(|_| Trouble::Late)??.judge().map_err(Trouble::Unfit)?;
+        info.map_err(|_| RedisCallError::Timeout)??.check_suitability().map_err(RedisCallError::Misconfigured)?;
         Ok(connection)
     }
 
-    fn hang_up(&self, era: u64) {
-        self.with_line(|line| {
-            if line.era == era {
-                line.era += 1;
-                line.connections.clear();
+    fn disconnect_all(&self, generation: u64) {
+        self.with_state(|state| {
+            if state.generation == generation {
+                state.generation += 1;
+                state.connections.clear();
             }
         });
     }
 
-    fn with_line<T>(&self, act: impl FnOnce(&mut Line) -> T) -> T {
-        act(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_state<T>(&self, act: impl FnOnce(&mut ConnectionState) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Line {
-    fn waits(&self, now: Instant) -> Option<Trouble> {
-        let waits = self.not_before.is_some_and(|until| now < until);
-        waits.then(|| self.trouble.clone().unwrap_or(Trouble::Spared))
+impl ConnectionState {
+    fn back_off_error(&self, now: Instant) -> Option<RedisCallError> {
+        let waits = self.next_attempt_at.is_some_and(|until| now < until);
+        waits.then(|| self.last_error.clone().unwrap_or(RedisCallError::CircuitOpen))
     }
 }
 
-/// Asks from time to time, until the link is dropped: a hub that nobody asks must know when the store is back, and when the
-/// server that it reads from is no longer the primary, though that one itself may not have heard of it.
-async fn look_after(link: Weak<Link>) {
-    let mut round = tokio::time::interval(LOOK);
+/// Runs health checks until the manager is dropped. An idle hub thereby learns when the store is
+/// back, and when the server that it reads from is no longer the primary.
+async fn run_health_checks(manager: Weak<ConnectionManager>) {
+    let mut round = tokio::time::interval(HEALTH_CHECK_INTERVAL);
     round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         round.tick().await;
-        let Some(link) = link.upgrade() else { return };
-        let (look, key) = &link.look;
-        let looked = link.run(look, key, &[]).await;
-        // What else comes of it is noted where it happens.
-        let refused = looked.err().filter(|trouble| matches!(trouble, Trouble::Refused(_)));
-        link.with_line(|line| line.refused = refused);
+        let Some(manager) = manager.upgrade() else { return };
+        let (script, key) = &manager.ping;
+        let result = manager.run_script(script, key, &[]).await;
+        // Other errors are recorded where they happen.
+        let rejection = result.err().filter(|error| matches!(error, RedisCallError::Rejected(_)));
+        manager.with_state(|state| state.health_check_error = rejection);
     }
 }
 
-fn tell(metrics: &Metrics, from: Condition, to: Condition) {
-    metrics.redis_breaker(to.label(), &Condition::LABELS);
+fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
+    metrics.set_redis_circuit(to.label(), &BreakerState::LABELS);
     match (from, to) {
-        (_, Condition::Open) => {
-            tracing::error!(failures = FAILURES, "the store does not answer: no login goes on")
+        (_, BreakerState::Open) => {
+            tracing::error!(failures = FAILURES_TO_OPEN, "circuit of the store opened: logins fail until it answers")
         }
-        (_, Condition::Closed) => tracing::info!("the store answers again"),
-        (_, Condition::HalfOpen) => {}
+        (_, BreakerState::Closed) => tracing::info!("circuit of the store closed: it answers again"),
+        (_, BreakerState::HalfOpen) => {}
     }
 }

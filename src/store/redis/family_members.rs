@@ -1,25 +1,26 @@
-//! L2 · What families and members are called on the server.
+//! Encodes families and their members as they are stored on the server.
 
-use super::record::{Birth, FAMILY};
+use super::record::{InsertionId, FAMILY_HASH_BYTES};
 use crate::digest;
-use crate::store::{Family, Kind};
+use crate::store::{Family, RecordKind};
 
-/// What a family keeps of a record: where it lies, and which insertion it is.
-pub struct Member {
-    pub kind: Kind,
+/// Member of a family: the location of a record, and which insertion it is.
+pub struct FamilyMember {
+    pub kind: RecordKind,
     pub hash: [u8; 32],
-    pub birth: Birth,
+    pub birth: InsertionId,
 }
 
-impl Member {
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+impl FamilyMember {
+    /// Parses a member; `None` if it is malformed.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (kind, rest) = bytes.split_first()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        Some(Self { kind: Kind::of_letter(*kind)?, hash: *hash, birth: rest.try_into().ok()? })
+        Some(Self { kind: RecordKind::from_letter(*kind)?, hash: *hash, birth: rest.try_into().ok()? })
     }
 }
 
-/// A family, in its key and in its members' records.
-pub fn hash_of(family: &Family) -> [u8; FAMILY] {
+/// Returns the hash that stands for a family in its key and in its members' records.
+pub fn family_hash(family: &Family) -> [u8; FAMILY_HASH_BYTES] {
     digest::sha256(&[b"f", family.0.as_bytes()].concat()).first_chunk().copied().unwrap_or_default()
 }

@@ -1,40 +1,46 @@
-//! L2 · How a record is written: a head that the server's scripts read, then what only the hubs read.
+//! Encodes records: a header that the server's scripts read, then a part that only hubs read.
 //!
 //! ```text
-//! live       head, families, sealed value
-//! tombstone  head, u32 length, sealed tombstone, the record that was taken (for a taker whose answer was lost)
-//! revoked    head
+//! live       header, families, encrypted value
+//! tombstone  header, u32 length, encrypted tombstone, the record that was taken (for a caller
+//!            whose reply was lost)
+//! revoked    header
 //!
-//! head      format 1 byte, state 1, version 8, expires_at 8 (ms), birth 8
-//! families  count 1 byte; if not 0: horizon 8 (ms, until when the families know of it), 16 bytes for each
+//! header     format 1 byte, state 1, version 8, expires_at 8 (ms), insertion id 8
+//! families   count 1 byte; if not 0: horizon 8 (ms, expiry known to the families), 16 bytes each
 //! ```
-//! Numbers are big-endian. Sealed are the value, and bound to it the record's place and the first 18 bytes of the head.
+//! Numbers are big-endian. The value is encrypted; its associated data are the first 18 bytes of
+//! the header, and its key is derived from the record's location.
 //!
-//! **Rolling upgrades.** `format` says how the rest is laid out. A release that changes it must read the format before,
-//! and write that one until every node reads the new one. Values are JSON objects as serde writes them: a field that
-//! an older release doesn't know is ignored, one that it didn't write takes its default. That is why they are no
-//! positional encoding (postcard, bincode), which would have to be versioned field by field; deflated with a dictionary
-//! ([`super::pack`]), they are smaller than those would be.
+//! **Rolling upgrades.** `format` identifies the layout. A release that changes it must read the
+//! previous format, and write it until every node reads the new one. Values are JSON objects: a
+//! field unknown to an older release is ignored, and a missing one takes its default. A positional
+//! encoding (postcard, bincode) would have to be versioned field by field, and is no smaller than
+//! JSON deflated with a dictionary ([`super::compression`]).
 
 use crate::env::Timestamp;
-use crate::store::Version;
+use crate::store::RecordVersion;
 
+/// Format that this release writes.
 pub const FORMAT: u8 = 1;
-/// The bytes of a head that a seal is bound to.
-pub const BOUND: usize = 18;
-pub const HEAD: usize = 26;
-pub const FAMILY: usize = 16;
-/// The largest number that a script counts exactly.
-const MOST: u64 = (1 << 53) - 1;
+/// Number of leading header bytes that are authenticated with the value.
+pub const AUTHENTICATED_BYTES: usize = 18;
+/// Length of a header.
+pub const HEADER_BYTES: usize = 26;
+/// Length of the hash of a family.
+pub const FAMILY_HASH_BYTES: usize = 16;
+/// Largest integer that a Lua script represents exactly.
+const MAX_EXACT_INTEGER: u64 = (1 << 53) - 1;
 
+/// State of a stored record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum StoredState {
     Live,
     Tombstone,
     Revoked,
 }
 
-impl State {
+impl StoredState {
     const fn byte(self) -> u8 {
         match self {
             Self::Live => b'L',
@@ -44,85 +50,97 @@ impl State {
     }
 }
 
-/// Which insertion a record comes from: four bytes for the store that inserted it, four random ones.
-pub type Birth = [u8; 8];
+/// Id of an insertion: four bytes for the store instance, four random ones.
+pub type InsertionId = [u8; 8];
 
+/// Header of a stored record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
-    pub state: State,
-    pub version: Version,
+pub struct RecordHeader {
+    pub state: StoredState,
+    pub version: RecordVersion,
     pub expires_at: Timestamp,
-    pub birth: Birth,
+    pub insertion_id: InsertionId,
 }
 
+/// Error returned when a stored record can't be parsed.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Malformed {
-    #[error("a record is written in a format that a newer release knows")]
+pub enum RecordFormatError {
+    /// The format is newer than this release.
+    #[error("a record is written in the format of a newer release")]
     Newer,
+    /// The bytes are no record.
     #[error("a record is malformed")]
-    Broken,
+    Corrupted,
 }
 
-pub fn bound(state: State, version: Version, expires_at: Timestamp) -> [u8; BOUND] {
-    let mut bytes = [0; BOUND];
-    let numbers = version.0.to_be_bytes().into_iter().chain(millis(expires_at).to_be_bytes());
-    for (place, byte) in bytes.iter_mut().zip([FORMAT, state.byte()].into_iter().chain(numbers)) {
-        *place = byte;
+/// Encodes the authenticated part of a header.
+pub fn authenticated_header(state: StoredState, version: RecordVersion, expires_at: Timestamp) -> [u8; AUTHENTICATED_BYTES] {
+    let mut bytes = [0; AUTHENTICATED_BYTES];
+    let numbers = version.0.to_be_bytes().into_iter().chain(script_millis(expires_at).to_be_bytes());
+    for (location, byte) in bytes.iter_mut().zip([FORMAT, state.byte()].into_iter().chain(numbers)) {
+        *location = byte;
     }
     bytes
 }
 
-/// Milliseconds, as a script can count them.
-pub fn millis(moment: Timestamp) -> u64 {
-    moment.millis().min(MOST)
+/// Returns milliseconds, limited to what a Lua script represents exactly.
+pub fn script_millis(time: Timestamp) -> u64 {
+    time.millis().min(MAX_EXACT_INTEGER)
 }
 
-impl Head {
-    /// The head, and what follows.
-    pub fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
-        let (head, rest) = bytes.split_at_checked(HEAD).ok_or(Malformed::Broken)?;
-        let [format, state, numbers @ ..] = head else { return Err(Malformed::Broken) };
+impl RecordHeader {
+    /// Parses the header. Returns it with the remaining bytes.
+    ///
+    /// # Errors
+    /// `Newer`, `Corrupted`.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), RecordFormatError> {
+        let (head, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(RecordFormatError::Corrupted)?;
+        let [format, state, numbers @ ..] = head else { return Err(RecordFormatError::Corrupted) };
         if *format != FORMAT {
-            return Err(if *format > FORMAT { Malformed::Newer } else { Malformed::Broken });
+            return Err(if *format > FORMAT { RecordFormatError::Newer } else { RecordFormatError::Corrupted });
         }
         let state = match state {
-            b'L' => State::Live,
-            b'T' => State::Tombstone,
-            b'R' => State::Revoked,
-            _ => return Err(Malformed::Broken),
+            b'L' => StoredState::Live,
+            b'T' => StoredState::Tombstone,
+            b'R' => StoredState::Revoked,
+            _ => return Err(RecordFormatError::Corrupted),
         };
-        let ([version, expires_at, birth], _) = numbers.as_chunks::<8>() else {
-            return Err(Malformed::Broken);
+        let ([version, expires_at, insertion_id], _) = numbers.as_chunks::<8>() else {
+            return Err(RecordFormatError::Corrupted);
         };
         let (version, expires_at) = (u64::from_be_bytes(*version), u64::from_be_bytes(*expires_at));
         let head = Self {
             state,
-            version: Version(version),
+            version: RecordVersion(version),
             expires_at: Timestamp::from_millis(expires_at),
-            birth: *birth,
+            insertion_id: *insertion_id,
         };
         Ok((head, rest))
     }
 
-    pub fn bound(&self) -> [u8; BOUND] {
-        bound(self.state, self.version, self.expires_at)
+    /// Encodes the authenticated part of this header.
+    pub fn authenticated_bytes(&self) -> [u8; AUTHENTICATED_BYTES] {
+        authenticated_header(self.state, self.version, self.expires_at)
     }
 }
 
-/// What follows a live record's head up to its sealed value.
-pub fn families(names: &[[u8; FAMILY]], horizon: Timestamp) -> Vec<u8> {
+/// Encodes what stands between a live record's header and its encrypted value.
+pub fn encode_families(names: &[[u8; FAMILY_HASH_BYTES]], horizon: Timestamp) -> Vec<u8> {
     let count = u8::try_from(names.len()).unwrap_or(u8::MAX);
     let mut bytes = vec![count];
     if count > 0 {
-        bytes.extend_from_slice(&millis(horizon).to_be_bytes());
+        bytes.extend_from_slice(&script_millis(horizon).to_be_bytes());
         names.iter().for_each(|name| bytes.extend_from_slice(name));
     }
     bytes
 }
 
-/// The sealed value of a live record, of what follows its head.
-pub fn sealed_value(rest: &[u8]) -> Result<&[u8], Malformed> {
-    let (count, rest) = rest.split_first().ok_or(Malformed::Broken)?;
-    let skipped = if *count == 0 { 0 } else { 8 + usize::from(*count) * FAMILY };
-    rest.get(skipped..).ok_or(Malformed::Broken)
+/// Returns the encrypted value from the bytes that follow a live record's header.
+///
+/// # Errors
+/// `Corrupted`.
+pub fn encrypted_value(rest: &[u8]) -> Result<&[u8], RecordFormatError> {
+    let (count, rest) = rest.split_first().ok_or(RecordFormatError::Corrupted)?;
+    let skipped = if *count == 0 { 0 } else { 8 + usize::from(*count) * FAMILY_HASH_BYTES };
+    rest.get(skipped..).ok_or(RecordFormatError::Corrupted)
 }

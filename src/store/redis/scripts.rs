@@ -1,20 +1,21 @@
-//! L2 · What the server does in one step, each script on one key alone: so a Cluster may put every record where it likes.
+//! Defines the Lua scripts, each of which runs atomically on one key.
 //!
-//! Owns: atomicity. Times are passed in; the server's clock frees memory and decides nothing.
+//! Callers pass times in; the server's clock only frees memory. One key per script lets a Cluster
+//! place every record anywhere.
 //!
-//! **Repeated safely.** An answer may be lost after the server has done its part, and the same call is then made again,
-//! byte by byte. Each script knows its own work: an insertion by its birth, a replacement and a taking by the sealed
-//! bytes, whose random nonce nobody else has drawn. It is then answered as it was the first time, so that a lost answer
-//! is neither a lost race nor a second redemption.
+//! **Repeatable.** When a reply is lost, the same call is made again, byte by byte. Each script
+//! recognises its own work: an insertion by its id, a replacement and a taking by the ciphertext
+//! with its random nonce. It then replies as it did the first time, so that a lost reply is neither
+//! a lost race nor a second redemption.
 //!
-//! **When memory is short** the server refuses newcomers. What changes, takes or ends what is there says in its first line
-//! that it is to be run all the same (`allow-oom`): a login goes on, and nobody is kept from signing out.
+//! **Out of memory.** The server rejects new records. Scripts that change, take or revoke existing
+//! records set the flag `allow-oom`, so that logins continue and users can sign out.
 
 use std::fmt::Write as _;
 
 use redis::Cmd;
 
-/// A script, and the name that the server keeps it under.
+/// Script, and the SHA-1 by which the server caches it.
 pub struct Script {
     pub verb: &'static str,
     body: &'static str,
@@ -30,12 +31,12 @@ impl Script {
         Self { verb, body, sha1 }
     }
 
-    /// The call by name; the server may not know it.
-    pub fn by_name(&self, key: &str, arguments: &[&[u8]]) -> Cmd {
+    /// Returns the EVALSHA call; the server may not know the script.
+    pub fn by_hash(&self, key: &str, arguments: &[&[u8]]) -> Cmd {
         call("EVALSHA", &self.sha1, key, arguments)
     }
 
-    /// The call with the script itself, which the server then knows.
+    /// Returns the EVAL call, which also caches the script.
     pub fn by_body(&self, key: &str, arguments: &[&[u8]]) -> Cmd {
         call("EVAL", self.body, key, arguments)
     }
@@ -50,42 +51,43 @@ fn call(name: &str, script: &str, key: &str, arguments: &[&[u8]]) -> Cmd {
     cmd
 }
 
+/// Scripts of the store operations.
 pub struct Scripts {
     pub insert: Script,
-    pub keep: Script,
+    pub load_and_extend: Script,
     pub replace: Script,
     pub take: Script,
-    pub kill: Script,
+    pub revoke_member: Script,
     pub remove: Script,
     pub remove_version: Script,
-    pub join: Script,
-    pub close: Script,
-    pub count: Script,
+    pub join_family: Script,
+    pub close_family: Script,
+    pub add_counts: Script,
 }
 
-/// What a link looks with, whether the servers are there and take writes.
-pub fn look() -> Script {
-    Script::new("ping", LOOK)
+/// Returns the script of the health check: whether the server accepts writes.
+pub fn ping() -> Script {
+    Script::new("ping", PING)
 }
 
 impl Default for Scripts {
     fn default() -> Self {
         Self {
             insert: Script::new("insert", INSERT),
-            keep: Script::new("load", KEEP),
+            load_and_extend: Script::new("load", LOAD_AND_EXTEND),
             replace: Script::new("replace", REPLACE),
             take: Script::new("take", TAKE),
-            kill: Script::new("kill", KILL),
+            revoke_member: Script::new("kill", REVOKE_MEMBER),
             remove: Script::new("remove", REMOVE),
             remove_version: Script::new("remove", REMOVE_VERSION),
-            join: Script::new("join", JOIN),
-            close: Script::new("revoke", CLOSE),
-            count: Script::new("count", COUNT),
+            join_family: Script::new("join", JOIN_FAMILY),
+            close_family: Script::new("revoke", CLOSE_FAMILY),
+            add_counts: Script::new("count", ADD_COUNTS),
         }
     }
 }
 
-/// record, now, px → 1 done, 0 exists, -1 revoked meanwhile
+/// record, now, px → 1 inserted, 0 exists, -1 revoked meanwhile
 const INSERT: &str = "
 local old = redis.call('GET', KEYS[1])
 if old then
@@ -98,8 +100,8 @@ end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return 1";
 
-/// now, grace → {record, what was left of an earlier end in milliseconds, or -1}, or nothing. GETEX, as every reading.
-const KEEP: &str = "#!lua flags=allow-oom
+/// now, grace → {record, remaining ms of an earlier expiry or -1}, or nothing. GETEX as for reads.
+const LOAD_AND_EXTEND: &str = "#!lua flags=allow-oom
 local old = redis.call('GETEX', KEYS[1])
 if not old then return {} end
 if old:sub(2, 2) ~= 'L' then return {old, -1} end
@@ -109,8 +111,9 @@ if px - left <= tonumber(ARGV[2]) then return {old, -1} end
 redis.call('PEXPIRE', KEYS[1], px)
 return {old, left}";
 
-/// expected version, first 18 bytes of the new head, sealed value, now, px, expires_at, horizon
-/// → {1, old head} done, {0} stale, {-1} gone, {2, birth and families} which must be told of the longer life first
+/// expected version, first 18 bytes of the new header, encrypted value, now, px, expires_at,
+/// horizon → {1, old header} replaced, {0} stale, {-1} gone, {2, insertion id and families} the
+/// families must first learn the later expiry
 const REPLACE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old or old:sub(2, 2) ~= 'L' then return {-1} end
@@ -128,8 +131,9 @@ end
 redis.call('SET', KEYS[1], ARGV[2] .. old:sub(19, 26) .. families .. ARGV[3], 'PX', ARGV[5])
 return {1, old:sub(1, 26)}";
 
-/// first 18 bytes of the tombstone's head, sealed tombstone, now, px
-/// → {1, record} won, {1, record, 0} won before, {2, head, sealed tombstone} spent, {0} gone
+/// first 18 bytes of the tombstone's header, encrypted tombstone, now, px
+/// → {1, record} taken, {1, record, 0} taken before by the same call, {2, header, encrypted
+/// tombstone} already taken, {0} gone
 const TAKE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old then return {0} end
@@ -145,23 +149,23 @@ if state ~= 'L' or struct.unpack('>I8', old, 11) <= tonumber(ARGV[3]) then retur
 redis.call('SET', KEYS[1], ARGV[1] .. old:sub(19, 26) .. struct.pack('>I4', #ARGV[2]) .. ARGV[2] .. old, 'PX', ARGV[4])
 return {1, old}";
 
-/// birth, head of what is left, px → the old head, or nothing. What is left refuses the insertion of that birth alone,
-/// which may still be on its way. A tombstone stays.
-const KILL: &str = "#!lua flags=allow-oom
+/// insertion id, header of the revocation marker, px → the old header, or nothing. The marker
+/// rejects only the insertion with that id, which may still be in flight. A tombstone stays.
+const REVOKE_MEMBER: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if old and old:sub(2, 2) ~= 'R' and (old:sub(2, 2) == 'T' or old:sub(19, 26) ~= ARGV[1]) then return false end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 if old and old:sub(2, 2) == 'L' then return old:sub(1, 26) end
 return false";
 
-/// → the old head, or nothing
+/// → the old header, or nothing
 const REMOVE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old then return false end
 redis.call('DEL', KEYS[1])
 return old:sub(1, 26)";
 
-/// version, now, grace → {the old head, what was left of an earlier end in milliseconds, or -1}, or nothing
+/// version, now, grace → {old header, remaining ms of an earlier expiry or -1}, or nothing
 const REMOVE_VERSION: &str = "#!lua flags=allow-oom
 local old = redis.call('GETEX', KEYS[1])
 if not old or old:sub(2, 10) ~= 'L' .. ARGV[1] then return {} end
@@ -170,8 +174,8 @@ if struct.unpack('>I8', old, 11) - tonumber(ARGV[2]) + tonumber(ARGV[3]) - left 
 redis.call('DEL', KEYS[1])
 return {old:sub(1, 26), left}";
 
-/// member, expires_at, now, px, what is over for long → 1 joined, 0 the family is closed
-const JOIN: &str = "
+/// member, expires_at, now, px, expired before → 1 joined, 0 the family is closed
+const JOIN_FAMILY: &str = "
 local closed = redis.call('ZSCORE', KEYS[1], '!')
 if closed and tonumber(closed) > tonumber(ARGV[3]) then return 0 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[5])
@@ -179,8 +183,8 @@ redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 return 1";
 
-/// until, now, px, what is over for long → members whose records may live, also by a clock that is behind
-const CLOSE: &str = "#!lua flags=allow-oom
+/// until, now, px, expired before → members whose records may live, also by a slow clock
+const CLOSE_FAMILY: &str = "#!lua flags=allow-oom
 local closed = redis.call('ZSCORE', KEYS[1], '!')
 if tonumber(ARGV[1]) > tonumber(ARGV[2]) and not (closed and tonumber(closed) > tonumber(ARGV[1])) then
   redis.call('ZADD', KEYS[1], ARGV[1], '!')
@@ -193,12 +197,12 @@ for _, member in ipairs(members) do
 end
 return alive";
 
-/// Deletes what is never there: a server that takes no writes, being a replica by now or cut off from its replicas, says so.
-const LOOK: &str = "return redis.call('DEL', KEYS[1])";
+/// Deletes a key that never exists: a replica, or a primary without replicas, rejects the write.
+const PING: &str = "return redis.call('DEL', KEYS[1])";
 
-/// px, hub, number of the batch, then member and addition in turn → each member's sum. By commands that the verbs need
-/// anyway, so that no user's rights must be widened.
-const COUNT: &str = "
+/// px, hub, number of the batch, then member and addition in turn → each member's sum. Uses only
+/// commands that the store operations need anyway, so that the Redis user needs no further rights.
+const ADD_COUNTS: &str = "
 local last = redis.call('ZSCORE', KEYS[1], ARGV[2])
 local again = last and tonumber(last) >= tonumber(ARGV[3])
 local sums = {}

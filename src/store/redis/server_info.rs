@@ -1,35 +1,37 @@
-//! L2 · What the servers say of themselves: whether they may be used at all, and what an operator should know.
-//!
-//! Owns: reading INFO and TIME. Must not know: configuration; records.
+//! Reads the configuration of the servers: whether it is safe, and what an operator should know.
 
 use redis::{RedisResult, Value};
 
-use super::target::Connection;
+use super::client::Connection;
 use crate::env::Timestamp;
 
-/// INFO of each server that takes writes, and the time that one of them has.
+/// INFO of each primary, and the time of one of them.
 #[derive(Clone, Debug)]
-pub struct Inspected {
-    servers: Vec<Server>,
-    /// By the server's clock.
+pub struct DeploymentInfo {
+    servers: Vec<ServerInfo>,
+    /// Time by the server's clock.
     pub time: Timestamp,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Server {
+struct ServerInfo {
     product: String,
     version: String,
-    policy: String,
+    eviction_policy: String,
     maxmemory: u64,
-    aof: bool,
+    has_append_only_file: bool,
     role: String,
     replicas: u64,
 }
 
-pub async fn inspect(connection: &mut Connection) -> RedisResult<Inspected> {
-    let answers = connection.ask_each(&redis::cmd("INFO")).await?;
-    let servers = answers.iter().filter_map(text).map(Server::read).collect();
-    let time = match connection.ask(&redis::cmd("TIME")).await? {
+/// Queries INFO from every primary and TIME from one server.
+///
+/// # Errors
+/// The connection fails.
+pub async fn query_deployment(connection: &mut Connection) -> RedisResult<DeploymentInfo> {
+    let answers = connection.query_all_primaries(&redis::cmd("INFO")).await?;
+    let servers = answers.iter().filter_map(text).map(ServerInfo::parse).collect();
+    let time = match connection.query(&redis::cmd("TIME")).await? {
         Value::Array(parts) => match parts.as_slice() {
             [seconds, micros] => {
                 Timestamp::from_millis(number(seconds) * 1000 + number(micros) / 1000)
@@ -38,7 +40,7 @@ pub async fn inspect(connection: &mut Connection) -> RedisResult<Inspected> {
         },
         _ => Timestamp::default(),
     };
-    Ok(Inspected { servers, time })
+    Ok(DeploymentInfo { servers, time })
 }
 
 fn text(value: &Value) -> Option<&str> {
@@ -56,21 +58,22 @@ fn number(value: &Value) -> u64 {
     }
 }
 
-impl Server {
-    fn read(info: &str) -> Self {
+impl ServerInfo {
+    fn parse(info: &str) -> Self {
         let mut server = Self::default();
         for (name, value) in info.lines().filter_map(|line| line.trim_end().split_once(':')) {
             match name {
-                // Valkey tells both: the version of Redis that it is compatible with, and its own.
+                // Valkey reports both: the version of Redis that it is compatible with, and its
+                // own.
                 "redis_version" if server.product.is_empty() => {
                     (server.product, server.version) = ("Redis".into(), value.into());
                 }
                 "valkey_version" => {
                     (server.product, server.version) = ("Valkey".into(), value.into())
                 }
-                "maxmemory_policy" => server.policy = value.into(),
+                "maxmemory_policy" => server.eviction_policy = value.into(),
                 "maxmemory" => server.maxmemory = value.parse().unwrap_or_default(),
-                "aof_enabled" => server.aof = value == "1",
+                "aof_enabled" => server.has_append_only_file = value == "1",
                 "role" => server.role = value.into(),
                 "connected_slaves" => server.replicas = value.parse().unwrap_or_default(),
                 _ => {}
@@ -79,17 +82,17 @@ impl Server {
         server
     }
 
-    fn judge(&self) -> Result<(), String> {
-        if self.policy != "noeviction" {
+    fn check_suitability(&self) -> Result<(), String> {
+        if self.eviction_policy != "noeviction" {
             return Err(format!(
                 "its maxmemory-policy is {}, under which it forgets sessions and used codes when memory is short: set \
                  maxmemory-policy noeviction",
-                if self.policy.is_empty() { "unknown" } else { &self.policy }
+                if self.eviction_policy.is_empty() { "unknown" } else { &self.eviction_policy }
             ));
         }
         if self.role == "slave" {
             return Err(
-                "it is a replica, which takes no writes: name the primary, or its Sentinels"
+                "it is a replica, which accepts no writes: name the primary, or its Sentinels"
                     .to_owned(),
             );
         }
@@ -97,8 +100,8 @@ impl Server {
         let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         if self.product == "Redis" && version < (7, 0) {
             return Err(format!(
-                "its version {} is older than 7.0, and would let a script write to a primary that is cut off from its replicas: \
-                 take a newer one",
+                "its version {} is older than 7.0, and lets a script write to a primary that is cut off from \
+                 its replicas: upgrade it",
                 self.version
             ));
         }
@@ -106,16 +109,16 @@ impl Server {
     }
 }
 
-impl Inspected {
-    /// Whether it may be used at all.
+impl DeploymentInfo {
+    /// Checks that the configuration of all servers is safe.
     ///
     /// # Errors
-    /// What must be set otherwise.
-    pub fn judge(&self) -> Result<(), String> {
-        self.servers.iter().try_for_each(Server::judge)
+    /// Returns what to change.
+    pub fn check_suitability(&self) -> Result<(), String> {
+        self.servers.iter().try_for_each(ServerInfo::check_suitability)
     }
 
-    /// For an operator, one line.
+    /// Returns a one-line summary for the operator.
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> String {
         let (ahead, behind) = (self.time.since(now), now.since(self.time));
@@ -124,24 +127,24 @@ impl Inspected {
         } else {
             format!("{} ms behind", behind.as_millis())
         };
-        let servers: Vec<String> = self.servers.iter().map(Server::summary).collect();
+        let servers: Vec<String> = self.servers.iter().map(ServerInfo::summary).collect();
         format!("{}; its clock is {clock}", servers.join(" · "))
     }
 }
 
-impl Server {
+impl ServerInfo {
     fn summary(&self) -> String {
         let memory = match self.maxmemory {
             0 => "no memory limit".to_owned(),
             bytes => format!("{} MB at most", bytes >> 20),
         };
         let persistence =
-            if self.aof { "append-only file" } else { "no append-only file: a restart forgets" };
+            if self.has_append_only_file { "append-only file" } else { "no append-only file: a restart loses all records" };
         format!(
             "{} {}, {}, {memory}, {persistence}, {} {}",
             self.product,
             self.version,
-            self.policy,
+            self.eviction_policy,
             self.replicas,
             if self.replicas == 1 { "replica" } else { "replicas" }
         )
@@ -153,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_would_forget_or_can_not_write_is_not_used() {
-        let judged = |info: &str| Server::read(info).judge();
+    fn an_evicting_read_only_or_old_server_is_rejected() {
+        let judged = |info: &str| ServerInfo::parse(info).check_suitability();
         assert_eq!(
             judged("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"),
             Ok(())

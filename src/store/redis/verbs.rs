@@ -1,4 +1,4 @@
-//! L2 · The port's verbs: what is sent for each, and what its answer means.
+//! Implements [`Store`] for Redis: the script call of each operation, and the meaning of its reply.
 
 use std::time::Duration;
 
@@ -6,82 +6,82 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use redis::{Cmd, Value};
 
-use super::link::Trouble;
-use super::names::{Member, hash_of};
-use super::record::{self, FAMILY, Head, State};
-use super::{GRACE, Joined, Place, READ, RedisStore, kept_for, malformed, parts, text, unexpected};
+use super::connection_manager::RedisCallError;
+use super::family_members::{FamilyMember, family_hash};
+use super::record::{self, FAMILY_HASH_BYTES, RecordHeader, StoredState};
+use super::{CLOCK_SKEW_GRACE, JoinOutcome, RecordLocation, READ_COMMAND, RedisStore, server_ttl, format_error, array_items, millis_text, unexpected_reply};
 use crate::env::Timestamp;
 use crate::store::{
-    Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage,
-    Version,
+    NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError, TakeOutcome, Usage,
+    RecordVersion,
 };
 
 #[async_trait]
 impl Store for RedisStore {
-    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
-        let place = self.place(&key);
-        if !self.places.admit(key.kind, draft.value.len(), draft.first_end(), now) {
-            // A replay is told as one, also by a hub that is full.
-            return Err(if self.stands(&place, now).await? {
-                StoreFault::Exists
+    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+        let location = self.locate(&key);
+        if !self.capacity.try_reserve(key.kind, draft.value.len(), draft.earliest_expiry(), now) {
+            // A full hub, too, reports a replay as such.
+            return Err(if self.exists(&location, now).await? {
+                StoreError::Exists
             } else {
-                StoreFault::Full
+                StoreError::Full
             });
         }
-        let inserted = self.insert_admitted(&place, &draft, now).await;
+        let inserted = self.insert_admitted(&location, &draft, now).await;
         if inserted.is_err() {
-            self.places.free(key.kind, draft.first_end());
+            self.capacity.release(key.kind, draft.earliest_expiry());
         }
         inserted
     }
 
-    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        let place = self.place(key);
-        // Read each second, whether or not anybody logs in: counted apart.
-        let verb = if key.kind.is_watched() { "watch" } else { "load" };
-        match self.link.ask(verb, redis::cmd(READ).arg(&place.key)).await? {
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
+        let location = self.locate(key);
+        // Polled every second without traffic, so it has its own label.
+        let verb = if key.kind.is_polled() { "poll" } else { "load" };
+        match self.connections.query(verb, redis::cmd(READ_COMMAND).arg(&location.key)).await? {
             Value::BulkString(bytes) => {
-                Ok(self.read(&place, &bytes)?.filter(|record| record.expires_at > now))
+                Ok(self.read_live(&location, &bytes)?.filter(|record| record.expires_at > now))
             }
             _ => Ok(None),
         }
     }
 
-    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
-        let place = self.place(key);
-        let (now_text, grace) = (text(now), GRACE.as_millis().to_string());
+    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+        let location = self.locate(key);
+        let (now_text, grace) = (millis_text(now), CLOCK_SKEW_GRACE.as_millis().to_string());
         let answer = self
-            .link
-            .run(&self.scripts.keep, &place.key, &[now_text.as_bytes(), grace.as_bytes()])
+            .connections
+            .run_script(&self.scripts.load_and_extend, &location.key, &[now_text.as_bytes(), grace.as_bytes()])
             .await?;
-        let [Value::BulkString(bytes), Value::Int(left)] = parts(&answer) else {
-            return if parts(&answer).is_empty() { Ok(None) } else { Err(unexpected()) };
+        let [Value::BulkString(bytes), Value::Int(left)] = array_items(&answer) else {
+            return if array_items(&answer).is_empty() { Ok(None) } else { Err(unexpected_reply()) };
         };
         let left = u64::try_from(*left).ok().map(Duration::from_millis);
-        if let (Some(left), Some(head)) = (left, self.own_head(bytes)) {
-            self.places.kept(place.kind, now + left, head.expires_at);
+        if let (Some(left), Some(head)) = (left, self.own_header(bytes)) {
+            self.capacity.extend_near(location.kind, now + left, head.expires_at);
         }
-        let record = self.read(&place, bytes)?.filter(|record| record.expires_at > now);
-        Ok(record.map(|record| Loaded { record, is_first: left.is_some() }))
+        let record = self.read_live(&location, bytes)?.filter(|record| record.expires_at > now);
+        Ok(record.map(|record| LoadedRecord { record, was_unread: left.is_some() }))
     }
 
     async fn load_many(
         &self,
-        keys: &[Key],
+        keys: &[RecordKey],
         now: Timestamp,
-    ) -> Result<Vec<Option<Record>>, StoreFault> {
+    ) -> Result<Vec<Option<Record>>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<Place> = keys.iter().map(|key| self.place(key)).collect();
-        let commands: Vec<Cmd> = places.iter().map(|place| read_command(&place.key)).collect();
-        let answer = self.link.ask_many("load", &commands).await?;
-        if parts(&answer).len() != places.len() {
-            return Err(unexpected());
+        let places: Vec<RecordLocation> = keys.iter().map(|key| self.locate(key)).collect();
+        let commands: Vec<Cmd> = places.iter().map(|location| read_command(&location.key)).collect();
+        let answer = self.connections.query_many("load", &commands).await?;
+        if array_items(&answer).len() != places.len() {
+            return Err(unexpected_reply());
         }
-        let records = places.iter().zip(parts(&answer)).map(|(place, answer)| match answer {
+        let records = places.iter().zip(array_items(&answer)).map(|(location, answer)| match answer {
             Value::BulkString(bytes) => {
-                Ok(self.read(place, bytes)?.filter(|record| record.expires_at > now))
+                Ok(self.read_live(location, bytes)?.filter(|record| record.expires_at > now))
             }
             _ => Ok(None),
         });
@@ -90,113 +90,113 @@ impl Store for RedisStore {
 
     async fn replace(
         &self,
-        key: &Key,
-        expected: Version,
+        key: &RecordKey,
+        expected: RecordVersion,
         value: Vec<u8>,
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Result<Replaced, StoreFault> {
-        let place = self.place(key);
-        let next = Version(expected.0.saturating_add(1));
-        let bound = record::bound(State::Live, next, expires_at);
-        let sealed = self.seal(&place, &bound, &self.fresh().1, &value)?;
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let location = self.locate(key);
+        let next = RecordVersion(expected.0.saturating_add(1));
+        let header_bytes = record::authenticated_header(StoredState::Live, next, expires_at);
+        let encrypted = self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &value)?;
         let (old, now_text, until, px) =
-            (expected.0.to_be_bytes(), text(now), text(expires_at), kept_for(expires_at, now));
+            (expected.0.to_be_bytes(), millis_text(now), millis_text(expires_at), server_ttl(expires_at, now));
         let mut horizon = "0".to_owned();
-        // Twice at most: the second time its families know how long it will live.
+        // Two attempts at most: for the second one, the families know the new expiry.
         for _ in 0..2 {
             let arguments: [&[u8]; 7] = [
                 &old,
-                &bound,
-                &sealed,
+                &header_bytes,
+                &encrypted,
                 now_text.as_bytes(),
                 px.as_bytes(),
                 until.as_bytes(),
                 horizon.as_bytes(),
             ];
-            let answer = self.link.run(&self.scripts.replace, &place.key, &arguments).await?;
-            match parts(&answer) {
+            let answer = self.connections.run_script(&self.scripts.replace, &location.key, &arguments).await?;
+            match array_items(&answer) {
                 [Value::Int(1), before @ ..] => {
                     if let [Value::BulkString(before)] = before {
-                        self.moved(place.kind, before, expires_at, Some(value.len()));
+                        self.update_capacity(location.kind, before, expires_at, Some(value.len()));
                     }
-                    return Ok(Replaced::Done(next));
+                    return Ok(ReplaceOutcome::Replaced(next));
                 }
-                [Value::Int(0)] => return Ok(Replaced::Stale),
-                [Value::Int(-1)] => return Ok(Replaced::Gone),
-                [Value::Int(2), Value::BulkString(told)] => {
-                    let (birth, families) = told.split_first_chunk::<8>().ok_or_else(unexpected)?;
-                    let (families, _) = families.as_chunks::<FAMILY>();
-                    if self.join(families, (&place, birth), expires_at, now).await?
-                        == Joined::Closed
+                [Value::Int(0)] => return Ok(ReplaceOutcome::Stale),
+                [Value::Int(-1)] => return Ok(ReplaceOutcome::Gone),
+                [Value::Int(2), Value::BulkString(families)] => {
+                    let (insertion_id, families) = families.split_first_chunk::<8>().ok_or_else(unexpected_reply)?;
+                    let (families, _) = families.as_chunks::<FAMILY_HASH_BYTES>();
+                    if self.join_families(families, (&location, insertion_id), expires_at, now).await?
+                        == JoinOutcome::Closed
                     {
-                        return Ok(Replaced::Gone);
+                        return Ok(ReplaceOutcome::Gone);
                     }
                     horizon.clone_from(&until);
                 }
-                _ => return Err(unexpected()),
+                _ => return Err(unexpected_reply()),
             }
         }
-        Err(unexpected())
+        Err(unexpected_reply())
     }
 
     async fn take(
         &self,
-        key: &Key,
+        key: &RecordKey,
         tombstone: Vec<u8>,
         tombstone_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Taken, StoreFault> {
-        let place = self.place(key);
-        let bound = record::bound(State::Tombstone, Version(0), tombstone_until);
-        let sealed = self.seal(&place, &bound, &self.fresh().1, &tombstone)?;
-        let (now_text, px) = (text(now), kept_for(tombstone_until, now));
-        let arguments: [&[u8]; 4] = [&bound, &sealed, now_text.as_bytes(), px.as_bytes()];
-        let answer = self.link.run(&self.scripts.take, &place.key, &arguments).await?;
-        match parts(&answer) {
-            // The third part is there when an earlier try had won already, and its answer was lost.
+    ) -> Result<TakeOutcome, StoreError> {
+        let location = self.locate(key);
+        let header_bytes = record::authenticated_header(StoredState::Tombstone, RecordVersion(0), tombstone_until);
+        let encrypted = self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &tombstone)?;
+        let (now_text, px) = (millis_text(now), server_ttl(tombstone_until, now));
+        let arguments: [&[u8]; 4] = [&header_bytes, &encrypted, now_text.as_bytes(), px.as_bytes()];
+        let answer = self.connections.run_script(&self.scripts.take, &location.key, &arguments).await?;
+        match array_items(&answer) {
+            // The third item is present when an earlier attempt had won and its reply was lost.
             [Value::Int(1), Value::BulkString(taken), earlier @ ..] => {
                 if earlier.is_empty() {
-                    self.moved(place.kind, taken, tombstone_until, None);
+                    self.update_capacity(location.kind, taken, tombstone_until, None);
                 }
-                Ok(self.read(&place, taken)?.map_or(Taken::Gone, Taken::Won))
+                Ok(self.read_live(&location, taken)?.map_or(TakeOutcome::Gone, TakeOutcome::Taken))
             }
             [Value::Int(2), Value::BulkString(head), Value::BulkString(left)] => {
-                let (head, _) = Head::read(head).map_err(malformed)?;
-                let left = self.open(&place, &Head { version: Version(0), ..head }, left)?;
-                Ok(left.map_or(Taken::Gone, Taken::Spent))
+                let (head, _) = RecordHeader::parse(head).map_err(format_error)?;
+                let left = self.decrypt(&location, &RecordHeader { version: RecordVersion(0), ..head }, left)?;
+                Ok(left.map_or(TakeOutcome::Gone, TakeOutcome::AlreadyTaken))
             }
-            [Value::Int(0)] => Ok(Taken::Gone),
-            _ => Err(unexpected()),
+            [Value::Int(0)] => Ok(TakeOutcome::Gone),
+            _ => Err(unexpected_reply()),
         }
     }
 
-    async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        let place = self.place(key);
-        let old = self.link.run(&self.scripts.remove, &place.key, &[]).await?;
-        self.give_back(place.kind, &old);
+    async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
+        let location = self.locate(key);
+        let old = self.connections.run_script(&self.scripts.remove, &location.key, &[]).await?;
+        self.release_capacity(location.kind, &old);
         Ok(())
     }
 
     async fn remove_version(
         &self,
-        key: &Key,
-        version: Version,
+        key: &RecordKey,
+        version: RecordVersion,
         now: Timestamp,
-    ) -> Result<bool, StoreFault> {
-        let place = self.place(key);
+    ) -> Result<bool, StoreError> {
+        let location = self.locate(key);
         let (version, now_text, grace) =
-            (version.0.to_be_bytes(), text(now), GRACE.as_millis().to_string());
+            (version.0.to_be_bytes(), millis_text(now), CLOCK_SKEW_GRACE.as_millis().to_string());
         let arguments: [&[u8]; 3] = [&version, now_text.as_bytes(), grace.as_bytes()];
-        match parts(&self.link.run(&self.scripts.remove_version, &place.key, &arguments).await?) {
+        match array_items(&self.connections.run_script(&self.scripts.remove_version, &location.key, &arguments).await?) {
             [Value::BulkString(old), Value::Int(left)] => {
-                let (head, _) = Head::read(old).map_err(malformed)?;
-                if self.own_head(old).is_some() {
+                let (head, _) = RecordHeader::parse(old).map_err(format_error)?;
+                if self.own_header(old).is_some() {
                     match u64::try_from(*left) {
                         Ok(left) => {
-                            self.places.free_about(place.kind, now + Duration::from_millis(left))
+                            self.capacity.release_near(location.kind, now + Duration::from_millis(left))
                         }
-                        Err(_) => self.places.free(place.kind, head.expires_at),
+                        Err(_) => self.capacity.release(location.kind, head.expires_at),
                     }
                 }
                 Ok(head.expires_at > now)
@@ -210,40 +210,40 @@ impl Store for RedisStore {
         family: &Family,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreFault> {
-        let key = self.family_key(&hash_of(family));
+    ) -> Result<(), StoreError> {
+        let key = self.family_key(&family_hash(family));
         let (until_text, now_text, px, over) =
-            (text(until), text(now), kept_for(until, now), text(now - GRACE));
+            (millis_text(until), millis_text(now), server_ttl(until, now), millis_text(now - CLOCK_SKEW_GRACE));
         let arguments: [&[u8]; 4] =
             [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
-        let answer = self.link.run(&self.scripts.close, &key, &arguments).await?;
-        let members = parts(&answer).iter().map(|member| match member {
-            Value::BulkString(bytes) => Member::read(bytes),
+        let answer = self.connections.run_script(&self.scripts.close_family, &key, &arguments).await?;
+        let members = array_items(&answer).iter().map(|member| match member {
+            Value::BulkString(bytes) => FamilyMember::parse(bytes),
             _ => None,
         });
-        let members: Vec<Member> = members.collect::<Option<_>>().ok_or_else(unexpected)?;
+        let members: Vec<FamilyMember> = members.collect::<Option<_>>().ok_or_else(unexpected_reply)?;
         let kills = members.iter().map(async |member| {
-            self.kill(&self.place_of(member.kind, member.hash), &member.birth, now).await
+            self.revoke_member(&self.location_of_hash(member.kind, member.hash), &member.birth, now).await
         });
         join_all(kills).await.into_iter().collect()
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Shared
+    fn scope(&self) -> StoreScope {
+        StoreScope::Shared
     }
 
-    /// Those that this hub has admitted.
-    fn count(&self, kind: Kind) -> usize {
-        self.places.used(kind)
+    /// Counts the records that this hub has admitted.
+    fn count(&self, kind: RecordKind) -> usize {
+        self.capacity.count(kind)
     }
 
-    fn usage(&self, kind: Kind) -> Usage {
-        self.places.usage(kind)
+    fn usage(&self, kind: RecordKind) -> Usage {
+        self.capacity.usage(kind)
     }
 }
 
 fn read_command(key: &str) -> Cmd {
-    let mut command = redis::cmd(READ);
+    let mut command = redis::cmd(READ_COMMAND);
     command.arg(key);
     command
 }
@@ -251,46 +251,47 @@ fn read_command(key: &str) -> Cmd {
 impl RedisStore {
     async fn insert_admitted(
         &self,
-        place: &Place,
-        draft: &Draft,
+        location: &RecordLocation,
+        draft: &NewRecord,
         now: Timestamp,
-    ) -> Result<Version, StoreFault> {
-        let (birth, nonce) = self.fresh();
-        let (version, until) = (Version(1), draft.expires_at);
-        let families: Vec<[u8; FAMILY]> = draft.families.iter().map(hash_of).collect();
-        let bound = record::bound(State::Live, version, until);
-        let sealed = self.seal(place, &bound, &nonce, &draft.value)?;
-        let bytes = [&bound[..], &birth, &record::families(&families, until), &sealed].concat();
-        let px = match draft.unread_until {
-            // By the server's clock alone, and so without the grace that hubs' clocks get.
+    ) -> Result<RecordVersion, StoreError> {
+        let (insertion_id, nonce) = self.new_insertion_id_and_nonce();
+        let (version, until) = (RecordVersion(1), draft.expires_at);
+        let families: Vec<[u8; FAMILY_HASH_BYTES]> = draft.families.iter().map(family_hash).collect();
+        let header_bytes = record::authenticated_header(StoredState::Live, version, until);
+        let encrypted = self.encrypt(location, &header_bytes, &nonce, &draft.value)?;
+        let bytes = [&header_bytes[..], &insertion_id, &record::encode_families(&families, until), &encrypted].concat();
+        let px = match draft.expires_unread_at {
+            // Measured by the server's clock alone, so without the grace for differing clocks.
             Some(unread_until) if unread_until < until => {
                 unread_until.since(now).as_millis().max(1).to_string()
             }
-            _ => kept_for(until, now),
+            _ => server_ttl(until, now),
         };
-        let now_text = text(now);
+        let now_text = millis_text(now);
         let arguments: [&[u8]; 3] = [&bytes, now_text.as_bytes(), px.as_bytes()];
-        let insert = self.link.run(&self.scripts.insert, &place.key, &arguments);
-        // At once: nobody knows the key before this function says so, and a family that is found closed ends the record.
+        let insert = self.connections.run_script(&self.scripts.insert, &location.key, &arguments);
+        // Concurrently: nothing knows the key before this function returns, and a closed family
+        // revokes the record.
         let (inserted, joined) =
-            futures_util::join!(insert, self.join(&families, (place, &birth), until, now));
+            futures_util::join!(insert, self.join_families(&families, (location, &insertion_id), until, now));
         let inserted = match inserted {
             Ok(Value::Int(1)) => Ok(version),
-            Ok(Value::Int(0)) => Err(StoreFault::Exists),
-            Ok(Value::Int(-1)) => Err(StoreFault::Revoked),
-            Ok(_) => Err(unexpected()),
-            // Above it, the capacities of all hubs; nothing live is evicted for a newcomer.
-            Err(Trouble::Full) => Err(StoreFault::Full),
-            Err(trouble) => Err(trouble.into()),
+            Ok(Value::Int(0)) => Err(StoreError::Exists),
+            Ok(Value::Int(-1)) => Err(StoreError::Revoked),
+            Ok(_) => Err(unexpected_reply()),
+            // The hubs' capacities together exceed the server's memory. It evicts no live record.
+            Err(RedisCallError::OutOfMemory) => Err(StoreError::Full),
+            Err(error) => Err(error.into()),
         };
         let inserted = match joined {
-            Ok(Joined::Yes) => inserted,
-            Ok(Joined::Closed) => Err(StoreFault::Revoked),
-            Err(fault) => inserted.and(Err(fault)),
+            Ok(JoinOutcome::Joined) => inserted,
+            Ok(JoinOutcome::Closed) => Err(StoreError::Revoked),
+            Err(error) => inserted.and(Err(error)),
         };
-        if !matches!(inserted, Ok(_) | Err(StoreFault::Exists | StoreFault::Full)) {
-            // Nothing half-done remains; what can't be ended now was told to nobody, and ends by time.
-            let _undone = self.kill(place, &birth, now).await;
+        if !matches!(inserted, Ok(_) | Err(StoreError::Exists | StoreError::Full)) {
+            // Undo. If that fails too, the key is unknown to all, and the record expires.
+            let _undone = self.revoke_member(location, &insertion_id, now).await;
         }
         inserted
     }

@@ -5,10 +5,10 @@ use serde_json::Value;
 use tracing::Dispatch;
 
 use super::super::trace::{self, Tracer};
-use super::super::{LineFormat, lines_to};
+use super::super::{LineFormat, log_dispatch};
 use crate::env::Env;
 
-/// Log lines, kept.
+/// Captured log lines.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -28,7 +28,7 @@ impl Lines {
 
     fn formatted(&self, format: LineFormat) -> Dispatch {
         let written = self.clone();
-        lines_to(move || written.clone(), format, "info").unwrap()
+        log_dispatch(move || written.clone(), format, "info").unwrap()
     }
 
     pub fn text(&self) -> String {
@@ -40,31 +40,31 @@ impl Lines {
     }
 }
 
-fn kept() -> Tracer {
-    struct Nowhere;
+fn recording_tracer() -> Tracer {
+    struct NullTransport;
     #[async_trait::async_trait]
-    impl super::super::export::Transport for Nowhere {
-        async fn send(&self, _: Vec<u8>) -> Result<u64, super::super::export::Undelivered> {
+    impl super::super::export::SpanTransport for NullTransport {
+        async fn send(&self, _: Vec<u8>) -> Result<u64, super::super::export::ExportError> {
             Ok(0)
         }
     }
     let env = Env::system();
     let metrics = Arc::new(super::super::Metrics::new(env.now()).unwrap());
-    let (queue, _) = super::super::export::queue(
+    let (queue, _) = super::super::export::span_queue(
         1,
         super::super::otlp::Resource::default(),
-        Box::new(Nowhere),
+        Box::new(NullTransport),
         &metrics,
     );
-    Tracer::new(1.0, trace::Sampling::Ours, trace::Propagation::Nobody, queue, env)
+    Tracer::new(1.0, trace::Sampling::HubRatio, trace::Propagation::Disabled, queue, env)
 }
 
 async fn three_lines(tracer: &Tracer, dispatch: &Dispatch) -> String {
     let _listening = tracing::dispatcher::set_default(dispatch);
-    tracing::info!(count = 3, "of no login");
-    let request = tracer.request(None);
+    tracing::info!(count = 3, "outside of a login");
+    let request = tracer.start_request(None);
     let login = request.run(async {
-        let login = trace::begin_login(&"7K2M9QX4T0BC".into());
+        let login = trace::start_login_trace(&"7K2M9QX4T0BC".into());
         tracing::warn!(connector = "impots", good = true, "from deep inside");
         tracing::warn!(support_id = "PAGESOWN1234", code = "Y000400", "a page's own");
         login
@@ -75,13 +75,13 @@ async fn three_lines(tracer: &Tracer, dispatch: &Dispatch) -> String {
 #[tokio::test]
 async fn each_json_line_has_the_documented_names_and_its_logins() {
     let lines = Lines::default();
-    let trace_id = three_lines(&kept(), &lines.dispatch()).await;
+    let trace_id = three_lines(&recording_tracer(), &lines.dispatch()).await;
     let [none, inside, page] = lines.json().try_into().unwrap();
     assert_eq!(
         (&none["level"], &none["message"], &none["count"]),
-        (&"INFO".into(), &"of no login".into(), &3.into())
+        (&"INFO".into(), &"outside of a login".into(), &3.into())
     );
-    assert_eq!(none["target"], "passerelle::telemetry::lines_tests");
+    assert_eq!(none["target"], "passerelle::telemetry::log_format::tests");
     assert!(none["timestamp"].as_str().unwrap().ends_with('Z'));
     assert!(none.get("support_id").is_none() && none.get("trace_id").is_none());
     assert_eq!(
@@ -102,19 +102,19 @@ async fn each_json_line_has_the_documented_names_and_its_logins() {
 #[tokio::test]
 async fn a_login_that_is_not_traced_is_named_all_the_same() {
     let lines = Lines::default();
-    three_lines(&Tracer::off(), &lines.dispatch()).await;
+    three_lines(&Tracer::disabled(), &lines.dispatch()).await;
     let inside = &lines.json()[1];
-    // Nothing begins a login's trace where none is kept, and still the scope knows whose line it is.
+    // Without traces the scope still knows the login.
     assert_eq!((&inside["support_id"], inside.get("trace_id")), (&"7K2M9QX4T0BC".into(), None));
 }
 
 #[tokio::test]
-async fn people_read_the_same() {
+async fn the_text_format_carries_the_same_fields() {
     let lines = Lines::default();
-    let trace_id = three_lines(&kept(), &lines.formatted(LineFormat::Human)).await;
+    let trace_id = three_lines(&recording_tracer(), &lines.formatted(LineFormat::Human)).await;
     let text = lines.text();
     let [none, inside, page] = text.lines().collect::<Vec<_>>().try_into().unwrap();
-    assert!(none.ends_with("of no login count=3"), "{none}");
+    assert!(none.ends_with("outside of a login count=3"), "{none}");
     assert!(
         inside.contains(" WARN ")
             && inside.contains(r#"connector="impots" good=true support_id="7K2M9QX4T0BC""#),

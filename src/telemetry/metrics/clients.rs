@@ -1,6 +1,4 @@
-//! L1 · Service providers and data providers: tokens, refusals, logouts, their keys and secrets.
-//!
-//! Owns: under which name a service provider appears (`[metrics] service_provider_labels`).
+//! Metrics of service providers and data providers: tokens, errors, logouts, keys and secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,17 +6,18 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use prometheus::{GaugeVec, IntCounterVec};
 
-use super::declare::Declare;
-use super::{Metrics, code, forget, unix};
+use super::declare::MetricDeclarer;
+use super::{Metrics, code_label, remove_series, unix_seconds};
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryFault;
+use crate::telemetry::TelemetryError;
 
-/// In place of a client's id, where it is not known who asked; or none was registered under it.
-const NOBODY: &str = "(not known)";
+/// Label value of an unknown client.
+const UNKNOWN_CLIENT: &str = "(unknown)";
 
-pub(super) struct Clients {
+/// Metrics of service providers and data providers.
+pub(super) struct ClientMetrics {
     logouts: IntCounterVec,
     tokens_issued: IntCounterVec,
     token_refusals: IntCounterVec,
@@ -27,158 +26,166 @@ pub(super) struct Clients {
     key_fetches: IntCounterVec,
     keys_fetched: GaugeVec,
     secret_expires: GaugeVec,
-    /// The class of each client. `None`: each appears by its id.
+    /// Class of each client; `None` if clients are labelled by id.
     classes: ArcSwapOption<BTreeMap<ClientId, Arc<str>>>,
 }
 
-impl Clients {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl ClientMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            logouts: declare.counters("logouts_total", "Logout requests, by what came of them.", &["outcome"])?,
-            tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
-            token_refusals: declare.counters(
-                "token_refusals_total",
-                "Requests with or for a token refused, by the service provider or data provider (or its class) that asked.",
-                &["client", "reason"],
+            logouts: declare.counter("logouts_total", "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned.", &["outcome"])?,
+            tokens_issued: declare.counter("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
+            token_refusals: declare.counter(
+                "token_request_errors_total",
+                "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.",
+                &["client", "error"],
             )?,
-            introspections: declare.counters(
+            introspections: declare.counter(
                 "introspections_total",
-                "Tokens that a data provider asked about.",
+                "Introspection requests, by data provider and outcome.",
                 &["data_provider", "outcome"],
             )?,
-            revocations: declare.counters("revocations_total", "Requests to forget a token.", &["outcome"])?,
-            key_fetches: declare.counters(
+            revocations: declare.counter("revocations_total", "Revocation requests by outcome: revoked, not_found.", &["outcome"])?,
+            key_fetches: declare.counter(
                 "client_key_fetches_total",
                 "Fetches of the keys at a client's jwks_uri.",
                 &["client", "outcome"],
             )?,
-            keys_fetched: declare.float_gauges(
-                "client_keys_fetched_timestamp_seconds",
-                "When the keys of a jwks_uri that are in use were fetched, the oldest of a class; 0 where there are none yet.",
+            keys_fetched: declare.float_gauge(
+                "client_keys_last_fetch_timestamp_seconds",
+                "Time of the last successful fetch of a jwks_uri, the oldest of a class; 0 before the first one.",
                 &["client"],
             )?,
-            secret_expires: declare.float_gauges(
-                "client_secret_expires_timestamp_seconds",
-                "When a client is without a valid secret unless it gets another, the earliest of a class; absent for one without end.",
+            secret_expires: declare.float_gauge(
+                "client_secret_expiry_timestamp_seconds",
+                "Expiry time of a client's last secret, the earliest of a class; absent for a secret without expiry.",
                 &["client"],
             )?,
             classes: ArcSwapOption::empty(),
         })
     }
 
-    pub fn forget(&self, client: &dyn Fn(&str) -> bool) {
-        let stays = |label: &str| label == NOBODY || client(label);
-        forget(&self.token_refusals, "client", &stays);
-        forget(&self.key_fetches, "client", &stays);
-        forget(&self.introspections, "data_provider", client);
+    /// Removes the series of clients that are rejected by `client`.
+    pub fn remove_series(&self, client: &dyn Fn(&str) -> bool) {
+        let stays = |label: &str| label == UNKNOWN_CLIENT || client(label);
+        remove_series(&self.token_refusals, "client", &stays);
+        remove_series(&self.key_fetches, "client", &stays);
+        remove_series(&self.introspections, "data_provider", client);
     }
 }
 
 impl Metrics {
-    /// From now on each of these appears by its class, and any other as not known.
-    pub fn classes(&self, classes: BTreeMap<ClientId, Arc<str>>) {
+    /// Labels these clients by class, and any other as unknown.
+    pub fn set_client_classes(&self, classes: BTreeMap<ClientId, Arc<str>>) {
         self.clients.classes.store(Some(Arc::new(classes)));
     }
 
-    /// Series of connectors and clients that are not among these end, so that what is gone does not stay for ever.
-    pub fn keep(&self, connector: impl Fn(&str) -> bool, clients: impl Iterator<Item = ClientId>) {
+    /// Removes the series of connectors and clients that are not among these.
+    pub fn retain_series(&self, connector: impl Fn(&str) -> bool, clients: impl Iterator<Item = ClientId>) {
         let mut names: BTreeSet<String> = BTreeSet::new();
         for client in clients {
-            names.insert(self.service_label(&client).to_string());
-            // Data providers appear by their id in any case.
+            names.insert(self.client_label(&client).to_string());
+            // Data providers are always labelled by id.
             names.insert(client.as_str().to_owned());
         }
         let client = |label: &str| names.contains(label);
-        self.connectors.forget(&connector);
-        self.logins.forget(&connector, &client);
-        self.clients.forget(&client);
+        self.connectors.remove_series(&connector);
+        self.logins.remove_series(&connector, &client);
+        self.clients.remove_series(&client);
     }
 
-    pub(super) fn service_label(&self, client_id: &ClientId) -> Label {
+    /// Returns the label of a client: its id, its class, or unknown.
+    pub(super) fn client_label(&self, client_id: &ClientId) -> ClientLabel {
         match self.clients.classes.load().as_ref() {
-            None => Label::Id(client_id.clone()),
+            None => ClientLabel::Id(client_id.clone()),
             Some(classes) => classes
                 .get(client_id)
-                .map_or(Label::Nobody, |class| Label::Class(Arc::clone(class))),
+                .map_or(ClientLabel::Unknown, |class| ClientLabel::Class(Arc::clone(class))),
         }
     }
 
-    /// `outcome` is one of a handful: `provider`, `here`, `asked`, `nobody`, `refused`, `returned`.
-    pub fn logout(&self, outcome: &'static str) {
+    /// Records a logout request. `outcome` is one of the constants in the help text.
+    pub fn record_logout(&self, outcome: &'static str) {
         self.clients.logouts.with_label_values(&[outcome]).inc();
     }
 
-    pub fn token_issued(&self, kind: &'static str) {
+    /// Records an issued code or token.
+    pub fn record_issued_token(&self, kind: &'static str) {
         self.clients.tokens_issued.with_label_values(&[kind]).inc();
     }
 
-    /// `client_id`: of a registered client, where it is known who asked.
-    pub fn token_refused(&self, client_id: Option<&ClientId>, why: ErrorCode) {
-        let client = client_id.map_or(Label::Nobody, |client_id| self.service_label(client_id));
-        self.clients.token_refusals.with_label_values(&[&*client, code(why)]).inc();
+    /// Records a rejected request. `client_id` is that of a registered client, if known.
+    pub fn record_token_error(&self, client_id: Option<&ClientId>, why: ErrorCode) {
+        let client = client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
+        self.clients.token_refusals.with_label_values(&[&*client, code_label(why)]).inc();
     }
 
-    /// `outcome` is one of a handful.
-    pub fn client_keys_asked(&self, client_id: &ClientId, outcome: &'static str) {
+    /// Records a fetch of a `jwks_uri`. `outcome` is one of a few constants.
+    pub fn record_client_key_fetch(&self, client_id: &ClientId, outcome: &'static str) {
         self.clients
             .key_fetches
-            .with_label_values(&[&*self.service_label(client_id), outcome])
+            .with_label_values(&[&*self.client_label(client_id), outcome])
             .inc();
     }
 
-    /// All that publish keys; `None`: there are none yet, and nothing can be sealed for the client.
-    pub fn client_keys_fetched(
+    /// Sets the last fetch of every client with a `jwks_uri`; `None` before the first one.
+    pub fn set_client_keys_fetched(
         &self,
         clients: impl Iterator<Item = (ClientId, Option<Timestamp>)>,
     ) {
         self.clients.keys_fetched.reset();
-        for (label, at) in self.earliest(clients.map(|(id, at)| (id, at.map_or(0.0, unix)))) {
+        for (label, at) in self.earliest_by_label(clients.map(|(id, at)| (id, at.map_or(0.0, unix_seconds)))) {
             self.clients.keys_fetched.with_label_values(&[&label]).set(at);
         }
     }
 
-    /// All whose last secret has an end.
-    pub fn client_secrets_expire(&self, clients: impl Iterator<Item = (ClientId, Timestamp)>) {
+    /// Sets the expiry of every client whose last secret expires.
+    pub fn set_client_secret_expiry(&self, clients: impl Iterator<Item = (ClientId, Timestamp)>) {
         self.clients.secret_expires.reset();
-        for (label, at) in self.earliest(clients.map(|(id, at)| (id, unix(at)))) {
+        for (label, at) in self.earliest_by_label(clients.map(|(id, at)| (id, unix_seconds(at)))) {
             self.clients.secret_expires.with_label_values(&[&label]).set(at);
         }
     }
 
-    fn earliest(&self, dated: impl Iterator<Item = (ClientId, f64)>) -> BTreeMap<String, f64> {
+    fn earliest_by_label(&self, dated: impl Iterator<Item = (ClientId, f64)>) -> BTreeMap<String, f64> {
         let mut earliest: BTreeMap<String, f64> = BTreeMap::new();
         for (client_id, at) in dated {
-            let known = earliest.entry(self.service_label(&client_id).to_string()).or_insert(at);
+            let known = earliest.entry(self.client_label(&client_id).to_string()).or_insert(at);
             *known = known.min(at);
         }
         earliest
     }
 
-    /// `outcome` is `active` or `inactive`; the data provider is a registered one.
-    pub fn introspected(&self, data_provider: &ClientId, outcome: &'static str) {
+    /// Records an introspection by a registered data provider. `outcome` is `active` or `inactive`.
+    pub fn record_introspection(&self, data_provider: &ClientId, outcome: &'static str) {
         self.clients.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
     }
 
-    /// `outcome` is `revoked`, or `nothing` where the token was not there or not the client's.
-    pub fn revoked(&self, outcome: &'static str) {
+    /// Records a revocation. `outcome` is `revoked`, or `not_found` for a token that is unknown or
+    /// another client's.
+    pub fn record_revocation(&self, outcome: &'static str) {
         self.clients.revocations.with_label_values(&[outcome]).inc();
     }
 }
 
-/// What a client is called in labels, without a copy.
-pub(super) enum Label {
+/// Label value of a client, without a copy.
+pub(super) enum ClientLabel {
     Id(ClientId),
     Class(Arc<str>),
-    Nobody,
+    Unknown,
 }
 
-impl std::ops::Deref for Label {
+impl std::ops::Deref for ClientLabel {
     type Target = str;
     fn deref(&self) -> &str {
         match self {
             Self::Id(id) => id.as_str(),
             Self::Class(class) => class,
-            Self::Nobody => NOBODY,
+            Self::Unknown => UNKNOWN_CLIENT,
         }
     }
 }

@@ -1,135 +1,146 @@
-//! L1 · Identity providers, and the register: what they were asked, how they are doing, what is known of their keys.
+//! Metrics of identity providers and of the register: calls, health and keys.
 
 use std::time::Duration;
 
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec};
 
-use super::declare::Declare;
-use super::{BUCKETS, Metrics, code, forget, unix};
+use super::declare::MetricDeclarer;
+use super::{BUCKETS, Metrics, code_label, remove_series, unix_seconds};
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryFault;
+use crate::telemetry::TelemetryError;
 
-/// What is counted towards an identity provider's objective.
+/// Outcome of a call, for the service level objective of an identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Judged {
-    Well,
-    Ill,
+pub enum CallOutcome {
+    Success,
+    Failure,
 }
 
-pub(super) struct Connectors {
+/// Metrics of identity providers.
+pub(super) struct ConnectorMetrics {
     calls: IntCounterVec,
-    verdicts: IntCounterVec,
+    outcomes: IntCounterVec,
     seconds: HistogramVec,
     skew: GaugeVec,
     blocks: IntGaugeVec,
-    breaker: IntGaugeVec,
+    circuit: IntGaugeVec,
     failures: GaugeVec,
     latency: GaugeVec,
     keys_fetched: GaugeVec,
     amr_dropped: IntCounterVec,
-    prober: IntGaugeVec,
-    way_out_down: IntGaugeVec,
+    probe_leader: IntGaugeVec,
+    egress_down: IntGaugeVec,
 }
 
-impl Connectors {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl ConnectorMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            calls: declare.counters(
+            calls: declare.counter(
                 "connector_calls_total",
                 "Calls to identity providers; outcome is ok or an error code.",
                 &["connector", "operation", "outcome"],
             )?,
-            verdicts: declare.counters(
-                "connector_verdicts_total",
-                "Calls that a person waited for: well, or ill by the identity provider's own doing, those spared for it included.",
-                &["connector", "verdict"],
+            outcomes: declare.counter(
+                "connector_call_outcomes_total",
+                "Calls that a user waited for, by outcome: success, or failure of the identity provider, including calls rejected by its open circuit.",
+                &["connector", "outcome"],
             )?,
-            seconds: declare.durations(
+            seconds: declare.histogram(
                 "connector_call_duration_seconds",
-                "Time of a call to an identity provider.",
+                "Time of a call to an identity provider, in seconds.",
                 &["connector", "operation"],
                 BUCKETS,
             )?,
-            skew: declare.float_gauges(
+            skew: declare.float_gauge(
                 "connector_clock_skew_seconds",
-                "How far an identity provider's clock was ahead of ours, at the last ID token.",
+                "Seconds by which an identity provider's clock was ahead of the hub's, at the last ID token.",
                 &["connector"],
             )?,
-            blocks: declare.gauges("connector_blocks", "Blocks in force on an identity provider.", &["connector"])?,
-            breaker: declare.gauges(
-                "connector_breaker",
-                "1 for the state of the circuit to an identity provider.",
+            blocks: declare.gauge("connector_blocks", "Blocks in force on an identity provider.", &["connector"])?,
+            circuit: declare.gauge(
+                "connector_circuit_state",
+                "1 for the current state of the circuit to an identity provider, 0 for the others.",
                 &["connector", "state"],
             )?,
-            failures: declare.float_gauges(
+            failures: declare.float_gauge(
                 "connector_failure_ratio",
-                "Share of the last minute's calls to an identity provider that failed by its own doing.",
+                "Share of the last minute's calls to an identity provider that failed because of it.",
                 &["connector"],
             )?,
-            latency: declare.float_gauges(
+            latency: declare.float_gauge(
                 "connector_latency_seconds",
-                "Time that so many of the last minute's calls to an identity provider stayed within.",
+                "Quantiles of the time of the last minute's calls to an identity provider, in seconds.",
                 &["connector", "quantile"],
             )?,
-            keys_fetched: declare.float_gauges(
-                "connector_keys_fetched_timestamp_seconds",
-                "When the keys in use of an identity provider were fetched; absent before the first fetch, and for kinds without.",
+            keys_fetched: declare.float_gauge(
+                "connector_keys_last_fetch_timestamp_seconds",
+                "Time of the last successful fetch of an identity provider's keys; absent before the first one, and for kinds without keys.",
                 &["connector"],
             )?,
-            prober: declare.gauges("connector_prober", "1 while this hub probes identity providers, 0 while another one does.", &[])?,
-            way_out_down: declare.gauges(
-                "connectors_way_out_down",
-                "1 while every identity provider fails at once, so that the hub's own way out is at fault.",
+            probe_leader: declare.gauge("connector_probe_leader", "1 while this hub probes the identity providers, 0 while another hub does.", &[])?,
+            egress_down: declare.gauge(
+                "egress_down",
+                "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.",
                 &[],
             )?,
-            amr_dropped: declare.counters(
-                "amr_dropped_total",
-                "Values of an identity provider's amr that were not believed.",
+            amr_dropped: declare.counter(
+                "amr_values_dropped_total",
+                "Values of an identity provider's amr that were dropped.",
                 &["connector", "reason"],
             )?,
         })
     }
 
-    pub fn forget(&self, stays: &dyn Fn(&str) -> bool) {
-        forget(&self.calls, "connector", stays);
-        forget(&self.verdicts, "connector", stays);
-        forget(&self.seconds, "connector", stays);
-        forget(&self.skew, "connector", stays);
-        forget(&self.amr_dropped, "connector", stays);
+    /// Removes the series of connectors that are rejected by `stays`.
+    pub fn remove_series(&self, stays: &dyn Fn(&str) -> bool) {
+        remove_series(&self.calls, "connector", stays);
+        remove_series(&self.outcomes, "connector", stays);
+        remove_series(&self.seconds, "connector", stays);
+        remove_series(&self.skew, "connector", stays);
+        remove_series(&self.amr_dropped, "connector", stays);
     }
 }
 
-pub(super) struct Register {
-    answers: IntCounterVec,
+/// Metrics of the register.
+pub(super) struct RegisterMetrics {
+    lookups: IntCounterVec,
     seconds: HistogramVec,
     retries: IntCounterVec,
-    breaker: IntGaugeVec,
+    circuit: IntGaugeVec,
 }
 
-impl Register {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl RegisterMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            answers: declare.counters(
-                "register_answers_total",
-                "What the national register said.",
-                &["answer"],
+            lookups: declare.counter(
+                "register_lookups_total",
+                "Queries of the register by outcome.",
+                &["outcome"],
             )?,
-            seconds: declare.durations(
+            seconds: declare.histogram(
                 "register_call_duration_seconds",
-                "Time of a call to the register.",
+                "Time of a call to the register, in seconds.",
                 &[],
                 BUCKETS,
             )?,
-            retries: declare.counters(
+            retries: declare.counter(
                 "register_retries_total",
-                "Calls to the register made a second time.",
+                "Calls to the register that were repeated.",
                 &[],
             )?,
-            breaker: declare.gauges(
-                "register_breaker",
-                "1 for the state of the register's circuit.",
+            circuit: declare.gauge(
+                "register_circuit_state",
+                "1 for the current state of the circuit to the register, 0 for the others.",
                 &["state"],
             )?,
         })
@@ -137,14 +148,15 @@ impl Register {
 }
 
 impl Metrics {
-    pub fn connector_call(
+    /// Records a call.
+    pub fn record_connector_call(
         &self,
         connector: &ConnectorId,
         operation: &'static str,
         outcome: Result<(), ErrorCode>,
         took: Duration,
     ) {
-        let outcome = outcome.map_or_else(code, |()| "ok");
+        let outcome = outcome.map_or_else(code_label, |()| "ok");
         self.connectors.calls.with_label_values(&[connector.as_str(), operation, outcome]).inc();
         self.connectors
             .seconds
@@ -152,42 +164,42 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    /// A call that never began: counted, and no time of it is measured.
-    pub fn connector_spared(
+    /// Records a call that was not made; it has no duration.
+    pub fn record_skipped_connector_call(
         &self,
         connector: &ConnectorId,
         operation: &'static str,
         why: ErrorCode,
     ) {
-        self.connectors.calls.with_label_values(&[connector.as_str(), operation, code(why)]).inc();
+        self.connectors.calls.with_label_values(&[connector.as_str(), operation, code_label(why)]).inc();
     }
 
-    /// There is such an identity provider: what it is judged by begins at zero, so that its first failure raises a rate.
-    pub fn connector_begins(&self, connector: &ConnectorId) {
-        for word in ["well", "ill"] {
-            self.connectors.verdicts.with_label_values(&[connector.as_str(), word]).inc_by(0);
+    /// Creates the outcome series of a connector at 0, so that its first failure raises a rate.
+    pub fn init_connector(&self, connector: &ConnectorId) {
+        for word in ["success", "failure"] {
+            self.connectors.outcomes.with_label_values(&[connector.as_str(), word]).inc_by(0);
         }
     }
 
-    /// Whether a person was served by the identity provider, as far as that is its own doing.
-    pub fn connector_judged(&self, connector: &ConnectorId, verdict: Judged) {
+    /// Records whether a call that a user waited for succeeded.
+    pub fn record_call_outcome(&self, connector: &ConnectorId, verdict: CallOutcome) {
         let word = match verdict {
-            Judged::Well => "well",
-            Judged::Ill => "ill",
+            CallOutcome::Success => "success",
+            CallOutcome::Failure => "failure",
         };
-        self.connectors.verdicts.with_label_values(&[connector.as_str(), word]).inc();
+        self.connectors.outcomes.with_label_values(&[connector.as_str(), word]).inc();
     }
 
-    /// Before those that there are set their gauges anew: a connector that is gone must not stay.
-    pub fn connectors_cleared(&self) {
-        self.connectors.breaker.reset();
+    /// Removes the gauges of all connectors, before those that exist set theirs again.
+    pub fn clear_connector_gauges(&self) {
+        self.connectors.circuit.reset();
         self.connectors.failures.reset();
         self.connectors.latency.reset();
         self.connectors.keys_fetched.reset();
     }
 
-    /// `state` is one of `states`, whose others are then zero.
-    pub fn connector_breaker(
+    /// Sets the state of the circuit; `state` is one of `states`.
+    pub fn set_connector_circuit(
         &self,
         connector: &ConnectorId,
         state: &'static str,
@@ -195,29 +207,29 @@ impl Metrics {
     ) {
         for known in states {
             self.connectors
-                .breaker
+                .circuit
                 .with_label_values(&[connector.as_str(), *known])
                 .set(i64::from(*known == state));
         }
     }
 
     /// Sets whether this hub is the one that probes.
-    pub fn prober(&self, is_prober: bool) {
-        self.connectors.prober.with_label_values::<&str>(&[]).set(i64::from(is_prober));
+    pub fn set_probe_leader(&self, is_prober: bool) {
+        self.connectors.probe_leader.with_label_values::<&str>(&[]).set(i64::from(is_prober));
     }
 
     /// Sets whether every identity provider fails at once.
-    pub fn way_out_down(&self, is_down: bool) {
-        self.connectors.way_out_down.with_label_values::<&str>(&[]).set(i64::from(is_down));
+    pub fn set_egress_down(&self, is_down: bool) {
+        self.connectors.egress_down.with_label_values::<&str>(&[]).set(i64::from(is_down));
     }
 
-    /// From 0 to 1.
-    pub fn connector_failure_ratio(&self, connector: &ConnectorId, ratio: f64) {
+    /// Sets the failure ratio, from 0 to 1.
+    pub fn set_connector_failure_ratio(&self, connector: &ConnectorId, ratio: f64) {
         self.connectors.failures.with_label_values(&[connector.as_str()]).set(ratio);
     }
 
-    /// `quantile` is one of a handful, as `0.99`.
-    pub fn connector_latency(
+    /// Sets a quantile of the latency; `quantile` is a constant such as `0.99`.
+    pub fn set_connector_latency(
         &self,
         connector: &ConnectorId,
         quantile: &'static str,
@@ -229,17 +241,18 @@ impl Metrics {
             .set(within.as_secs_f64());
     }
 
-    pub fn connector_keys_fetched(&self, connector: &ConnectorId, at: Timestamp) {
-        self.connectors.keys_fetched.with_label_values(&[connector.as_str()]).set(unix(at));
+    /// Sets the time of the last fetch of the keys.
+    pub fn set_connector_keys_fetched(&self, connector: &ConnectorId, at: Timestamp) {
+        self.connectors.keys_fetched.with_label_values(&[connector.as_str()]).set(unix_seconds(at));
     }
 
-    /// Seconds; positive when the identity provider's clock is ahead.
-    pub fn connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
+    /// Sets the clock skew in seconds; positive if the identity provider's clock is ahead.
+    pub fn set_connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
         self.connectors.skew.with_label_values(&[connector.as_str()]).set(seconds);
     }
 
-    /// How many blocks are in force on each connector; one that is gone is told of no more.
-    pub fn connector_blocks<'a>(&self, blocks: impl Iterator<Item = (&'a ConnectorId, usize)>) {
+    /// Sets the number of blocks in force on each connector, and removes all others.
+    pub fn set_connector_blocks<'a>(&self, blocks: impl Iterator<Item = (&'a ConnectorId, usize)>) {
         self.connectors.blocks.reset();
         for (connector, count) in blocks {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -247,32 +260,34 @@ impl Metrics {
         }
     }
 
-    /// `reason` is one of a handful; the values themselves are an identity provider's, and stay out of labels.
-    pub fn amr_dropped(&self, connector: &ConnectorId, reason: &'static str, values: usize) {
+    /// Records dropped `amr` values. `reason` is one of a few constants; the values are not labels.
+    pub fn record_dropped_amr_values(&self, connector: &ConnectorId, reason: &'static str, values: usize) {
         let values = u64::try_from(values).unwrap_or(u64::MAX);
         self.connectors.amr_dropped.with_label_values(&[connector.as_str(), reason]).inc_by(values);
     }
 
-    pub fn register_answered(&self, answer: &'static str, took: Duration) {
-        self.register.answers.with_label_values(&[answer]).inc();
+    /// Records a query of the register.
+    pub fn record_register_lookup(&self, answer: &'static str, took: Duration) {
+        self.register.lookups.with_label_values(&[answer]).inc();
         self.register.seconds.with_label_values::<&str>(&[]).observe(took.as_secs_f64());
     }
 
-    /// A question that was never asked: counted, and no time of it is measured.
-    pub fn register_spared(&self, answer: &'static str) {
-        self.register.answers.with_label_values(&[answer]).inc();
+    /// Records a query that was not made; it has no duration.
+    pub fn record_skipped_register_lookup(&self, answer: &'static str) {
+        self.register.lookups.with_label_values(&[answer]).inc();
     }
 
-    pub fn register_retried(&self) {
+    /// Records a repeated call.
+    pub fn record_register_retry(&self) {
         self.register.retries.with_label_values::<&str>(&[]).inc();
     }
 
-    /// `state` is one of `states`, whose others are then zero.
-    pub fn register_breaker(&self, state: &'static str, states: &[&'static str]) {
-        // With a circuit there are second tries to count: from 0, so that the first one shows.
+    /// Sets the state of the circuit; `state` is one of `states`.
+    pub fn set_register_circuit(&self, state: &'static str, states: &[&'static str]) {
+        // Retries start at 0, so that the first one raises a rate.
         self.register.retries.with_label_values::<&str>(&[]).inc_by(0);
         for known in states {
-            self.register.breaker.with_label_values(&[*known]).set(i64::from(*known == state));
+            self.register.circuit.with_label_values(&[*known]).set(i64::from(*known == state));
         }
     }
 }

@@ -1,13 +1,15 @@
-//! L1 · What an operator keeps in order: files, keys, certificates, the audit log; and what runs.
+//! Metrics for operators: version, configuration files, keys, certificates, audit log, trace
+//! export.
 
 use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec};
 
-use super::declare::Declare;
-use super::{Metrics, unix};
+use super::declare::MetricDeclarer;
+use super::{Metrics, unix_seconds};
 use crate::env::Timestamp;
-use crate::telemetry::TelemetryFault;
+use crate::telemetry::TelemetryError;
 
-pub(super) struct Upkeep {
+/// Metrics for operators.
+pub(super) struct OperationsMetrics {
     hub: IntGaugeVec,
     config_bad: IntGaugeVec,
     config_reads: IntCounterVec,
@@ -21,45 +23,49 @@ pub(super) struct Upkeep {
     trace_spans: IntCounterVec,
 }
 
-impl Upkeep {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl OperationsMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         let build =
-            declare.gauges("build_info", "Always 1; the labels say what runs.", &["version"])?;
+            declare.gauge("build_info", "Always 1; the label is the version of the program.", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         Ok(Self {
-            hub: declare.gauges("hub_info", "Always 1; the label says for which platform the hub serves.", &["platform"])?,
-            config_bad: declare.gauges(
-                "config_files_bad",
-                "Configuration files of which an earlier version counts, or none.",
+            hub: declare.gauge("platform_info", "Always 1; the label is the platform of the hub.", &["platform"])?,
+            config_bad: declare.gauge(
+                "config_files_invalid",
+                "Invalid configuration files; an earlier version or none is in use.",
                 &["kind"],
             )?,
-            config_reads: declare.counters("config_reads_total", "Readings of the configuration files.", &["outcome"])?,
-            config_read: declare.float_gauges(
-                "config_read_timestamp_seconds",
-                "When the configuration files were last read and put to use.",
+            config_reads: declare.counter("config_reloads_total", "Reloads of the configuration files, by outcome: changed, unchanged, failed.", &["outcome"])?,
+            config_read: declare.float_gauge(
+                "config_last_reload_success_timestamp_seconds",
+                "Time of the last successful reload of the configuration files.",
                 &[],
             )?,
-            key_since: declare.float_gauges(
-                "key_since_timestamp_seconds",
-                "When the key that is in use now was made or began to sign.",
+            key_since: declare.float_gauge(
+                "key_activation_timestamp_seconds",
+                "Time at which the key in use was created or began to sign.",
                 &["purpose", "alg"],
             )?,
-            certificate_expires: declare.float_gauges(
-                "certificate_expires_timestamp_seconds",
-                "When a certificate that the hub was configured with ends.",
+            certificate_expires: declare.float_gauge(
+                "certificate_expiry_timestamp_seconds",
+                "Expiry time of a configured certificate.",
                 &["certificate"],
             )?,
-            audit_events: declare.counters("audit_events_total", "Lines of the audit log, by event.", &["event"])?,
-            audit_lost: declare.counters("audit_lost_total", "Events that found no place in the audit log.", &[])?,
-            audit_errors: declare.counters("audit_write_errors_total", "Writes that the audit log's sink refused.", &[])?,
-            audit_sealed: declare.float_gauges(
-                "audit_checkpoint_timestamp_seconds",
-                "When the audit log was last sealed.",
+            audit_events: declare.counter("audit_events_total", "Events written to the audit log.", &["event"])?,
+            audit_lost: declare.counter("audit_events_lost_total", "Events lost because the audit log was full.", &[])?,
+            audit_errors: declare.counter("audit_write_errors_total", "Failed writes to the sink of the audit log.", &[])?,
+            audit_sealed: declare.float_gauge(
+                "audit_last_checkpoint_timestamp_seconds",
+                "Time of the last checkpoint of the audit log.",
                 &[],
             )?,
-            trace_spans: declare.counters(
+            trace_spans: declare.counter(
                 "trace_spans_total",
-                "Spans of kept traces, by what became of them: exported, no_room in the queue, refused by the collector.",
+                "Spans of sampled traces by outcome: exported, queue_full, rejected by the collector.",
                 &["outcome"],
             )?,
         })
@@ -67,67 +73,70 @@ impl Upkeep {
 }
 
 impl Metrics {
-    pub fn hub_is(&self, platform: &'static str) {
-        self.upkeep.hub.with_label_values(&[platform]).set(1);
+    /// Sets the platform of the hub.
+    pub fn set_platform(&self, platform: &'static str) {
+        self.operations.hub.with_label_values(&[platform]).set(1);
     }
 
-    /// How many files of this sort are bad now.
-    pub fn config_files_bad(&self, kind: &'static str, count: usize) {
-        self.upkeep
+    /// Sets the number of invalid files of this kind.
+    pub fn set_invalid_config_files(&self, kind: &'static str, count: usize) {
+        self.operations
             .config_bad
             .with_label_values(&[kind])
             .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// The files were read again; `outcome` is `changed`, `unchanged` or `failed`. At `at`, unless it failed, what they say
-    /// was in use.
-    pub fn config_read(&self, outcome: &'static str, at: Timestamp) {
-        self.upkeep.config_reads.with_label_values(&[outcome]).inc();
+    /// Records a reload at `at`; `outcome` is `changed`, `unchanged` or `failed`.
+    pub fn record_config_reload(&self, outcome: &'static str, at: Timestamp) {
+        self.operations.config_reads.with_label_values(&[outcome]).inc();
         if outcome != "failed" {
-            self.upkeep.config_read.with_label_values(&[] as &[&str]).set(unix(at));
+            self.operations.config_read.with_label_values(&[] as &[&str]).set(unix_seconds(at));
         }
     }
 
-    /// Before those that are in use are told.
-    pub fn keys_cleared(&self) {
-        self.upkeep.key_since.reset();
+    /// Removes the keys in use, before they are set again.
+    pub fn clear_active_keys(&self) {
+        self.operations.key_since.reset();
     }
 
-    /// The current key of this purpose and algorithm.
-    pub fn key_in_use(&self, purpose: &'static str, alg: &'static str, since: Timestamp) {
-        self.upkeep.key_since.with_label_values(&[purpose, alg]).set(unix(since));
+    /// Sets the key in use of this purpose and algorithm.
+    pub fn set_active_key(&self, purpose: &'static str, alg: &'static str, since: Timestamp) {
+        self.operations.key_since.with_label_values(&[purpose, alg]).set(unix_seconds(since));
     }
 
-    /// `certificate` says whose it is, in a word of the program.
-    pub fn certificate_expires(&self, certificate: &'static str, at: Timestamp) {
-        self.upkeep.certificate_expires.with_label_values(&[certificate]).set(unix(at));
+    /// Sets the expiry of a certificate; `certificate` is a constant.
+    pub fn set_certificate_expiry(&self, certificate: &'static str, at: Timestamp) {
+        self.operations.certificate_expires.with_label_values(&[certificate]).set(unix_seconds(at));
     }
 
-    /// `event` is one of the audit log's table.
-    pub fn audit_written(&self, event: &'static str) {
-        self.upkeep.audit_events.with_label_values(&[event]).inc();
+    /// Records a written event; `event` is its kind.
+    pub fn record_audit_event(&self, event: &'static str) {
+        self.operations.audit_events.with_label_values(&[event]).inc();
     }
 
-    /// There is an audit log: what has not been lost shows as 0.
-    pub fn audit_began(&self) {
-        self.upkeep.audit_lost.with_label_values::<&str>(&[]).inc_by(0);
-        self.upkeep.audit_errors.with_label_values::<&str>(&[]).inc_by(0);
+    /// Creates the series of lost events and write errors at 0.
+    pub fn init_audit(&self) {
+        self.operations.audit_lost.with_label_values::<&str>(&[]).inc_by(0);
+        self.operations.audit_errors.with_label_values::<&str>(&[]).inc_by(0);
     }
 
-    pub fn audit_lost(&self) {
-        self.upkeep.audit_lost.with_label_values::<&str>(&[]).inc();
+    /// Records a lost event.
+    pub fn record_lost_audit_event(&self) {
+        self.operations.audit_lost.with_label_values::<&str>(&[]).inc();
     }
 
-    pub fn audit_refused(&self) {
-        self.upkeep.audit_errors.with_label_values::<&str>(&[]).inc();
+    /// Records a failed write.
+    pub fn record_audit_write_error(&self) {
+        self.operations.audit_errors.with_label_values::<&str>(&[]).inc();
     }
 
-    pub fn audit_sealed(&self, at: Timestamp) {
-        self.upkeep.audit_sealed.with_label_values(&[] as &[&str]).set(unix(at));
+    /// Sets the time of the last checkpoint.
+    pub fn set_last_audit_checkpoint(&self, at: Timestamp) {
+        self.operations.audit_sealed.with_label_values(&[] as &[&str]).set(unix_seconds(at));
     }
 
-    /// `outcome` is what became of so many spans.
-    pub fn spans(&self, outcome: &str, count: usize) {
-        self.upkeep.trace_spans.with_label_values(&[outcome]).inc_by(count as u64);
+    /// Records spans by outcome.
+    pub fn record_spans(&self, outcome: &str, count: usize) {
+        self.operations.trace_spans.with_label_values(&[outcome]).inc_by(count as u64);
     }
 }

@@ -1,26 +1,31 @@
-//! L1 · What was turned away because it came too often.
+//! Metrics of rate limits.
 
 use prometheus::IntCounterVec;
 
 use super::Metrics;
-use super::declare::Declare;
-use crate::telemetry::TelemetryFault;
+use super::declare::MetricDeclarer;
+use crate::telemetry::TelemetryError;
 
-pub(super) struct Limits {
+/// Metrics of rate limits.
+pub(super) struct LimitMetrics {
     limited: IntCounterVec,
 }
 
-impl Limits {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl LimitMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            limited: declare.counters("limited_total", "Turned away by a limit.", &["limit"])?,
+            limited: declare.counter("rate_limited_total", "Requests and connections rejected by a limit.", &["limit"])?,
         })
     }
 }
 
 impl Metrics {
-    /// `limit` is one of a handful; `times` 0 has it shown before the first refusal.
-    pub fn limited(&self, limit: &'static str, times: u64) {
+    /// Records rejections. `limit` is one of a few constants; `times` 0 creates the series.
+    pub fn record_rate_limited(&self, limit: &'static str, times: u64) {
         self.limits.limited.with_label_values(&[limit]).inc_by(times);
     }
 }

@@ -1,17 +1,18 @@
-//! L1 · What the hub stands on: the store and the actors.
+//! Metrics of the store and of actors.
 
 use std::time::Duration;
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
-use super::declare::Declare;
+use super::declare::MetricDeclarer;
 use super::{BUCKETS, Metrics};
-use crate::telemetry::TelemetryFault;
+use crate::telemetry::TelemetryError;
 
-/// Seconds: a store in memory takes microseconds, one over the network a millisecond.
+/// Buckets in seconds: the embedded store takes microseconds, a shared one about a millisecond.
 const VERB_BUCKETS: &[f64] =
     &[0.000_005, 0.000_025, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0];
 
+/// Metrics of the store.
 pub(super) struct StoreMetrics {
     operations: IntCounterVec,
     seconds: HistogramVec,
@@ -23,93 +24,102 @@ pub(super) struct StoreMetrics {
     redis_seconds: HistogramVec,
     redis_errors: IntCounterVec,
     redis_retries: IntCounterVec,
-    redis_breaker: IntGaugeVec,
+    redis_circuit: IntGaugeVec,
 }
 
 impl StoreMetrics {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            operations: declare.counters(
+            operations: declare.counter(
                 "store_operations_total",
-                "Verbs asked of the store.",
-                &["kind", "verb"],
+                "Operations on the store.",
+                &["kind", "operation"],
             )?,
-            seconds: declare.durations(
+            seconds: declare.histogram(
                 "store_operation_duration_seconds",
-                "Time of a verb.",
-                &["verb"],
+                "Time of a store operation, in seconds.",
+                &["operation"],
                 VERB_BUCKETS,
             )?,
-            errors: declare.counters(
+            errors: declare.counter(
                 "store_errors_total",
-                "Verbs that the store refused.",
-                &["kind", "verb", "error"],
+                "Failed store operations.",
+                &["kind", "operation", "error"],
             )?,
-            conflicts: declare.counters(
+            conflicts: declare.counter(
                 "store_conflicts_total",
-                "Verbs that came too late: replace lost a race, take found what was spent.",
-                &["kind", "verb"],
+                "Store operations that lost a race: replace found a newer version, take found a used record.",
+                &["kind", "operation"],
             )?,
-            records: declare.gauges(
+            records: declare.gauge(
                 "store_records",
-                "Records that take a place in the store.",
+                "Records in the store.",
                 &["kind"],
             )?,
-            pool_records: declare.gauges(
+            pool_records: declare.gauge(
                 "store_pool_records",
-                "Places taken; codes and tokens share one pool.",
+                "Records in a pool; codes and tokens share one.",
                 &["pool"],
             )?,
-            pool_capacity: declare.gauges(
+            pool_capacity: declare.gauge(
                 "store_pool_capacity_records",
-                "Places that there are.",
+                "Maximum number of records in a pool.",
                 &["pool"],
             )?,
-            redis_seconds: declare.durations(
+            redis_seconds: declare.histogram(
                 "redis_round_trip_duration_seconds",
-                "Time of a round trip to the shared store.",
-                &["verb"],
+                "Time of a round trip to the shared store, in seconds.",
+                &["operation"],
                 VERB_BUCKETS,
             )?,
-            redis_errors: declare.counters(
+            redis_errors: declare.counter(
                 "redis_errors_total",
-                "Calls to the shared store without an answer.",
+                "Failed calls to the shared store.",
                 &["error"],
             )?,
-            redis_retries: declare.counters(
+            redis_retries: declare.counter(
                 "redis_retries_total",
-                "Calls to the shared store made a second time.",
+                "Calls to the shared store that were repeated.",
                 &[],
             )?,
-            redis_breaker: declare.gauges(
-                "redis_breaker",
-                "1 for the state of the circuit to the shared store.",
+            redis_circuit: declare.gauge(
+                "redis_circuit_state",
+                "1 for the current state of the circuit to the shared store, 0 for the others.",
                 &["state"],
             )?,
         })
     }
 }
 
-pub(super) struct Actors {
+/// Metrics of actors.
+pub(super) struct ActorMetrics {
     live: IntGaugeVec,
     activated: IntCounterVec,
     passivated: IntCounterVec,
     mailbox: HistogramVec,
 }
 
-impl Actors {
-    pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
+impl ActorMetrics {
+    /// Declares the metrics.
+    ///
+    /// # Errors
+    /// Returns an error if a name is malformed or declared twice.
+    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            live: declare.gauges("actors_live", "Actors in memory.", &["actor"])?,
-            activated: declare.counters("actors_activated_total", "Actors started.", &["actor"])?,
-            passivated: declare.counters(
+            live: declare.gauge("actors_active", "Actors in memory.", &["actor"])?,
+            activated: declare.counter("actors_activated_total", "Actors started.", &["actor"])?,
+            passivated: declare.counter(
                 "actors_passivated_total",
-                "Actors that went to sleep.",
+                "Actors passivated.",
                 &["actor"],
             )?,
-            mailbox: declare.durations(
+            mailbox: declare.histogram(
                 "actor_mailbox_delay_seconds",
-                "From the sending of a message until its actor takes it.",
+                "Time that a message waited in the mailbox of its actor, in seconds.",
                 &["actor"],
                 BUCKETS,
             )?,
@@ -118,81 +128,84 @@ impl Actors {
 }
 
 impl Metrics {
-    /// A call that reached the shared store's connection, whatever came of it.
-    pub fn redis_round_trip(&self, verb: &'static str, took: Duration) {
-        self.store.redis_seconds.with_label_values(&[verb]).observe(took.as_secs_f64());
+    /// Records a call to the shared store, successful or not.
+    pub fn record_redis_round_trip(&self, operation: &'static str, took: Duration) {
+        self.store.redis_seconds.with_label_values(&[operation]).observe(took.as_secs_f64());
     }
 
-    /// `error` is one of a handful.
-    pub fn redis_failed(&self, error: &'static str) {
+    /// Records a failed call; `error` is one of a few constants.
+    pub fn record_redis_error(&self, error: &'static str) {
         self.store.redis_errors.with_label_values(&[error]).inc();
     }
 
-    pub fn redis_retried(&self) {
+    /// Records a repeated call.
+    pub fn record_redis_retry(&self) {
         self.store.redis_retries.with_label_values::<&str>(&[]).inc();
     }
 
-    /// `state` is one of `states`, whose others are then zero.
-    pub fn redis_breaker(&self, state: &'static str, states: &[&'static str]) {
+    /// Sets the state of the circuit; `state` is one of `states`.
+    pub fn set_redis_circuit(&self, state: &'static str, states: &[&'static str]) {
         for known in states {
-            self.store.redis_breaker.with_label_values(&[*known]).set(i64::from(*known == state));
+            self.store.redis_circuit.with_label_values(&[*known]).set(i64::from(*known == state));
         }
     }
 
-    /// Handles for one kind and verb, for whoever counts on each call.
+    /// Returns handles for one kind of record and one operation.
     #[must_use]
-    pub fn store_meter(&self, kind: &'static str, verb: &'static str) -> StoreMeter {
-        if verb == "insert" {
-            // From the start, so that the first refusal raises a rate.
-            self.store.errors.with_label_values(&[kind, verb, "full"]).inc_by(0);
+    pub fn store_meter(&self, kind: &'static str, operation: &'static str) -> StoreMeter {
+        if operation == "insert" {
+            // Starts at 0, so that the first error raises a rate.
+            self.store.errors.with_label_values(&[kind, operation, "full"]).inc_by(0);
         }
         StoreMeter {
-            operations: self.store.operations.with_label_values(&[kind, verb]),
-            seconds: self.store.seconds.with_label_values(&[verb]),
+            operations: self.store.operations.with_label_values(&[kind, operation]),
+            seconds: self.store.seconds.with_label_values(&[operation]),
             conflicts: self.store.conflicts.clone(),
             errors: self.store.errors.clone(),
             kind,
-            verb,
+            operation,
         }
     }
 
-    pub fn store_records(&self, kind: &'static str, records: usize) {
+    /// Sets the number of records of a kind.
+    pub fn set_store_records(&self, kind: &'static str, records: usize) {
         self.store
             .records
             .with_label_values(&[kind])
             .set(i64::try_from(records).unwrap_or(i64::MAX));
     }
 
-    /// How full the places are that some kinds of records share.
-    pub fn store_pool(&self, pool: &'static str, records: usize, capacity: usize) {
+    /// Sets the number of records in a pool, and its capacity.
+    pub fn set_store_pool(&self, pool: &'static str, records: usize, capacity: usize) {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.store.pool_records.with_label_values(&[pool]).set(whole(records));
         self.store.pool_capacity.with_label_values(&[pool]).set(whole(capacity));
     }
 
-    pub fn actor_activated(&self, actor: &'static str) {
+    /// Records the activation of an actor.
+    pub fn record_actor_activation(&self, actor: &'static str) {
         self.actors.activated.with_label_values(&[actor]).inc();
         self.actors.live.with_label_values(&[actor]).inc();
     }
 
-    /// The actor went to sleep; it can be activated again.
-    pub fn actor_passivated(&self, actor: &'static str) {
+    /// Records the passivation of an actor; it can be activated again.
+    pub fn record_actor_passivation(&self, actor: &'static str) {
         self.actors.passivated.with_label_values(&[actor]).inc();
-        self.actor_stopped(actor);
+        self.record_actor_stop(actor);
     }
 
-    /// The actor ended for another reason: done, crashed, or its connector was removed.
-    pub fn actor_stopped(&self, actor: &'static str) {
+    /// Records the end of an actor for another reason: done, crashed, or connector removed.
+    pub fn record_actor_stop(&self, actor: &'static str) {
         self.actors.live.with_label_values(&[actor]).dec();
     }
 
-    /// A message waited so long to be taken.
-    pub fn actor_took(&self, actor: &'static str, after: Duration) {
+    /// Records how long a message waited in a mailbox.
+    pub fn record_mailbox_delay(&self, actor: &'static str, after: Duration) {
         self.actors.mailbox.with_label_values(&[actor]).observe(after.as_secs_f64());
     }
 }
 
-/// Counts the calls of one store verb on one kind of record.
+/// Counts one store operation on one kind of record.
 #[derive(Clone, Debug)]
 pub struct StoreMeter {
     operations: IntCounter,
@@ -200,21 +213,23 @@ pub struct StoreMeter {
     conflicts: IntCounterVec,
     errors: IntCounterVec,
     kind: &'static str,
-    verb: &'static str,
+    operation: &'static str,
 }
 
 impl StoreMeter {
-    pub fn asked(&self, took: Duration) {
+    /// Records a call.
+    pub fn record_call(&self, took: Duration) {
         self.operations.inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    /// The verb came too late.
-    pub fn lost(&self) {
-        self.conflicts.with_label_values(&[self.kind, self.verb]).inc();
+    /// Records a lost race.
+    pub fn record_conflict(&self) {
+        self.conflicts.with_label_values(&[self.kind, self.operation]).inc();
     }
 
-    pub fn refused(&self, error: &'static str) {
-        self.errors.with_label_values(&[self.kind, self.verb, error]).inc();
+    /// Records an error.
+    pub fn record_error(&self, error: &'static str) {
+        self.errors.with_label_values(&[self.kind, self.operation, error]).inc();
     }
 }

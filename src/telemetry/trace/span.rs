@@ -1,5 +1,5 @@
-//! One piece of work, and what it may say of itself: words of the program, registered ids, numbers, names of hosts. There is no
-//! method that takes a text as it came.
+//! A span and its attributes: constants, registered ids, numbers and host names. No method takes
+//! arbitrary text.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -9,115 +9,117 @@ use futures_util::future::Either;
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
-use super::{Party, Propagation, Scope};
+use super::{TracePeer, Propagation, TraceScope};
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};
 
-/// The spans of one request, whose trace id is known now.
-pub struct Batch {
+/// Finished spans of one request, whose trace id is final.
+pub struct SpanBatch {
     pub trace_id: TraceId,
     pub root: SpanId,
-    /// Of the request's own span.
+    /// Parent of the request's own span.
     pub parent: Option<SpanId>,
-    /// The caller's trace, where it is another one.
+    /// Trace of the caller, if it differs.
     pub link: Option<TraceContext>,
     pub support_id: Option<SupportId>,
-    pub spans: Vec<Finished>,
+    pub spans: Vec<FinishedSpan>,
 }
 
-/// A span that is over.
-pub struct Finished {
+/// A finished span.
+pub struct FinishedSpan {
     pub id: SpanId,
-    /// Absent for the request's own span.
+    /// `None` for the request's own span.
     pub parent: Option<SpanId>,
     pub name: Cow<'static, str>,
-    pub kind: Kind,
+    pub kind: SpanKind,
     /// Nanoseconds since the Unix epoch.
-    pub began: u64,
-    pub ended: u64,
+    pub start_nanos: u64,
+    pub end_nanos: u64,
     pub failed: bool,
-    pub attributes: Vec<(&'static str, Value)>,
+    pub attributes: Vec<(&'static str, AttributeValue)>,
 }
 
-/// As OTLP numbers them.
+/// Kind of a span, with its OTLP number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SpanKind {
     Internal = 1,
     Server = 2,
     Client = 3,
 }
 
-/// What an attribute may hold.
+/// Value of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
-    /// A word of the program.
-    Word(&'static str),
-    /// The id of something that is configured, or the name of a host.
+pub enum AttributeValue {
+    /// A constant of the program.
+    Static(&'static str),
+    /// A configured id, or a host name.
     Id(String),
     Number(i64),
 }
 
-/// A piece of work under way. It is over when this is dropped, also by a panic or because nobody waits any more.
+/// An open span. It ends when dropped, also by a panic or a cancelled future.
 pub struct Span {
-    pub(super) scope: Scope,
-    pub(super) live: Option<Box<Live>>,
+    pub(super) scope: TraceScope,
+    pub(super) active: Option<Box<ActiveSpan>>,
 }
 
-pub(super) struct Live {
-    finished: Finished,
-    since: Instant,
+/// Recorded span that has not ended.
+pub(super) struct ActiveSpan {
+    finished: FinishedSpan,
+    started_at: Instant,
 }
 
 impl Span {
-    pub(super) fn begin(
-        scope: Scope,
+    /// Starts a span; without an id it is not recorded.
+    pub(super) fn start(
+        scope: TraceScope,
         id: Option<SpanId>,
         parent: Option<SpanId>,
         name: &'static str,
-        kind: Kind,
+        kind: SpanKind,
     ) -> Self {
         let live = id.zip(scope.recording()).map(|(id, recording)| {
             let since = if parent.is_none() { recording.began.1 } else { Instant::now() };
-            let began = recording.at(since);
+            let began = recording.unix_nanos(since);
             let (name, attributes) = (Cow::Borrowed(name), Vec::new());
             let finished =
-                Finished { id, parent, name, kind, began, ended: began, failed: false, attributes };
-            Box::new(Live { finished, since })
+                FinishedSpan { id, parent, name, kind, start_nanos: began, end_nanos: began, failed: false, attributes };
+            Box::new(ActiveSpan { finished, started_at: since })
         });
-        Self { scope, live }
+        Self { scope, active: live }
     }
 
-    /// Does `work` as this. A large future is best boxed by the caller: it is handed on by value.
-    pub fn run<W: Future>(&self, work: W) -> Either<W, TaskLocalFuture<Scope, W>> {
-        // Of a span that is not kept the running scope is good enough, if it is the same request's.
-        if self.live.is_none() && self.scope.is_running() {
+    /// Runs `work` within this span. Box a large future first: it is moved by value.
+    pub fn run<W: Future>(&self, work: W) -> Either<W, TaskLocalFuture<TraceScope, W>> {
+        // An unrecorded span can use the running scope if it belongs to the same request.
+        if self.active.is_none() && self.scope.is_running() {
             return Either::Left(work);
         }
         Either::Right(self.scope.clone().run(work))
     }
 
-    /// This, for a message or a task.
+    /// Returns the scope of this span, for a message or a task.
     #[must_use]
-    pub fn scope(&self) -> Scope {
+    pub fn scope(&self) -> TraceScope {
         self.scope.clone()
     }
 
-    /// Calls within this go to `party`.
+    /// Sets the peer that calls within this span go to.
     #[must_use]
-    pub const fn to(mut self, party: Party) -> Self {
-        self.scope.party = Some(party);
+    pub const fn with_peer(mut self, party: TracePeer) -> Self {
+        self.scope.peer = Some(party);
         self
     }
 
-    /// What to send along with a call, if its party may hear of the trace.
+    /// Returns the `traceparent` header of a call, if its peer may receive it.
     #[must_use]
     pub fn traceparent(&self) -> Option<String> {
         let (live, party, recording) =
-            (self.live.as_ref()?, self.scope.party?, self.scope.recording()?);
+            (self.active.as_ref()?, self.scope.peer?, self.scope.recording()?);
         match (recording.rules.propagation, party) {
-            (Propagation::Everybody, _) | (Propagation::Register, Party::Register) => {}
-            (Propagation::Nobody, _) | (Propagation::Register, Party::IdentityProvider) => {
+            (Propagation::AllPeers, _) | (Propagation::RegisterOnly, TracePeer::Register) => {}
+            (Propagation::Disabled, _) | (Propagation::RegisterOnly, TracePeer::IdentityProvider) => {
                 return None;
             }
         }
@@ -130,69 +132,73 @@ impl Span {
         (state.login.is_some() && state.sampled).then(|| context.to_string())
     }
 
-    /// `{method} {route}`: the route's pattern, never the path.
-    pub fn route(&mut self, method: &'static str, route: Option<String>) {
-        let Some(live) = &mut self.live else { return };
+    /// Names the span `{method} {route}`, with the pattern of the route, never the path.
+    pub fn set_route(&mut self, method: &'static str, route: Option<String>) {
+        let Some(live) = &mut self.active else { return };
         live.finished.name = match &route {
             Some(route) => Cow::Owned(format!("{method} {route}")),
             None => Cow::Borrowed(method),
         };
-        live.finished.attributes.push(("http.request.method", Value::Word(method)));
+        live.finished.attributes.push(("http.request.method", AttributeValue::Static(method)));
         if let Some(route) = route {
-            live.finished.attributes.push(("http.route", Value::Id(route)));
+            live.finished.attributes.push(("http.route", AttributeValue::Id(route)));
         }
     }
 
-    pub fn status(&mut self, status: u16) {
-        self.set("http.response.status_code", || Value::Number(status.into()));
-        if let Some(live) = &mut self.live {
-            // Of a server's spans, 4xx is the caller's fault; of a client's, it is an error like another.
+    /// Sets the HTTP status.
+    pub fn set_status(&mut self, status: u16) {
+        self.set_attribute("http.response.status_code", || AttributeValue::Number(status.into()));
+        if let Some(live) = &mut self.active {
+            // OpenTelemetry HTTP conventions: 4xx is an error of client spans only.
             live.finished.failed |=
-                status >= if live.finished.kind == Kind::Client { 400 } else { 500 };
+                status >= if live.finished.kind == SpanKind::Client { 400 } else { 500 };
         }
     }
 
-    pub fn host(&mut self, method: &'static str, host: &str, port: Option<u16>) {
-        self.set("http.request.method", || Value::Word(method));
-        self.set("server.address", || Value::Id(host.to_owned()));
+    /// Sets the method and the server of an outgoing call.
+    pub fn set_server(&mut self, method: &'static str, host: &str, port: Option<u16>) {
+        self.set_attribute("http.request.method", || AttributeValue::Static(method));
+        self.set_attribute("server.address", || AttributeValue::Id(host.to_owned()));
         if let Some(port) = port {
-            self.set("server.port", || Value::Number(port.into()));
+            self.set_attribute("server.port", || AttributeValue::Number(port.into()));
         }
     }
 
-    pub fn client(&mut self, client_id: &ClientId) {
-        self.set("passerelle.client_id", || Value::Id(client_id.to_string()));
+    /// Sets the service provider or data provider.
+    pub fn set_client(&mut self, client_id: &ClientId) {
+        self.set_attribute("passerelle.client_id", || AttributeValue::Id(client_id.to_string()));
     }
 
-    pub fn connector(&mut self, connector: &ConnectorId) {
-        self.set("passerelle.connector", || Value::Id(connector.to_string()));
+    /// Sets the connector.
+    pub fn set_connector(&mut self, connector: &ConnectorId) {
+        self.set_attribute("passerelle.connector", || AttributeValue::Id(connector.to_string()));
     }
 
-    /// As the login machine calls it.
-    pub fn state(&mut self, state: &'static str) {
-        self.set("passerelle.login.state", || Value::Word(state));
+    /// Sets the state of the login.
+    pub fn set_login_state(&mut self, state: &'static str) {
+        self.set_attribute("passerelle.login.state", || AttributeValue::Static(state));
     }
 
-    /// One of a few words of ours for how it went.
-    pub fn outcome(&mut self, outcome: &'static str) {
-        self.set("passerelle.outcome", || Value::Word(outcome));
+    /// Sets the outcome, one of a few constants.
+    pub fn set_outcome(&mut self, outcome: &'static str) {
+        self.set_attribute("passerelle.outcome", || AttributeValue::Static(outcome));
     }
 
-    /// It did not succeed, and this is why.
-    pub fn refused(&mut self, code: ErrorCode) {
-        self.failed(code.entry().code);
+    /// Marks the span as failed with a code of the catalogue.
+    pub fn fail_with_code(&mut self, code: ErrorCode) {
+        self.fail_with(code.entry().code);
     }
 
-    /// The same, where the reason is no code of the catalogue but a word of ours.
-    pub fn failed(&mut self, word: &'static str) {
-        self.set("error.type", || Value::Word(word));
-        if let Some(live) = &mut self.live {
+    /// Marks the span as failed for a reason without a code.
+    pub fn fail_with(&mut self, word: &'static str) {
+        self.set_attribute("error.type", || AttributeValue::Static(word));
+        if let Some(live) = &mut self.active {
             live.finished.failed = true;
         }
     }
 
-    fn set(&mut self, key: &'static str, value: impl FnOnce() -> Value) {
-        if let Some(live) = &mut self.live {
+    fn set_attribute(&mut self, key: &'static str, value: impl FnOnce() -> AttributeValue) {
+        if let Some(live) = &mut self.active {
             live.finished.attributes.push((key, value()));
         }
     }
@@ -200,13 +206,13 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        let (Some(live), Some(recording)) = (self.live.take(), self.scope.recording()) else {
+        let (Some(live), Some(recording)) = (self.active.take(), self.scope.recording()) else {
             return;
         };
-        let Live { mut finished, since } = *live;
+        let ActiveSpan { mut finished, started_at: since } = *live;
         let took: Duration = since.elapsed();
-        finished.ended =
-            finished.began.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        recording.keep(finished);
+        finished.end_nanos =
+            finished.start_nanos.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        recording.record(finished);
     }
 }

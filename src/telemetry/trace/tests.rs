@@ -1,18 +1,18 @@
 use super::super::Metrics;
-use super::super::export::{self, Exporter, Transport, Undelivered};
+use super::super::export::{self, SpanExporter, SpanTransport, ExportError};
 use super::super::otlp::Resource;
 use super::*;
-use crate::env::{HandClock, SeededEntropy};
+use crate::env::{ManualClock, SeededEntropy};
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::time::Duration;
 
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Json>>>);
+struct FakeCollector(Arc<Mutex<Vec<Json>>>);
 
 #[async_trait]
-impl Transport for Kept {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, Undelivered> {
+impl SpanTransport for FakeCollector {
+    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
         let body: Json = serde_json::from_slice(&body).unwrap();
         let spans = body
             .pointer("/resourceSpans/0/scopeSpans/0/spans")
@@ -27,27 +27,27 @@ impl Transport for Kept {
 
 struct Hub {
     tracer: Tracer,
-    queue: Queue,
-    kept: Kept,
+    queue: SpanQueue,
+    collector: FakeCollector,
 }
 
 impl Hub {
     fn with(ratio: f64, sampling: Sampling, propagation: Propagation) -> Self {
         let env = Env::new(
-            Arc::new(HandClock::at(Timestamp::from_seconds(1_800_000_000))),
+            Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000))),
             Arc::new(SeededEntropy::new(5)),
         );
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-        let kept = Kept::default();
-        let (queue, exporter): (_, Exporter) =
-            export::queue(100_000, Resource::default(), Box::new(kept.clone()), &metrics);
+        let collector = FakeCollector::default();
+        let (queue, exporter): (_, SpanExporter) =
+            export::span_queue(100_000, Resource::default(), Box::new(collector.clone()), &metrics);
         tokio::spawn(exporter.run());
-        Self { tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env), queue, kept }
+        Self { tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env), queue, collector }
     }
 
     async fn spans(&self) -> Vec<Json> {
         self.queue.flush(Duration::from_secs(10)).await;
-        std::mem::take(&mut *self.kept.0.lock().unwrap())
+        std::mem::take(&mut *self.collector.0.lock().unwrap())
     }
 }
 
@@ -63,23 +63,23 @@ fn text<'a>(span: &'a Json, key: &str) -> &'a str {
 
 #[tokio::test]
 async fn the_requests_of_one_login_are_one_tree_across_tasks() {
-    let hub = Hub::with(1.0, Sampling::Ours, Propagation::Nobody);
-    let mut first = hub.tracer.request(None);
-    let login = first.run(async { begin_login(&support_id()) }).await.unwrap();
-    first.route("GET", Some("/api/v2/authorize".into()));
+    let hub = Hub::with(1.0, Sampling::HubRatio, Propagation::Disabled);
+    let mut first = hub.tracer.start_request(None);
+    let login = first.run(async { start_login_trace(&support_id()) }).await.unwrap();
+    first.set_route("GET", Some("/api/v2/authorize".into()));
     drop(first);
-    let second = hub.tracer.request(None);
+    let second = hub.tracer.start_request(None);
     let scope = second.scope();
     drop(second);
     let elsewhere = tokio::spawn(scope.run(async move {
-        let early = span("before it is known whose");
-        about(&support_id(), Some(&login));
+        let early = start_span("before the login is known");
+        attach_login(&support_id(), Some(&login));
         drop(early);
-        let step = span("login step");
-        step.run(async { drop(call("POST")) }).await;
-        of_login()
+        let step = start_span("login step");
+        step.run(async { drop(start_call("POST")) }).await;
+        login_context()
     }));
-    assert_eq!(elsewhere.await.unwrap(), Some(login), "what a code carries on");
+    assert_eq!(elsewhere.await.unwrap(), Some(login), "the context stored with a code");
     let spans = hub.spans().await;
     assert_eq!(spans.len(), 5, "{spans:#?}");
     let ids: Vec<_> = spans.iter().map(|span| text(span, "spanId")).collect();
@@ -96,37 +96,37 @@ async fn the_requests_of_one_login_are_one_tree_across_tasks() {
 }
 
 #[tokio::test]
-async fn a_stranger_can_not_switch_tracing_on_for_himself() {
-    let hub = Hub::with(0.0, Sampling::Ours, Propagation::Nobody);
+async fn a_stranger_can_not_enable_tracing() {
+    let hub = Hub::with(0.0, Sampling::HubRatio, Propagation::Disabled);
     for _ in 0..100 {
-        let request = hub.tracer.request(Some(CALLER));
-        let login = request.run(async { begin_login(&support_id()) }).await.unwrap();
+        let request = hub.tracer.start_request(Some(CALLER));
+        let login = request.run(async { start_login_trace(&support_id()) }).await.unwrap();
         assert!(!login.sampled);
         assert!(
-            request.run(async { span("login step").live.is_none() }).await,
-            "what is not kept is not made"
+            request.run(async { start_span("login step").active.is_none() }).await,
+            "an unsampled span is not created"
         );
     }
     assert!(hub.spans().await.is_empty());
-    let trusting = Hub::with(0.0, Sampling::Callers, Propagation::Nobody);
-    drop(trusting.tracer.request(Some(CALLER)));
-    drop(trusting.tracer.request(Some(&CALLER.replace("-01", "-00"))));
+    let trusting = Hub::with(0.0, Sampling::CallerFlag, Propagation::Disabled);
+    drop(trusting.tracer.start_request(Some(CALLER)));
+    drop(trusting.tracer.start_request(Some(&CALLER.replace("-01", "-00"))));
     assert_eq!(trusting.spans().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_chosen_trace_id_does_not_get_around_the_ratio() {
-    let hub = Hub::with(0.5, Sampling::Ours, Propagation::Nobody);
-    (0..1000).for_each(|_| drop(hub.tracer.request(Some(CALLER))));
+    let hub = Hub::with(0.5, Sampling::HubRatio, Propagation::Disabled);
+    (0..1000).for_each(|_| drop(hub.tracer.start_request(Some(CALLER))));
     let kept = hub.spans().await.len();
     assert!((350..650).contains(&kept), "{kept} of 1000 at a half");
 }
 
 #[tokio::test]
-async fn a_callers_trace_is_continued_and_a_logins_own_goes_before_it() {
-    let hub = Hub::with(1.0, Sampling::Ours, Propagation::Nobody);
-    let authorize = hub.tracer.request(Some(CALLER));
-    let login = authorize.run(async { begin_login(&support_id()) }).await.unwrap();
+async fn a_callers_trace_is_continued_unless_the_login_has_its_own() {
+    let hub = Hub::with(1.0, Sampling::HubRatio, Propagation::Disabled);
+    let authorize = hub.tracer.start_request(Some(CALLER));
+    let login = authorize.run(async { start_login_trace(&support_id()) }).await.unwrap();
     drop(authorize);
     let spans = hub.spans().await;
     assert_eq!(
@@ -134,33 +134,33 @@ async fn a_callers_trace_is_continued_and_a_logins_own_goes_before_it() {
         (&CALLER[3..35], &CALLER[36..52])
     );
     let other = CALLER.replace("4bf9", "aaaa");
-    let token = hub.tracer.request(Some(&other));
-    token.run(async { about(&support_id(), Some(&login)) }).await;
+    let token = hub.tracer.start_request(Some(&other));
+    token.run(async { attach_login(&support_id(), Some(&login)) }).await;
     drop(token);
     let spans = hub.spans().await;
     assert_eq!(text(&spans[0], "traceId"), login.trace_id.to_string());
     assert_eq!(text(&spans[0], "parentSpanId"), login.span_id.to_string());
     assert_eq!(text(&spans[0]["links"][0], "traceId"), &other[3..35]);
     assert!(spans[0]["attributes"].to_string().contains("7K2M9QX4T0BC"));
-    let malformed = hub.tracer.request(Some("00-forged"));
+    let malformed = hub.tracer.start_request(Some("00-forged"));
     drop(malformed);
     assert_eq!(
         text(&hub.spans().await[0], "parentSpanId"),
         "",
-        "what is malformed is as if it had not come"
+        "a malformed header is ignored"
     );
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_kept_keeps_nothing_of_its_later_requests() {
-    let hub = Hub::with(1.0, Sampling::Ours, Propagation::Everybody);
+async fn later_requests_of_an_unsampled_login_are_not_recorded() {
+    let hub = Hub::with(1.0, Sampling::HubRatio, Propagation::AllPeers);
     let login = TraceContext::parse(&CALLER.replace("-01", "-00")).unwrap();
-    let request = hub.tracer.request(None);
+    let request = hub.tracer.start_request(None);
     request
         .run(async {
-            drop(span("too early to know"));
-            about(&support_id(), Some(&login));
-            assert_eq!(call("GET").to(Party::IdentityProvider).traceparent(), None);
+            drop(start_span("too early to know"));
+            attach_login(&support_id(), Some(&login));
+            assert_eq!(start_call("GET").with_peer(TracePeer::IdentityProvider).traceparent(), None);
         })
         .await;
     drop(request);
@@ -168,25 +168,25 @@ async fn a_login_that_is_not_kept_keeps_nothing_of_its_later_requests() {
 }
 
 #[tokio::test]
-async fn only_whom_the_settings_name_hears_of_a_trace() {
+async fn only_configured_peers_receive_a_traceparent() {
     let table = [
-        (Propagation::Nobody, false, false),
-        (Propagation::Register, true, false),
-        (Propagation::Everybody, true, true),
+        (Propagation::Disabled, false, false),
+        (Propagation::RegisterOnly, true, false),
+        (Propagation::AllPeers, true, true),
     ];
     for (propagation, register, idp) in table {
-        let hub = Hub::with(1.0, Sampling::Ours, propagation);
-        let request = hub.tracer.request(None);
+        let hub = Hub::with(1.0, Sampling::HubRatio, propagation);
+        let request = hub.tracer.start_request(None);
         let hears = request.run(async {
             assert_eq!(
-                call("GET").to(Party::Register).traceparent(),
+                start_call("GET").with_peer(TracePeer::Register).traceparent(),
                 None,
                 "before the login is known"
             );
-            let _login = begin_login(&support_id());
-            let to = |party| call("GET").to(party).traceparent().is_some();
-            assert_eq!(call("GET").traceparent(), None, "nobody in particular hears nothing");
-            (to(Party::Register), to(Party::IdentityProvider))
+            let _login = start_login_trace(&support_id());
+            let to = |party| start_call("GET").with_peer(party).traceparent().is_some();
+            assert_eq!(start_call("GET").traceparent(), None, "a call without a peer gets no header");
+            (to(TracePeer::Register), to(TracePeer::IdentityProvider))
         });
         assert_eq!(hears.await, (register, idp), "{propagation:?}");
     }
@@ -194,12 +194,12 @@ async fn only_whom_the_settings_name_hears_of_a_trace() {
 
 #[tokio::test]
 async fn a_panic_ends_its_span_and_loses_none() {
-    let hub = Hub::with(1.0, Sampling::Ours, Propagation::Nobody);
-    let request = hub.tracer.request(None);
+    let hub = Hub::with(1.0, Sampling::HubRatio, Propagation::Disabled);
+    let request = hub.tracer.start_request(None);
     let scope = request.scope();
     drop(request);
     let panicked = tokio::spawn(scope.run(async {
-        let _step = span("login step");
+        let _step = start_span("login step");
         panic!("in a step");
     }));
     assert!(panicked.await.is_err());
@@ -207,24 +207,24 @@ async fn a_panic_ends_its_span_and_loses_none() {
 }
 
 #[tokio::test]
-async fn work_on_another_login_is_not_told_as_this_ones() {
-    let request = Tracer::off().request(None);
+async fn work_on_another_login_is_not_logged_as_this_ones() {
+    let request = Tracer::disabled().start_request(None);
     request
         .run(async {
-            about(&support_id(), None);
-            apart(async { about(&"ANOTHERLOGIN".into(), None) }).await;
-            assert_eq!(origin().support_id, Some(support_id()));
-            apart(async { assert_eq!(origin(), Origin::default()) }).await;
+            attach_login(&support_id(), None);
+            detached(async { attach_login(&"ANOTHERLOGIN".into(), None) }).await;
+            assert_eq!(log_origin().support_id, Some(support_id()));
+            detached(async { assert_eq!(log_origin(), LogOrigin::default()) }).await;
         })
         .await;
-    assert_eq!(origin(), Origin::default());
+    assert_eq!(log_origin(), LogOrigin::default());
 }
 
 #[tokio::test]
 async fn a_request_can_not_fill_the_queue_alone() {
-    let hub = Hub::with(1.0, Sampling::Ours, Propagation::Nobody);
-    let request = hub.tracer.request(None);
-    request.run(async { (0..1000).for_each(|_| drop(span("again"))) }).await;
+    let hub = Hub::with(1.0, Sampling::HubRatio, Propagation::Disabled);
+    let request = hub.tracer.start_request(None);
+    request.run(async { (0..1000).for_each(|_| drop(start_span("again"))) }).await;
     drop(request);
-    assert_eq!(hub.spans().await.len(), MOST);
+    assert_eq!(hub.spans().await.len(), MAX_SPANS_PER_REQUEST);
 }

@@ -1,4 +1,4 @@
-//! What is refused before a key is used, what does not open, and what must not be inside.
+//! JWEs that are rejected before a key is used, fail decryption, or have unacceptable content.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::*;
 use crate::token::keyring::Keyring;
 use crate::token::keyring::tests::T0;
 use crate::token::upstream_keys::tests::{KEYS, ec};
-use crate::token::upstream_keys::{KEPT, SPREAD};
+use crate::token::upstream_keys::{RETIRED_DECRYPTION_KEY_LIFETIME, PUBLICATION_DELAY};
 
 const JWS: &str = "aGVhZA.Ym9keQ.c2ln";
 const ALGS: [EncryptionAlg; 3] = EncryptionAlg::ALL;
 
-fn sealing(alg: EncryptionAlg) -> Sealing {
-    Sealing { alg, enc: ContentEncryption::A256GCM }
+fn algorithms(alg: EncryptionAlg) -> JweAlgorithms {
+    JweAlgorithms { alg, enc: ContentEncryption::A256GCM }
 }
 
-/// What an identity provider finds for `alg` in our key set.
+/// The published key for `alg`.
 pub(crate) fn published(keys: &UpstreamKeys, now: Timestamp, alg: &str) -> Jwk {
     let set: Value = serde_json::from_slice(&keys.jwks(now)).unwrap();
     let found = set["keys"].as_array().unwrap().iter().find(|key| key["alg"] == alg).unwrap();
@@ -34,23 +34,23 @@ pub(crate) fn encrypter(alg: EncryptionAlg, jwk: &Jwk) -> Box<dyn JweEncrypter> 
     }
 }
 
-/// Sealed as a faithful identity provider does, with `more` in the header.
-pub(crate) fn seal_to(jwk: &Jwk, alg: EncryptionAlg, inside: &str, more: &Value) -> String {
+/// Encrypts like a conforming identity provider, with `more` in the header.
+pub(crate) fn encrypt_to(jwk: &Jwk, alg: EncryptionAlg, content: &str, more: &Value) -> String {
     let mut header = JweHeader::new();
     header.set_content_encryption("A256GCM");
     for (name, value) in more.as_object().unwrap() {
         header.set_claim(name, Some(value.clone())).unwrap();
     }
-    josekit::jwe::serialize_compact(inside.as_bytes(), &header, encrypter(alg, jwk).as_ref())
+    josekit::jwe::serialize_compact(content.as_bytes(), &header, encrypter(alg, jwk).as_ref())
         .unwrap()
 }
 
-fn seal(alg: EncryptionAlg, inside: &str, more: &Value) -> String {
-    seal_to(&published(&KEYS, T0, alg.as_str()), alg, inside, more)
+fn encrypt(alg: EncryptionAlg, content: &str, more: &Value) -> String {
+    encrypt_to(&published(&KEYS, T0, alg.as_str()), alg, content, more)
 }
 
-fn open(compact: &str, alg: EncryptionAlg) -> Result<String, UnsealFault> {
-    open_jwe(compact, sealing(alg), &KEYS, T0).map(Secret::into_inner)
+fn decrypt(compact: &str, alg: EncryptionAlg) -> Result<String, JweDecryptError> {
+    decrypt_jwe(compact, algorithms(alg), &KEYS, T0).map(Secret::into_inner)
 }
 
 fn with_header(compact: &str, header: &str) -> String {
@@ -58,51 +58,52 @@ fn with_header(compact: &str, header: &str) -> String {
 }
 
 #[test]
-fn what_is_sealed_to_a_published_key_opens_with_and_without_its_name() {
+fn what_is_encrypted_to_a_published_key_is_decrypted_with_and_without_kid() {
     for alg in ALGS {
         let named = published(&KEYS, T0, alg.as_str());
         let mut unnamed = named.clone();
         unnamed.set_parameter("kid", None).unwrap();
         for jwk in [&named, &unnamed] {
-            let sealed = seal_to(jwk, alg, JWS, &json!({ "cty": "JWT" }));
-            assert_eq!(open(&sealed, alg).as_deref(), Ok(JWS), "{alg:?}");
+            let encrypted = encrypt_to(jwk, alg, JWS, &json!({ "cty": "JWT" }));
+            assert_eq!(decrypt(&encrypted, alg).as_deref(), Ok(JWS), "{alg:?}");
         }
     }
-    // An identity provider that goes by kty alone finds the RSA key under the name of its other algorithm.
+    // An identity provider that selects by kty only may use the RSA key under the id of its other
+    // algorithm.
     let other = published(&KEYS, T0, "RSA-OAEP-256");
     let mut plain = other.clone();
     plain.set_parameter("alg", None).unwrap();
     assert_eq!(
-        open(&seal_to(&plain, EncryptionAlg::RsaOaep, JWS, &json!({})), EncryptionAlg::RsaOaep)
+        decrypt(&encrypt_to(&plain, EncryptionAlg::RsaOaep, JWS, &json!({})), EncryptionAlg::RsaOaep)
             .as_deref(),
         Ok(JWS)
     );
 }
 
 #[test]
-fn sealed_to_a_key_that_is_not_ours_is_refused() {
+fn encrypted_to_another_key_is_rejected() {
     let foreign = UpstreamKeys::ephemeral(T0).unwrap();
     for alg in ALGS {
         let stranger = published(&foreign, T0, alg.as_str());
         assert_eq!(
-            open(&seal_to(&stranger, alg, JWS, &json!({})), alg),
-            Err(UnsealFault::UnknownKey)
+            decrypt(&encrypt_to(&stranger, alg, JWS, &json!({})), alg),
+            Err(JweDecryptError::UnknownKey)
         );
         let mut impostor = stranger;
         impostor.set_key_id(published(&KEYS, T0, alg.as_str()).key_id().unwrap());
-        assert_eq!(open(&seal_to(&impostor, alg, JWS, &json!({})), alg), Err(UnsealFault::Broken));
+        assert_eq!(decrypt(&encrypt_to(&impostor, alg, JWS, &json!({})), alg), Err(JweDecryptError::DecryptionFailed));
     }
 }
 
 #[test]
-fn a_key_of_another_kind_or_for_signatures_opens_nothing() {
+fn a_key_of_another_kind_or_for_signatures_decrypts_nothing() {
     let rsa = published(&KEYS, T0, "RSA-OAEP-256");
     let signing = published(&KEYS, T0, "ES256");
     for kid in [rsa.key_id().unwrap(), signing.key_id().unwrap()] {
         let mut jwk = published(&KEYS, T0, "ECDH-ES");
         jwk.set_key_id(kid);
-        let sealed = seal_to(&jwk, EncryptionAlg::EcdhEs, JWS, &json!({}));
-        assert_eq!(open(&sealed, EncryptionAlg::EcdhEs), Err(UnsealFault::UnknownKey));
+        let encrypted = encrypt_to(&jwk, EncryptionAlg::EcdhEs, JWS, &json!({}));
+        assert_eq!(decrypt(&encrypted, EncryptionAlg::EcdhEs), Err(JweDecryptError::UnknownKey));
     }
 }
 
@@ -111,48 +112,48 @@ fn algorithms_are_the_registered_ones_exactly() {
     for alg in ALGS {
         for other in ALGS.into_iter().filter(|other| *other != alg) {
             assert_eq!(
-                open(&seal(alg, JWS, &json!({})), other),
-                Err(UnsealFault::Algorithm),
+                decrypt(&encrypt(alg, JWS, &json!({})), other),
+                Err(JweDecryptError::Algorithm),
                 "{alg:?} {other:?}"
             );
         }
         let mut weaker = JweHeader::new();
         weaker.set_content_encryption("A128GCM");
         let jwk = published(&KEYS, T0, alg.as_str());
-        let sealed =
+        let encrypted =
             josekit::jwe::serialize_compact(JWS.as_bytes(), &weaker, encrypter(alg, &jwk).as_ref())
                 .unwrap();
-        assert_eq!(open(&sealed, alg), Err(UnsealFault::ContentEncryption));
+        assert_eq!(decrypt(&encrypted, alg), Err(JweDecryptError::ContentEncryption));
     }
     let mut jwk = published(&KEYS, T0, "ECDH-ES");
     jwk.set_parameter("alg", None).unwrap();
     let mut header = JweHeader::new();
     header.set_content_encryption("A256GCM");
     let wrapped = ECDH_ES_A256KW.encrypter_from_jwk(&jwk).unwrap();
-    let sealed = josekit::jwe::serialize_compact(JWS.as_bytes(), &header, &wrapped).unwrap();
-    assert_eq!(open(&sealed, EncryptionAlg::EcdhEs), Err(UnsealFault::Algorithm));
+    let encrypted = josekit::jwe::serialize_compact(JWS.as_bytes(), &header, &wrapped).unwrap();
+    assert_eq!(decrypt(&encrypted, EncryptionAlg::EcdhEs), Err(JweDecryptError::Algorithm));
     let direct = with_header(
-        &seal(EncryptionAlg::EcdhEs, JWS, &json!({})),
+        &encrypt(EncryptionAlg::EcdhEs, JWS, &json!({})),
         r#"{"alg":"dir","enc":"A256GCM"}"#,
     );
-    assert_eq!(open(&direct, EncryptionAlg::EcdhEs), Err(UnsealFault::Algorithm));
+    assert_eq!(decrypt(&direct, EncryptionAlg::EcdhEs), Err(JweDecryptError::Algorithm));
 }
 
 #[test]
-fn compressed_bomb_is_refused_before_it_is_opened() {
+fn compressed_bomb_is_rejected_before_decryption() {
     let bomb = "a".repeat(10_000_000);
     for alg in ALGS {
-        let sealed = seal(alg, &bomb, &json!({ "zip": "DEF" }));
-        assert!(sealed.len() < MAX_BYTES);
-        assert_eq!(open(&sealed, alg), Err(UnsealFault::Compressed));
-        // Not even looked at with a key: there is none of this name.
+        let encrypted = encrypt(alg, &bomb, &json!({ "zip": "DEF" }));
+        assert!(encrypted.len() < MAX_JWT_BYTES);
+        assert_eq!(decrypt(&encrypted, alg), Err(JweDecryptError::Compressed));
+        // Rejected before a key is looked up: no key has this id.
         let header =
-            json!({ "alg": alg.as_str(), "enc": "A256GCM", "zip": "DEF", "kid": "nobody" })
+            json!({ "alg": alg.as_str(), "enc": "A256GCM", "zip": "DEF", "kid": "unknown" })
                 .to_string();
-        assert_eq!(open(&with_header(&sealed, &header), alg), Err(UnsealFault::Compressed));
-        // And if the check above were lost, the library has no such compression.
-        let key = KEYS.unnamed(alg, T0).unwrap().decrypter(alg).unwrap();
-        assert!(jwe::CONTEXT.deserialize_compact(&sealed, key).is_err());
+        assert_eq!(decrypt(&with_header(&encrypted, &header), alg), Err(JweDecryptError::Compressed));
+        // Even without the check above, the library supports no compression.
+        let key = KEYS.default_key(alg, T0).unwrap().decrypter(alg).unwrap();
+        assert!(jwe::CONTEXT.deserialize_compact(&encrypted, key).is_err());
     }
 }
 
@@ -160,58 +161,58 @@ fn compressed_bomb_is_refused_before_it_is_opened() {
 fn crit_is_refused_whatever_it_names() {
     for crit in [json!(["exp"]), json!([]), json!("zip"), Value::Null] {
         let header = json!({ "alg": "ECDH-ES", "enc": "A256GCM", "crit": crit }).to_string();
-        let sealed = with_header(&seal(EncryptionAlg::EcdhEs, JWS, &json!({})), &header);
-        assert_eq!(open(&sealed, EncryptionAlg::EcdhEs), Err(UnsealFault::Extension), "{crit}");
+        let encrypted = with_header(&encrypt(EncryptionAlg::EcdhEs, JWS, &json!({})), &header);
+        assert_eq!(decrypt(&encrypted, EncryptionAlg::EcdhEs), Err(JweDecryptError::Extension), "{crit}");
     }
 }
 
 #[test]
 fn a_shortened_tag_or_odd_iv_is_refused_before_it_can_be_guessed() {
-    let sealed = seal(EncryptionAlg::EcdhEs, JWS, &json!({}));
-    let parts: Vec<&str> = sealed.split('.').collect();
+    let encrypted = encrypt(EncryptionAlg::EcdhEs, JWS, &json!({}));
+    let parts: Vec<&str> = encrypted.split('.').collect();
     let tag = digest::from_base64url(parts[4]).unwrap();
     let built = |iv: &str, tag: &[u8]| {
         format!("{}..{iv}.{}.{}", parts[0], parts[3], digest::base64url(tag))
     };
-    assert_eq!(open(&built(parts[2], &tag), EncryptionAlg::EcdhEs).as_deref(), Ok(JWS));
+    assert_eq!(decrypt(&built(parts[2], &tag), EncryptionAlg::EcdhEs).as_deref(), Ok(JWS));
     for length in [0, 1, 4, 15] {
         assert_eq!(
-            open(&built(parts[2], &tag[..length]), EncryptionAlg::EcdhEs),
-            Err(UnsealFault::Malformed),
+            decrypt(&built(parts[2], &tag[..length]), EncryptionAlg::EcdhEs),
+            Err(JweDecryptError::Malformed),
             "{length}"
         );
     }
     for iv in ["", "AAAA", "AAAAAAAAAAAAAAAAAAAAAA"] {
         assert_eq!(
-            open(&built(iv, &tag), EncryptionAlg::EcdhEs),
-            Err(UnsealFault::Malformed),
+            decrypt(&built(iv, &tag), EncryptionAlg::EcdhEs),
+            Err(JweDecryptError::Malformed),
             "{iv}"
         );
     }
 }
 
 #[test]
-fn any_changed_part_breaks_the_seal() {
+fn any_changed_part_fails_decryption() {
     for alg in ALGS {
-        let sealed = seal(alg, JWS, &json!({}));
+        let encrypted = encrypt(alg, JWS, &json!({}));
         for index in 1..5 {
-            let mut parts: Vec<String> = sealed.split('.').map(str::to_owned).collect();
+            let mut parts: Vec<String> = encrypted.split('.').map(str::to_owned).collect();
             let mut bytes = digest::from_base64url(&parts[index]).unwrap();
             match bytes.first_mut() {
                 Some(byte) => *byte ^= 1,
                 None => bytes.push(1),
             }
             parts[index] = digest::base64url(&bytes);
-            assert_eq!(open(&parts.join("."), alg), Err(UnsealFault::Broken), "{alg:?} {index}");
+            assert_eq!(decrypt(&parts.join("."), alg), Err(JweDecryptError::DecryptionFailed), "{alg:?} {index}");
         }
     }
 }
 
 #[test]
 fn a_point_off_the_curve_is_refused() {
-    let sealed = seal(EncryptionAlg::EcdhEs, JWS, &json!({}));
+    let encrypted = encrypt(EncryptionAlg::EcdhEs, JWS, &json!({}));
     let header: Value =
-        serde_json::from_slice(&digest::from_base64url(sealed.split('.').next().unwrap()).unwrap())
+        serde_json::from_slice(&digest::from_base64url(encrypted.split('.').next().unwrap()).unwrap())
             .unwrap();
     let mut invalid = header.clone();
     invalid["epk"]["y"] = invalid["epk"]["x"].clone();
@@ -219,15 +220,15 @@ fn a_point_off_the_curve_is_refused() {
     missing.as_object_mut().unwrap().remove("epk");
     for header in [invalid, missing] {
         assert_eq!(
-            open(&with_header(&sealed, &header.to_string()), EncryptionAlg::EcdhEs),
-            Err(UnsealFault::Broken)
+            decrypt(&with_header(&encrypted, &header.to_string()), EncryptionAlg::EcdhEs),
+            Err(JweDecryptError::DecryptionFailed)
         );
     }
 }
 
 #[test]
-fn claims_sealed_by_anyone_but_signed_by_nobody_are_refused() {
-    let inside = [
+fn encrypted_but_unsigned_claims_are_rejected() {
+    let content = [
         r#"{"sub":"victim","iss":"https://idp.example.org"}"#,
         "",
         "a.b",
@@ -235,54 +236,54 @@ fn claims_sealed_by_anyone_but_signed_by_nobody_are_refused() {
         "two.dots only.",
         "a.b.c ",
     ];
-    for inside in inside {
+    for content in content {
         assert_eq!(
-            open(&seal(EncryptionAlg::EcdhEs, inside, &json!({})), EncryptionAlg::EcdhEs),
-            Err(UnsealFault::Unsigned),
-            "{inside}"
+            decrypt(&encrypt(EncryptionAlg::EcdhEs, content, &json!({})), EncryptionAlg::EcdhEs),
+            Err(JweDecryptError::Unsigned),
+            "{content}"
         );
     }
 }
 
 #[test]
-fn a_seal_inside_a_seal_is_refused() {
-    let inner = seal(EncryptionAlg::RsaOaep256, JWS, &json!({}));
-    let outer = seal(EncryptionAlg::RsaOaep256, &inner, &json!({ "cty": "JWT" }));
-    assert_eq!(open(&outer, EncryptionAlg::RsaOaep256), Err(UnsealFault::Nested));
+fn a_jwe_inside_a_jwe_is_rejected() {
+    let inner = encrypt(EncryptionAlg::RsaOaep256, JWS, &json!({}));
+    let outer = encrypt(EncryptionAlg::RsaOaep256, &inner, &json!({ "cty": "JWT" }));
+    assert_eq!(decrypt(&outer, EncryptionAlg::RsaOaep256), Err(JweDecryptError::Nested));
 }
 
 #[test]
 fn other_forms_are_refused_by_name() {
-    let sealed = seal(EncryptionAlg::EcdhEs, JWS, &json!({}));
+    let encrypted = encrypt(EncryptionAlg::EcdhEs, JWS, &json!({}));
     let header = r#"{"alg":"ECDH-ES","enc":"A256GCM","#;
     let table = [
-        (JWS.to_owned(), UnsealFault::Bare),
-        ("abc".into(), UnsealFault::Malformed),
-        (format!("{sealed}.x"), UnsealFault::Malformed),
-        (format!("{{\"ciphertext\":\"{sealed}\"}}"), UnsealFault::Malformed),
-        (with_header(&sealed, "[]"), UnsealFault::Malformed),
-        (with_header(&sealed, &format!("{header}\"alg\":\"ECDH-ES\"}}")), UnsealFault::Malformed),
-        (with_header(&sealed, &format!("{header}\"kid\":7}}")), UnsealFault::Malformed),
-        (with_header(&sealed, r#"{"alg":["ECDH-ES"],"enc":"A256GCM"}"#), UnsealFault::Algorithm),
-        (with_header(&sealed, r#"{"alg":"ECDH-ES"}"#), UnsealFault::ContentEncryption),
-        (format!("{}.{}", sealed, "A".repeat(MAX_BYTES)), UnsealFault::TooLarge),
+        (JWS.to_owned(), JweDecryptError::NotEncrypted),
+        ("abc".into(), JweDecryptError::Malformed),
+        (format!("{encrypted}.x"), JweDecryptError::Malformed),
+        (format!("{{\"ciphertext\":\"{encrypted}\"}}"), JweDecryptError::Malformed),
+        (with_header(&encrypted, "[]"), JweDecryptError::Malformed),
+        (with_header(&encrypted, &format!("{header}\"alg\":\"ECDH-ES\"}}")), JweDecryptError::Malformed),
+        (with_header(&encrypted, &format!("{header}\"kid\":7}}")), JweDecryptError::Malformed),
+        (with_header(&encrypted, r#"{"alg":["ECDH-ES"],"enc":"A256GCM"}"#), JweDecryptError::Algorithm),
+        (with_header(&encrypted, r#"{"alg":"ECDH-ES"}"#), JweDecryptError::ContentEncryption),
+        (format!("{}.{}", encrypted, "A".repeat(MAX_JWT_BYTES)), JweDecryptError::TooLarge),
     ];
     for (text, expected) in table {
-        assert_eq!(open(&text, EncryptionAlg::EcdhEs), Err(expected), "{text:.80}");
+        assert_eq!(decrypt(&text, EncryptionAlg::EcdhEs), Err(expected), "{text:.80}");
     }
 }
 
 #[test]
-fn a_retired_key_still_opens_for_who_held_its_key_set() {
+fn a_retired_key_still_decrypts_for_who_cached_its_key_set() {
     let rotated = T0 + Duration::from_secs(3600);
     let old = ec(T0);
     let before: Value = serde_json::from_str(old.public_jwks().next().unwrap()).unwrap();
     let held = Jwk::from_map(before.as_object().unwrap().clone()).unwrap();
-    let keys = UpstreamKeys::unchecked(vec![old, ec(rotated)], Keyring::unchecked(Vec::new()));
-    let sealed = seal_to(&held, EncryptionAlg::EcdhEs, JWS, &json!({}));
-    let late = rotated + SPREAD + KEPT;
+    let keys = UpstreamKeys::new_unchecked(vec![old, ec(rotated)], Keyring::new_unchecked(Vec::new()));
+    let encrypted = encrypt_to(&held, EncryptionAlg::EcdhEs, JWS, &json!({}));
+    let late = rotated + PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME;
     assert_ne!(published(&keys, late, "ECDH-ES").key_id(), held.key_id());
     let opened =
-        open_jwe(&sealed, sealing(EncryptionAlg::EcdhEs), &keys, late).map(Secret::into_inner);
+        decrypt_jwe(&encrypted, algorithms(EncryptionAlg::EcdhEs), &keys, late).map(Secret::into_inner);
     assert_eq!(opened.as_deref(), Ok(JWS));
 }

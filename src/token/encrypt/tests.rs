@@ -30,23 +30,23 @@ pub(in crate::token) fn public(private: &Jwk, kid: &str, more: &Value) -> Value 
     jwk.into()
 }
 
-/// Opened by josekit alone, by the private key.
-fn open(sealed: &str, alg: EncryptionAlg, private: &Jwk) -> Option<String> {
+/// Decrypts with josekit and the private key.
+fn decrypt(encrypted: &str, alg: EncryptionAlg, private: &Jwk) -> Option<String> {
     let decrypter: Box<dyn JweDecrypter> = match alg {
         EncryptionAlg::EcdhEs => Box::new(ECDH_ES.decrypter_from_jwk(private).unwrap()),
         EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.decrypter_from_jwk(private).unwrap()),
         EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.decrypter_from_jwk(private).unwrap()),
     };
-    let (payload, _) = josekit::jwe::deserialize_compact(sealed, decrypter.as_ref()).ok()?;
+    let (payload, _) = josekit::jwe::deserialize_compact(encrypted, decrypter.as_ref()).ok()?;
     Some(String::from_utf8(payload).unwrap())
 }
 
-fn header(sealed: &str) -> Map<String, Value> {
-    serde_json::from_slice(&from_base64url(sealed.split('.').next().unwrap()).unwrap()).unwrap()
+fn header(encrypted: &str) -> Map<String, Value> {
+    serde_json::from_slice(&from_base64url(encrypted.split('.').next().unwrap()).unwrap()).unwrap()
 }
 
 #[test]
-fn each_algorithm_seals_what_its_private_key_alone_opens() {
+fn each_algorithm_encrypts_what_its_private_key_alone_decrypts() {
     // R041, R042
     let other_rsa = Jwk::generate_rsa_key(2048).unwrap();
     let other_ec = Jwk::generate_ec_key(EcCurve::P256).unwrap();
@@ -57,17 +57,17 @@ fn each_algorithm_seals_what_its_private_key_alone_opens() {
         (&RSA, EncryptionAlg::RsaOaep, &other_rsa),
     ];
     for (private, alg, other) in rows {
-        let keys = EncryptionKeys::of(&[public(private, "the kid", &json!({ "use": "enc" }))]);
-        let sealed = keys.choose(alg).unwrap().seal(JWS).unwrap();
-        assert_eq!(open(&sealed, alg, private).as_deref(), Some(JWS));
-        assert_eq!(open(&sealed, alg, other), None);
-        let mut header = header(&sealed);
+        let keys = EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
+        let encrypted = keys.select(alg).unwrap().encrypt(JWS).unwrap();
+        assert_eq!(decrypt(&encrypted, alg, private).as_deref(), Some(JWS));
+        assert_eq!(decrypt(&encrypted, alg, other), None);
+        let mut header = header(&encrypted);
         assert_eq!(header.remove("epk").is_some(), alg == EncryptionAlg::EcdhEs);
         let expected =
             json!({ "alg": alg.as_str(), "enc": "A256GCM", "cty": "JWT", "kid": "the kid" });
         assert_eq!(Value::Object(header), expected);
         // A fresh content key and IV each time.
-        assert_ne!(sealed, keys.choose(alg).unwrap().seal(JWS).unwrap());
+        assert_ne!(encrypted, keys.select(alg).unwrap().encrypt(JWS).unwrap());
     }
 }
 
@@ -128,13 +128,13 @@ fn the_key_is_chosen_by_use_then_alg_then_order() {
         ("by type", vec![ec("a", &enc)], EncryptionAlg::RsaOaep256, None),
     ];
     for (what, keys, alg, kid) in rows {
-        let keys = EncryptionKeys::of(&keys);
-        assert_eq!(keys.choose(alg).map(|key| key.kid.as_str()), kid, "{what}");
+        let keys = EncryptionKeys::from_jwks(&keys);
+        assert_eq!(keys.select(alg).map(|key| key.kid.as_str()), kid, "{what}");
     }
 }
 
 #[test]
-fn a_key_that_can_not_encrypt_is_set_aside_with_its_reason() {
+fn a_key_that_can_not_encrypt_is_rejected_with_its_reason() {
     let with = |private: &Jwk, more: Value| public(private, "kid", &more);
     let small = Jwk::generate_rsa_key(1024).unwrap();
     let p384 = Jwk::generate_ec_key(EcCurve::P384).unwrap();
@@ -160,9 +160,9 @@ fn a_key_that_can_not_encrypt_is_set_aside_with_its_reason() {
         (off_the_curve, "damaged"),
         (json!(7), "JSON object"),
     ] {
-        let keys = EncryptionKeys::of(&[jwk]);
+        let keys = EncryptionKeys::from_jwks(&[jwk]);
         assert!(keys.is_empty());
-        let [(0, reason)] = keys.refusals() else { panic!("one reason: {:?}", keys.refusals()) };
+        let [(0, reason)] = keys.rejected() else { panic!("one reason: {:?}", keys.rejected()) };
         assert!(reason.contains(word), "{reason} / {word}");
     }
     for (jwk, alg) in [
@@ -170,45 +170,45 @@ fn a_key_that_can_not_encrypt_is_set_aside_with_its_reason() {
         (with(&EC, json!({ "key_ops": ["deriveBits"] })), EncryptionAlg::EcdhEs),
         (with(&RSA, json!({ "key_ops": ["wrapKey"] })), EncryptionAlg::RsaOaep256),
     ] {
-        assert!(EncryptionKeys::of(&[jwk]).choose(alg).is_some());
+        assert!(EncryptionKeys::from_jwks(&[jwk]).select(alg).is_some());
     }
 }
 
 #[test]
-fn a_marked_token_opens_like_any_other_and_is_recognized_by_its_mark_alone() {
+fn a_marked_token_decrypts_like_any_other_and_is_recognized_by_its_mark_alone() {
     let (key, other_key) = (Secret::new("k".repeat(43)), Secret::new("x".repeat(43)));
     let (audience, other) = (ClientId::from("sp"), ClientId::from("other"));
-    let mark = Mark { key: &key, audience: &audience };
+    let mark = JweMark { key: &key, audience: &audience };
     for (private, alg) in [
         (&*EC, EncryptionAlg::EcdhEs),
         (&*X25519, EncryptionAlg::EcdhEs),
         (&*RSA, EncryptionAlg::RsaOaep256),
         (&*RSA, EncryptionAlg::RsaOaep),
     ] {
-        let keys = EncryptionKeys::of(&[public(private, "the kid", &json!({ "use": "enc" }))]);
-        let chosen = keys.choose(alg).unwrap();
+        let keys = EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
+        let chosen = keys.select(alg).unwrap();
         let (marked, again) =
-            (chosen.seal_marked(JWS, &mark).unwrap(), chosen.seal_marked(JWS, &mark).unwrap());
-        assert_eq!(open(&marked, alg, private).as_deref(), Some(JWS));
-        let members = |sealed: &str| {
-            header(sealed).keys().cloned().collect::<std::collections::BTreeSet<_>>()
+            (chosen.encrypt_marked(JWS, &mark).unwrap(), chosen.encrypt_marked(JWS, &mark).unwrap());
+        assert_eq!(decrypt(&marked, alg, private).as_deref(), Some(JWS));
+        let members = |encrypted: &str| {
+            header(encrypted).keys().cloned().collect::<std::collections::BTreeSet<_>>()
         };
         assert_eq!(
             members(&marked),
-            members(&chosen.seal(JWS).unwrap()),
+            members(&chosen.encrypt(JWS).unwrap()),
             "R041: nothing is added to the header"
         );
-        let vector = |sealed: &str| sealed.split('.').nth(2).unwrap().to_owned();
+        let vector = |encrypted: &str| encrypted.split('.').nth(2).unwrap().to_owned();
         assert_ne!(vector(&marked), vector(&again));
 
-        assert!(mark.is_on(&marked) && mark.is_on(&again));
-        assert!(!mark.is_on(&chosen.seal(JWS).unwrap()), "one that was not marked");
+        assert!(mark.matches(&marked) && mark.matches(&again));
+        assert!(!mark.matches(&chosen.encrypt(JWS).unwrap()), "one that was not marked");
         assert!(
-            !Mark { key: &other_key, audience: &audience }.is_on(&marked),
+            !JweMark { key: &other_key, audience: &audience }.matches(&marked),
             "of another session"
         );
         assert!(
-            !Mark { key: &key, audience: &other }.is_on(&marked),
+            !JweMark { key: &key, audience: &other }.matches(&marked),
             "of another service provider"
         );
         let parts: Vec<&str> = marked.split('.').collect();
@@ -221,7 +221,7 @@ fn a_marked_token_opens_like_any_other_and_is_recognized_by_its_mark_alone() {
             format!("{marked}."),
             format!("{marked}{}", "A".repeat(16 * 1024)),
         ] {
-            assert!(!mark.is_on(&forged), "{forged:.60}");
+            assert!(!mark.matches(&forged), "{forged:.60}");
         }
     }
 }

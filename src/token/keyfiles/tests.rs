@@ -1,4 +1,4 @@
-//! The key folder's tests: whole rotations by a hand-set clock, and every damage a folder can take.
+//! Tests of the key folder: whole rotations with a manual clock, and every defect of a folder.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, LazyLock};
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::*;
 use crate::digest;
-use crate::env::{HandClock, SeededEntropy};
-use crate::token::keyring::LEAD;
+use crate::env::{ManualClock, SeededEntropy};
+use crate::token::keyring::DEFAULT_ROTATION_LEAD;
 use crate::token::keyring::tests::T0;
 
 struct Folder {
     _root: tempfile::TempDir,
     dir: PathBuf,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     env: Env,
 }
 
@@ -22,7 +22,7 @@ impl Folder {
     fn empty() -> Self {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("keys");
-        let clock = Arc::new(HandClock::at(T0));
+        let clock = Arc::new(ManualClock::at(T0));
         let env = Env::new(clock.clone(), Arc::new(SeededEntropy::new(1)));
         Self { _root: root, dir, clock, env }
     }
@@ -31,11 +31,11 @@ impl Folder {
     fn with_keys() -> Self {
         static MADE: LazyLock<Folder> = LazyLock::new(|| {
             let folder = Folder::empty();
-            create(&folder.dir, &folder.env).unwrap();
+            create_keys(&folder.dir, &folder.env).unwrap();
             folder
         });
         let folder = Self::empty();
-        for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+        for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
             let to = purpose.folder(&folder.dir);
             create_folder(&to).unwrap();
             for file in MADE.files_of(purpose) {
@@ -47,10 +47,10 @@ impl Folder {
 
     /// The files of the keys that sign tokens, and whatever lies beside them.
     fn files(&self) -> Vec<PathBuf> {
-        self.files_of(Purpose::Tokens)
+        self.files_of(KeyPurpose::Tokens)
     }
 
-    fn files_of(&self, purpose: Purpose) -> Vec<PathBuf> {
+    fn files_of(&self, purpose: KeyPurpose) -> Vec<PathBuf> {
         let entries =
             fs::read_dir(purpose.folder(&self.dir)).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
@@ -58,24 +58,24 @@ impl Folder {
         files
     }
 
-    fn rows(&self, purpose: Purpose) -> Vec<KeyRow> {
-        list(&self.dir, self.env.now())
+    fn rows(&self, purpose: KeyPurpose) -> Vec<KeyRow> {
+        list_keys(&self.dir, self.env.now())
             .unwrap()
             .into_iter()
             .filter(|row| row.purpose == purpose)
             .collect()
     }
 
-    fn states(&self, purpose: Purpose) -> Vec<(&'static str, KeyState)> {
+    fn states(&self, purpose: KeyPurpose) -> Vec<(&'static str, KeyState)> {
         self.rows(purpose).into_iter().map(|row| (row.alg, row.state)).collect()
     }
 
-    fn turn_of(&self, rotation: &Rotation, purpose: Purpose) -> Timestamp {
+    fn start_time(&self, rotation: &KeyRotation, purpose: KeyPurpose) -> Timestamp {
         rotation.added.iter().find(|made| made.purpose == purpose).unwrap().from
     }
 
-    fn fault(&self) -> String {
-        load(&self.dir, self.env.now()).unwrap_err().to_string()
+    fn error(&self) -> String {
+        load_keyring(&self.dir, self.env.now()).unwrap_err().to_string()
     }
 }
 
@@ -86,12 +86,12 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn first_keys_are_in_use_at_once_and_belong_to_their_owner_alone() {
     let folder = Folder::with_keys();
-    load(&folder.dir, T0).unwrap();
-    load_upstream(&folder.dir, T0).unwrap();
-    for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+    load_keyring(&folder.dir, T0).unwrap();
+    load_upstream_keys(&folder.dir, T0).unwrap();
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         let expected = match purpose {
-            Purpose::Tokens | Purpose::Assertion => ["ES256", "RS256"],
-            Purpose::Encryption => ["ECDH-ES", "RSA-OAEP-256, RSA-OAEP"],
+            KeyPurpose::Tokens | KeyPurpose::Assertion => ["ES256", "RS256"],
+            KeyPurpose::Encryption => ["ECDH-ES", "RSA-OAEP-256, RSA-OAEP"],
         };
         assert_eq!(folder.states(purpose), expected.map(|alg| (alg, KeyState::Current)));
         assert_eq!(mode(&purpose.folder(&folder.dir)), 0o700);
@@ -100,55 +100,55 @@ fn first_keys_are_in_use_at_once_and_belong_to_their_owner_alone() {
             [0o600, 0o600]
         );
     }
-    assert!(matches!(create(&folder.dir, &folder.env), Err(KeyFileFault::Exists { .. })));
+    assert!(matches!(create_keys(&folder.dir, &folder.env), Err(KeyFileError::Exists { .. })));
 }
 
 #[test]
 fn folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
     let folder = Folder::with_keys();
-    for purpose in [Purpose::Assertion, Purpose::Encryption] {
+    for purpose in [KeyPurpose::Assertion, KeyPurpose::Encryption] {
         fs::remove_dir_all(purpose.folder(&folder.dir)).unwrap();
     }
     let before: Vec<_> = folder.files().iter().map(|file| fs::read(file).unwrap()).collect();
-    let fault = load_upstream(&folder.dir, T0).unwrap_err().to_string();
-    assert!(fault.contains("assertion") && fault.contains("passerelle keys new"), "{fault}");
-    assert_eq!(list(&folder.dir, T0).unwrap().len(), 2, "it can be listed as it is");
+    let error = load_upstream_keys(&folder.dir, T0).unwrap_err().to_string();
+    assert!(error.contains("assertion") && error.contains("passerelle keys new"), "{error}");
+    assert_eq!(list_keys(&folder.dir, T0).unwrap().len(), 2, "it can be listed as it is");
     let made: Vec<_> =
-        create(&folder.dir, &folder.env).unwrap().into_iter().map(|made| made.purpose).collect();
+        create_keys(&folder.dir, &folder.env).unwrap().into_iter().map(|made| made.purpose).collect();
     assert_eq!(
         made,
-        [Purpose::Assertion, Purpose::Assertion, Purpose::Encryption, Purpose::Encryption]
+        [KeyPurpose::Assertion, KeyPurpose::Assertion, KeyPurpose::Encryption, KeyPurpose::Encryption]
     );
-    load_upstream(&folder.dir, T0).unwrap();
+    load_upstream_keys(&folder.dir, T0).unwrap();
     assert_eq!(
         folder.files().iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>(),
         before
     );
     // And one key alone.
-    let [lost, _] = folder.files_of(Purpose::Encryption).try_into().unwrap();
+    let [lost, _] = folder.files_of(KeyPurpose::Encryption).try_into().unwrap();
     fs::remove_file(lost).unwrap();
-    let fault = load_upstream(&folder.dir, T0).unwrap_err().to_string();
+    let error = load_upstream_keys(&folder.dir, T0).unwrap_err().to_string();
     assert!(
-        fault.contains("no key in this folder is for") && fault.contains("passerelle keys new"),
-        "{fault}"
+        error.contains("no key in this folder is for") && error.contains("passerelle keys new"),
+        "{error}"
     );
-    assert_eq!(create(&folder.dir, &folder.env).unwrap().len(), 1);
-    load_upstream(&folder.dir, T0).unwrap();
+    assert_eq!(create_keys(&folder.dir, &folder.env).unwrap().len(), 1);
+    load_upstream_keys(&folder.dir, T0).unwrap();
 }
 
 #[test]
 fn rotation_publishes_waits_signs_retires_and_removes() {
     let folder = Folder::with_keys();
-    let first = list(&folder.dir, T0).unwrap();
+    let first = list_keys(&folder.dir, T0).unwrap();
     folder.clock.advance(Duration::from_millis(10_500));
-    let rotation = rotate(&folder.dir, &folder.env, LEAD).unwrap();
+    let rotation = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
     let (turn, sealing_turn) = (
-        folder.turn_of(&rotation, Purpose::Tokens),
-        folder.turn_of(&rotation, Purpose::Encryption),
+        folder.start_time(&rotation, KeyPurpose::Tokens),
+        folder.start_time(&rotation, KeyPurpose::Encryption),
     );
     assert_eq!(turn, T0 + Duration::from_secs(1211), "not a moment before 20 minutes have passed");
-    assert_eq!(folder.turn_of(&rotation, Purpose::Assertion), turn);
-    for purpose in [Purpose::Tokens, Purpose::Assertion] {
+    assert_eq!(folder.start_time(&rotation, KeyPurpose::Assertion), turn);
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion] {
         let rows = folder.rows(purpose);
         assert_eq!(
             rows.iter().map(|row| row.state).collect::<Vec<_>>()[2..],
@@ -157,11 +157,11 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
         assert_eq!((rows[0].until, rows[2].until), (Some(turn), Some(turn)));
     }
 
-    let refused = rotate(&folder.dir, &folder.env, LEAD).unwrap_err().to_string();
+    let refused = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap_err().to_string();
     assert!(refused.contains("in 1201 s"), "{refused}");
 
     folder.clock.advance(sealing_turn.since(folder.env.now()));
-    let states = folder.states(Purpose::Encryption);
+    let states = folder.states(KeyPurpose::Encryption);
     assert_eq!(states.iter().filter(|(_, state)| *state == KeyState::Current).count(), 2);
     assert_eq!(
         states.iter().filter(|(_, state)| matches!(state, KeyState::Retired { .. })).count(),
@@ -170,20 +170,20 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
 
     folder.clock.advance(turn.since(folder.env.now()));
     let retired = KeyState::Retired { since: turn };
-    for purpose in [Purpose::Tokens, Purpose::Assertion] {
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion] {
         assert_eq!(folder.states(purpose).iter().filter(|(_, state)| *state == retired).count(), 2);
     }
-    let ring = load(&folder.dir, folder.env.now()).unwrap();
+    let ring = load_keyring(&folder.dir, folder.env.now()).unwrap();
     let current = &ring.current(SigningAlg::ES256, folder.env.now()).unwrap().kid;
     assert!(rotation.added.iter().any(|made| made.kid == *current));
 
-    folder.clock.advance(HINT_LIFE + Duration::from_secs(1));
-    let mut removed = rotate(&folder.dir, &folder.env, LEAD).unwrap().removed;
+    folder.clock.advance(RETIRED_KEY_LIFETIME + Duration::from_secs(1));
+    let mut removed = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed;
     let mut expected: Vec<_> = first.into_iter().map(|row| row.kid).collect();
     removed.sort();
     expected.sort();
     assert_eq!(removed, expected);
-    for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         assert_eq!(folder.files_of(purpose).len(), 4);
     }
 }
@@ -191,10 +191,10 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
 #[test]
 fn retired_encryption_key_is_kept_for_thirty_days() {
     let folder = Folder::with_keys();
-    rotate(&folder.dir, &folder.env, LEAD).unwrap();
-    folder.clock.advance(SPREAD + KEPT);
-    assert_eq!(rotate(&folder.dir, &folder.env, LEAD).unwrap().removed, Vec::<String>::new());
-    assert_eq!(folder.files_of(Purpose::Encryption).len(), 6);
+    rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
+    folder.clock.advance(PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME);
+    assert_eq!(rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed, Vec::<String>::new());
+    assert_eq!(folder.files_of(KeyPurpose::Encryption).len(), 6);
 }
 
 #[test]
@@ -202,18 +202,18 @@ fn lost_key_is_made_again_without_touching_the_other() {
     let folder = Folder::with_keys();
     let [ec, rsa] = folder.files().try_into().unwrap();
     fs::remove_file(&rsa).unwrap();
-    let fault = folder.fault();
-    assert!(fault.contains("no RS256 key") && fault.contains("passerelle keys new"), "{fault}");
-    assert_eq!(create(&folder.dir, &folder.env).unwrap().len(), 1);
-    assert!(load(&folder.dir, T0).is_ok() && ec.exists());
+    let error = folder.error();
+    assert!(error.contains("no RS256 key") && error.contains("passerelle keys new"), "{error}");
+    assert_eq!(create_keys(&folder.dir, &folder.env).unwrap().len(), 1);
+    assert!(load_keyring(&folder.dir, T0).is_ok() && ec.exists());
 }
 
 #[test]
 fn folder_without_keys_names_the_command() {
     let folder = Folder::empty();
-    assert!(folder.fault().contains("passerelle keys new"));
+    assert!(folder.error().contains("passerelle keys new"));
     fs::create_dir(&folder.dir).unwrap();
-    assert!(folder.fault().contains("no ES256 key"));
+    assert!(folder.error().contains("no ES256 key"));
 }
 
 #[test]
@@ -222,8 +222,8 @@ fn key_file_that_others_can_read_is_refused() {
     let file = folder.files().remove(0);
     for exposed in [0o644, 0o604, 0o620, 0o666] {
         fs::set_permissions(&file, fs::Permissions::from_mode(exposed)).unwrap();
-        let fault = folder.fault();
-        assert!(fault.contains("chmod 600") && fault.contains(file.to_str().unwrap()), "{fault}");
+        let error = folder.error();
+        assert!(error.contains("chmod 600") && error.contains(file.to_str().unwrap()), "{error}");
     }
 }
 
@@ -240,7 +240,7 @@ fn damaged_file_is_named_and_its_secret_is_not() {
     };
     let cases = [
         ("{".to_owned(), "not a JSON object"),
-        (good.to_string().replacen("\"jwk\"", "\"created\":1,\"jwk\"", 1), "stands once"),
+        (good.to_string().replacen("\"jwk\"", "\"created\":1,\"jwk\"", 1), "repeated members"),
         (change(&|bad| bad["created"] = "yesterday".into()), "`created`"),
         (change(&|bad| bad["signs_from"] = (-1).into()), "`signs_from`"),
         (change(&|bad| bad["jwk"] = secret.clone().into()), "`jwk`"),
@@ -250,12 +250,12 @@ fn damaged_file_is_named_and_its_secret_is_not() {
     ];
     for (text, expected) in cases {
         fs::write(&file, text).unwrap();
-        let fault = folder.fault();
+        let error = folder.error();
         assert!(
-            fault.contains(expected) && fault.contains(file.to_str().unwrap()),
-            "{expected}: {fault}"
+            error.contains(expected) && error.contains(file.to_str().unwrap()),
+            "{expected}: {error}"
         );
-        assert!(!fault.contains(&secret));
+        assert!(!error.contains(&secret));
     }
 }
 
@@ -265,7 +265,7 @@ fn half_written_and_foreign_files_are_not_keys() {
     fs::write(folder.dir.join(".es256-x.json.tmp"), "{").unwrap();
     fs::write(folder.dir.join(".hidden.json"), "{").unwrap();
     fs::write(folder.dir.join("README"), "keys").unwrap();
-    assert!(load(&folder.dir, T0).is_ok());
+    assert!(load_keyring(&folder.dir, T0).is_ok());
 }
 
 #[test]
@@ -273,11 +273,11 @@ fn copy_of_a_key_is_refused_rather_than_published_twice() {
     let folder = Folder::with_keys();
     let file = folder.files().remove(0);
     fs::copy(&file, folder.dir.join("backup.json")).unwrap();
-    let fault = folder.fault();
+    let error = folder.error();
     assert!(
-        fault.contains("backup.json")
-            && fault.contains(file.file_name().unwrap().to_str().unwrap()),
-        "{fault}"
+        error.contains("backup.json")
+            && error.contains(file.file_name().unwrap().to_str().unwrap()),
+        "{error}"
     );
 }
 
@@ -285,11 +285,11 @@ fn copy_of_a_key_is_refused_rather_than_published_twice() {
 fn subject_key_is_made_once_and_never_replaced() {
     let folder = Folder::empty();
     let path = folder.dir.join("subject.key");
-    assert_eq!(create_subject_key(&path, &folder.env).unwrap(), SubjectKey::Created);
+    assert_eq!(create_subject_key(&path, &folder.env).unwrap(), SubjectKeyOutcome::Created);
     let key = fs::read_to_string(&path).unwrap();
     let random = key.strip_prefix("derivation-2.").unwrap();
     assert_eq!((digest::from_base64url(random).unwrap().len(), mode(&path)), (32, 0o600));
-    assert_eq!(create_subject_key(&path, &folder.env).unwrap(), SubjectKey::Kept);
+    assert_eq!(create_subject_key(&path, &folder.env).unwrap(), SubjectKeyOutcome::AlreadyExists);
     assert_eq!(fs::read_to_string(&path).unwrap(), key);
     assert_eq!(folder.files().len(), 1, "no temporary file stays");
 }
@@ -299,8 +299,8 @@ fn run_that_was_cut_short_is_named() {
     let folder = Folder::empty();
     fs::create_dir(&folder.dir).unwrap();
     fs::write(folder.dir.join(".subject.key.tmp"), "").unwrap();
-    let fault =
+    let error =
         create_subject_key(&folder.dir.join("subject.key"), &folder.env).unwrap_err().to_string();
-    assert!(fault.contains("remove") && fault.contains(".subject.key.tmp"), "{fault}");
+    assert!(error.contains("remove") && error.contains(".subject.key.tmp"), "{error}");
     assert!(folder.dir.join(".subject.key.tmp").exists());
 }

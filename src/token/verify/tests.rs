@@ -21,7 +21,8 @@ fn key_set(keys: &[Value]) -> VerificationKeys {
     VerificationKeys::from_jwks(json!({ "keys": keys }).to_string().as_bytes()).unwrap()
 }
 
-/// Signs any header and payload, valid JSON or not: an attacker is not bound to a library's idea of a token.
+/// Signs any header and payload, valid JSON or not: an attacker is not bound to a library's idea of
+/// a token.
 fn sign_raw(header: &str, payload: &str, signer: &dyn JwsSigner) -> String {
     let message = format!(
         "{}.{}",
@@ -36,8 +37,8 @@ fn es256(header: &str, payload: &str, jwk: &Jwk) -> String {
     sign_raw(header, payload, &ES256.signer_from_jwk(jwk).unwrap())
 }
 
-fn opening(compact: &str, keys: &VerificationKeys) -> Result<Opened, OpenFault> {
-    open_jws(compact, SigningAlg::ES256, keys)
+fn verify(compact: &str, keys: &VerificationKeys) -> Result<VerifiedJws, JwsError> {
+    verify_jws(compact, SigningAlg::ES256, keys)
 }
 
 #[test]
@@ -45,14 +46,14 @@ fn a_sound_token_opens_with_and_without_kid() {
     let jwk = ec_key("a");
     let keys = key_set(&[published(&jwk)]);
     for header in [r#"{"alg":"ES256","kid":"a","typ":"JWT"}"#, r#"{"alg":"ES256"}"#] {
-        let opened = opening(&es256(header, r#"{"sub":"x"}"#, &jwk), &keys)
-            .map_err(|fault| format!("{header}: {fault}"));
-        assert_eq!(opened.unwrap().claims["sub"], "x");
+        let jws = verify(&es256(header, r#"{"sub":"x"}"#, &jwk), &keys)
+            .map_err(|error| format!("{header}: {error}"));
+        assert_eq!(jws.unwrap().claims["sub"], "x");
     }
     let rsa = Jwk::generate_rsa_key(2048).unwrap();
     let compact = sign_raw(r#"{"alg":"RS256"}"#, "{}", &RS256.signer_from_jwk(&rsa).unwrap());
     assert!(
-        open_jws(&compact, SigningAlg::RS256, &key_set(&[published(&rsa), published(&jwk)]))
+        verify_jws(&compact, SigningAlg::RS256, &key_set(&[published(&rsa), published(&jwk)]))
             .is_ok()
     );
 }
@@ -69,86 +70,86 @@ fn forged_and_malformed_tokens_are_refused() {
     let public_mac = HS256.signer_from_bytes(published(&jwk).to_string().as_bytes()).unwrap();
     let rsa = RS256.signer_from_jwk(&Jwk::generate_rsa_key(2048).unwrap()).unwrap();
     let table = [
-        ("alg none", format!("{none}.e30."), OpenFault::Algorithm),
-        ("alg None", sign_raw(r#"{"alg":"None"}"#, "{}", &rsa), OpenFault::Algorithm),
+        ("alg none", format!("{none}.e30."), JwsError::Algorithm),
+        ("alg None", sign_raw(r#"{"alg":"None"}"#, "{}", &rsa), JwsError::Algorithm),
         (
             "hs256 with the client secret",
             sign_raw(r#"{"alg":"HS256","kid":"a"}"#, "{}", &secret_mac),
-            OpenFault::Algorithm,
+            JwsError::Algorithm,
         ),
         (
             "hs256 with the public key",
             sign_raw(r#"{"alg":"HS256","kid":"a"}"#, "{}", &public_mac),
-            OpenFault::Algorithm,
+            JwsError::Algorithm,
         ),
         (
             "another registered algorithm",
             sign_raw(r#"{"alg":"RS256","kid":"a"}"#, "{}", &rsa),
-            OpenFault::Algorithm,
+            JwsError::Algorithm,
         ),
-        ("no alg", es256(r#"{"kid":"a"}"#, "{}", &jwk), OpenFault::Algorithm),
-        ("another key", es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &other), OpenFault::Signature),
-        ("a key of its own in jwk", es256(&embedded, "{}", &other), OpenFault::UnknownKey),
+        ("no alg", es256(r#"{"kid":"a"}"#, "{}", &jwk), JwsError::Algorithm),
+        ("another key", es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &other), JwsError::Signature),
+        ("a key of its own in jwk", es256(&embedded, "{}", &other), JwsError::UnknownKey),
         (
             "an unknown kid",
             es256(r#"{"alg":"ES256","kid":"z"}"#, "{}", &jwk),
-            OpenFault::UnknownKey,
+            JwsError::UnknownKey,
         ),
-        ("kid not a string", es256(r#"{"alg":"ES256","kid":1}"#, "{}", &jwk), OpenFault::Malformed),
+        ("kid not a string", es256(r#"{"alg":"ES256","kid":1}"#, "{}", &jwk), JwsError::Malformed),
         (
             "crit",
             es256(r#"{"alg":"ES256","kid":"a","crit":["exp"]}"#, "{}", &jwk),
-            OpenFault::Extension,
+            JwsError::Extension,
         ),
         (
             "b64",
             es256(r#"{"alg":"ES256","kid":"a","b64":false}"#, "{}", &jwk),
-            OpenFault::Extension,
+            JwsError::Extension,
         ),
         (
             "alg twice",
             es256(r#"{"alg":"none","alg":"ES256","kid":"a"}"#, "{}", &jwk),
-            OpenFault::Malformed,
+            JwsError::Malformed,
         ),
         (
             "a claim twice",
             es256(r#"{"alg":"ES256","kid":"a"}"#, r#"{"sub":"a","sub":"b"}"#, &jwk),
-            OpenFault::Malformed,
+            JwsError::Malformed,
         ),
         (
             "claims not an object",
             es256(r#"{"alg":"ES256","kid":"a"}"#, "[]", &jwk),
-            OpenFault::Malformed,
+            JwsError::Malformed,
         ),
         (
             "changed payload",
             format!("{}.eyJzdWIiOiJ4In0.{signature}", good.split('.').next().unwrap()),
-            OpenFault::Signature,
+            JwsError::Signature,
         ),
-        ("no signature", format!("{message}."), OpenFault::Signature),
+        ("no signature", format!("{message}."), JwsError::Signature),
         (
             "all-zero signature",
             format!("{message}.{}", digest::base64url(&[0; 64])),
-            OpenFault::Signature,
+            JwsError::Signature,
         ),
         (
             "half-zero signature",
             format!("{message}.{}", digest::base64url(&[[0; 32], [1; 32]].concat())),
-            OpenFault::Signature,
+            JwsError::Signature,
         ),
-        ("padded signature", format!("{good}="), OpenFault::Malformed),
-        ("five parts", "a.b.c.d.e".into(), OpenFault::Encrypted),
-        ("two parts", "a.b".into(), OpenFault::Malformed),
-        ("four parts", "a.b.c.d".into(), OpenFault::Malformed),
-        ("six parts", "a.b.c.d.e.f".into(), OpenFault::Malformed),
-        ("flattened JSON", json!({ "payload": "e30" }).to_string(), OpenFault::Malformed),
-        ("empty", String::new(), OpenFault::Malformed),
-        ("a megabyte", "a".repeat(1 << 20), OpenFault::TooLarge),
+        ("padded signature", format!("{good}="), JwsError::Malformed),
+        ("five parts", "a.b.c.d.e".into(), JwsError::Encrypted),
+        ("two parts", "a.b".into(), JwsError::Malformed),
+        ("four parts", "a.b.c.d".into(), JwsError::Malformed),
+        ("six parts", "a.b.c.d.e.f".into(), JwsError::Malformed),
+        ("flattened JSON", json!({ "payload": "e30" }).to_string(), JwsError::Malformed),
+        ("empty", String::new(), JwsError::Malformed),
+        ("a megabyte", "a".repeat(1 << 20), JwsError::TooLarge),
     ];
     for (attack, compact, expected) in table {
-        assert_eq!(opening(&compact, &keys).err(), Some(expected), "{attack}");
+        assert_eq!(verify(&compact, &keys).err(), Some(expected), "{attack}");
     }
-    assert!(opening(&good, &keys).is_ok());
+    assert!(verify(&good, &keys).is_ok());
 }
 
 #[test]
@@ -156,10 +157,10 @@ fn without_kid_two_fitting_keys_are_ambiguous() {
     let (one, two) = (ec_key("1"), ec_key("2"));
     let keys = key_set(&[published(&one), published(&two)]);
     assert_eq!(
-        opening(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).err(),
-        Some(OpenFault::AmbiguousKey)
+        verify(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).err(),
+        Some(JwsError::AmbiguousKey)
     );
-    assert!(opening(&es256(r#"{"alg":"ES256","kid":"2"}"#, "{}", &two), &keys).is_ok());
+    assert!(verify(&es256(r#"{"alg":"ES256","kid":"2"}"#, "{}", &two), &keys).is_ok());
 }
 
 #[test]
@@ -202,8 +203,8 @@ fn keys_that_must_not_verify_are_skipped() {
     all.push(jwk);
     let keys = key_set(&all);
     assert_eq!((keys.len(), keys.skipped()), (1, unusable.len()));
-    let reasons: Vec<_> = keys.skipped_for().collect();
-    use Unfit::{Malformed, OtherAlgorithm, OtherUse, Secret, UnsoundRsa};
+    let reasons: Vec<_> = keys.skipped_by_reason().collect();
+    use UnusableKey::{Malformed, OtherAlgorithm, OtherUse, Secret, UnsoundRsa};
     assert_eq!(
         reasons,
         [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 4), (Malformed, 2)]
@@ -221,11 +222,11 @@ fn a_key_set_has_no_repeated_members_and_an_end() {
         key["kid"] = json!(n.to_string());
         key
     };
-    let many: Vec<Value> = (0..MAX_KEYS + 5).map(named).collect();
+    let many: Vec<Value> = (0..MAX_KEYS_PER_SET + 5).map(named).collect();
     let keys = key_set(&many);
     assert_eq!(
-        (keys.len(), keys.skipped_for().collect::<Vec<_>>()),
-        (MAX_KEYS, vec![(Unfit::Surplus, 5)])
+        (keys.len(), keys.skipped_by_reason().collect::<Vec<_>>()),
+        (MAX_KEYS_PER_SET, vec![(UnusableKey::OverLimit, 5)])
     );
 }
 
@@ -234,39 +235,39 @@ fn two_keys_under_one_name_prove_nothing_and_one_key_twice_is_one() {
     let (one, two) = (ec_key("a"), ec_key("a"));
     let token = es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &one);
     let keys = key_set(&[published(&one), published(&one)]);
-    assert_eq!(keys.skipped_for().collect::<Vec<_>>(), [(Unfit::Repeated, 1)]);
-    assert!(opening(&token, &keys).is_ok());
+    assert_eq!(keys.skipped_by_reason().collect::<Vec<_>>(), [(UnusableKey::Duplicate, 1)]);
+    assert!(verify(&token, &keys).is_ok());
     assert!(
-        opening(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(),
+        verify(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(),
         "without kid as well"
     );
     let keys = key_set(&[published(&one), published(&two)]);
-    assert_eq!(opening(&token, &keys).err(), Some(OpenFault::AmbiguousKey));
+    assert_eq!(verify(&token, &keys).err(), Some(JwsError::AmbiguousKey));
 }
 
 #[test]
-fn times_are_judged_with_tolerance_on_both_sides() {
+fn times_are_checked_with_tolerance_on_both_sides() {
     let now = Timestamp::from_seconds(1_000_000);
     let minute = Duration::from_secs(60);
     let table = [
         (json!({ "exp": 999_941, "nbf": 1_000_060, "iat": 1_000_060 }), None),
-        (json!({ "exp": 999_940 }), Some(TimeFault::Expired)),
-        (json!({ "exp": 1_000_001, "nbf": 1_000_061 }), Some(TimeFault::NotYet)),
-        (json!({ "exp": 1_000_001, "iat": 1_000_061 }), Some(TimeFault::Future)),
+        (json!({ "exp": 999_940 }), Some(TimeClaimError::Expired)),
+        (json!({ "exp": 1_000_001, "nbf": 1_000_061 }), Some(TimeClaimError::NotYet)),
+        (json!({ "exp": 1_000_001, "iat": 1_000_061 }), Some(TimeClaimError::IssuedInFuture)),
         (json!({ "exp": 1_000_000.5 }), None),
-        (json!({ "exp": "1000001" }), Some(TimeFault::Malformed)),
-        (json!({ "exp": -1 }), Some(TimeFault::Malformed)),
-        (json!({ "exp": 1e300 }), Some(TimeFault::Malformed)),
-        (json!({}), Some(TimeFault::Malformed)),
+        (json!({ "exp": "1000001" }), Some(TimeClaimError::Malformed)),
+        (json!({ "exp": -1 }), Some(TimeClaimError::Malformed)),
+        (json!({ "exp": 1e300 }), Some(TimeClaimError::Malformed)),
+        (json!({}), Some(TimeClaimError::Malformed)),
     ];
     for (claims, expected) in table {
         assert_eq!(
-            check_times(claims.as_object().unwrap(), Expiry::Required, now, minute).err(),
+            check_time_claims(claims.as_object().unwrap(), Expiry::Required, now, minute).err(),
             expected,
             "{claims}"
         );
     }
-    assert!(check_times(&Map::new(), Expiry::IfSent, now, minute).is_ok());
+    assert!(check_time_claims(&Map::new(), Expiry::Optional, now, minute).is_ok());
 }
 
 #[test]
@@ -287,7 +288,7 @@ fn audience_is_compared_whole() {
 }
 
 #[test]
-fn the_announced_algorithm_is_one_that_is_spoken_here() {
+fn the_claimed_algorithm_is_a_supported_one() {
     let jwk = ec_key("a");
     for (header, expected) in [
         (r#"{"alg":"ES256"}"#, Some(SigningAlg::ES256)),
@@ -296,7 +297,7 @@ fn the_announced_algorithm_is_one_that_is_spoken_here() {
         (r#"{"alg":["ES256"]}"#, None),
         ("{}", None),
     ] {
-        assert_eq!(announced_alg(&es256(header, "{}", &jwk)), expected, "{header}");
+        assert_eq!(claimed_alg(&es256(header, "{}", &jwk)), expected, "{header}");
     }
-    assert_eq!(announced_alg(""), None);
+    assert_eq!(claimed_alg(""), None);
 }

@@ -1,6 +1,7 @@
-//! How a browser is received below `/admin`: who signed in may look, and whoever has not is shown the form.
+//! Decides whether a request below `/admin` is allowed, and signs browsers in and out.
 //!
-//! Owns: the two forms. Must not know: what the cookie holds ([`Entrance`]), or what there is to see.
+//! A signed-in browser may read; a browser that is not signed in gets the sign-in form; anything
+//! else needs the bearer token. Does not know the contents of the cookie ([`AdminSessions`]).
 
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
@@ -8,94 +9,95 @@ use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_A
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{Admin, BODY, PATIENCE, refused};
+use super::{AdminApi, MAX_BODY_BYTES, BODY_TIMEOUT, error_response};
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::window::entrance;
-use crate::web::{answer, csrf, window};
+use crate::web::admin_console::session;
+use crate::web::{responses, csrf, admin_console};
 
-/// Where a browser sends the token, once.
-const SIGN_IN: &str = "/admin/sign-in";
-const SIGN_OUT: &str = "/admin/sign-out";
+/// Path to which the sign-in form sends the token.
+const SIGN_IN_PATH: &str = "/admin/sign-in";
+const SIGN_OUT_PATH: &str = "/admin/sign-out";
 
-/// What becomes of a request before its bearer token is looked at.
-pub(super) enum Reception {
-    LetIn,
-    /// The form for the token. Nothing was guessed, so nothing is counted.
-    Asked(HttpResponse),
-    /// A program, or nobody: the bearer token decides.
-    Unknown,
+/// Decision about a request before its bearer token is checked.
+pub(super) enum AccessDecision {
+    Allow,
+    /// The browser gets the sign-in form. No token was sent, so no failure is counted.
+    SignInForm(HttpResponse),
+    /// The bearer token decides.
+    BearerTokenDecides,
 }
 
-impl Admin {
-    pub(super) fn receive(&self, request: &ServiceRequest) -> Reception {
-        let Some(entrance) = &self.entrance else { return Reception::Unknown };
+impl AdminApi {
+    /// Decides on a request before its bearer token is checked.
+    pub(super) fn decide_access(&self, request: &ServiceRequest) -> AccessDecision {
+        let Some(sessions) = &self.sessions else { return AccessDecision::BearerTokenDecides };
         let (method, headers) = (request.method(), request.headers());
-        if method == Method::POST && matches!(request.path(), SIGN_IN | SIGN_OUT) {
-            return Reception::LetIn;
+        if method == Method::POST && matches!(request.path(), SIGN_IN_PATH | SIGN_OUT_PATH) {
+            return AccessDecision::Allow;
         }
-        // A browser that signed in may look; whoever changes something sends the token with it.
-        let looks =
+        // The session cookie allows reading only; every change needs the bearer token.
+        let is_read =
             matches!(*method, Method::GET | Method::HEAD) && !headers.contains_key(AUTHORIZATION);
-        match looks {
-            true if entrance.admits(headers) => Reception::LetIn,
-            true if window::is_browser(headers) => Reception::Asked(self.ask(request.path(), None)),
-            true | false => Reception::Unknown,
+        match is_read {
+            true if sessions.is_signed_in(headers) => AccessDecision::Allow,
+            true if admin_console::is_browser_request(headers) => AccessDecision::SignInForm(self.sign_in_form(request.path(), None)),
+            true | false => AccessDecision::BearerTokenDecides,
         }
     }
 
-    fn ask(&self, next: &str, refused: Option<ErrorCode>) -> HttpResponse {
+    fn sign_in_form(&self, next: &str, rejection: Option<ErrorCode>) -> HttpResponse {
         let nonce = self.env.entropy().token();
-        let status = refused.map_or(401, |code| code.entry().status);
+        let status = rejection.map_or(401, |code| code.entry().status);
         let mut response =
-            answer::for_operators(status, &nonce, window::sign_in_page(next, refused, &nonce));
-        if refused == Some(ErrorCode::TooManyMistakes) {
+            responses::admin_page_response(status, &nonce, admin_console::sign_in_page(next, rejection, &nonce));
+        if rejection == Some(ErrorCode::TooManyFailures) {
             response
                 .headers_mut()
-                .insert(RETRY_AFTER, HeaderValue::from(self.mistakes.retry_after()));
+                .insert(RETRY_AFTER, HeaderValue::from(self.auth_failures.retry_after()));
         }
         response
     }
 }
 
-/// The form that a browser without a cookie gets.
+/// Handles the sign-in form: verifies the token and sets the session cookie.
 pub(super) async fn sign_in(
-    admin: Data<Admin>,
+    admin: Data<AdminApi>,
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
-    let (Some(token), Some(entrance)) = (&admin.token, &admin.entrance) else {
-        return refused(ErrorCode::AdminOff, Vec::new(), None);
+    let (Some(token), Some(sessions)) = (&admin.token, &admin.sessions) else {
+        return error_response(ErrorCode::AdminOff, Vec::new(), None);
     };
-    let body = tokio::time::timeout(PATIENCE, payload.to_bytes_limited(BODY)).await;
-    let Ok(Ok(Ok(body))) = body else { return refused(ErrorCode::BadRequest, Vec::new(), None) };
+    let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
+    let Ok(Ok(Ok(body))) = body else { return error_response(ErrorCode::BadRequest, Vec::new(), None) };
     let field = |name: &str| {
         url::form_urlencoded::parse(&body).find(|(key, _)| key == name).map(|(_, value)| value)
     };
     let next = field("next").unwrap_or_default();
-    let next = entrance::destination(&next);
-    let let_in =
-        csrf::same_origin(&request).and_then(|()| admin.prove(token, field("token").as_deref()));
-    if let Err(code) = let_in {
-        admin.tell_refusal(code);
-        return admin.ask(next, Some(code));
+    let next = session::safe_destination(&next);
+    let verified =
+        csrf::check_same_origin(&request).and_then(|()| admin.verify_token(token, field("token").as_deref()));
+    if let Err(code) = verified {
+        admin.record_rejection(code);
+        return admin.sign_in_form(next, Some(code));
     }
-    with_cookie(answer::see_other(next), &entrance.cookie())
+    set_cookie(responses::see_other(next), &sessions.issue_cookie())
 }
 
-/// Every browser's.
-pub(super) async fn sign_out(admin: Data<Admin>, request: HttpRequest) -> HttpResponse {
-    match &admin.entrance {
-        Some(entrance)
-            if csrf::same_origin(&request).is_ok() && entrance.admits(request.headers()) =>
+/// Ends the sessions of all browsers.
+pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
+    match &admin.sessions {
+        Some(sessions)
+            if csrf::check_same_origin(&request).is_ok() && sessions.is_signed_in(request.headers()) =>
         {
-            with_cookie(answer::see_other("/admin/"), &entrance.shut())
+            set_cookie(responses::see_other("/admin/"), &sessions.end_all())
         }
-        Some(_) | None => answer::see_other("/admin/"),
+        Some(_) | None => responses::see_other("/admin/"),
     }
 }
 
-fn with_cookie(mut response: HttpResponse, cookie: &actix_web::cookie::Cookie<'_>) -> HttpResponse {
-    // A value of our own making always fits into a header.
+fn set_cookie(mut response: HttpResponse, cookie: &actix_web::cookie::Cookie<'_>) -> HttpResponse {
+    // A value built by the hub is always a valid header.
     if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
         response.headers_mut().insert(SET_COOKIE, value);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

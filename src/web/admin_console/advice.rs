@@ -1,42 +1,44 @@
-//! What an operator does about a refusal: by the code where it asks for something of its own, else by who can mend it.
+//! Says what an operator does about an error: by its code where that needs its own advice, else by
+//! who can fix it.
 
-use crate::protocol::catalogue::{ErrorCode as E, Fault, Mender};
+use crate::protocol::catalogue::{ErrorCode as E, ErrorOrigin, ResponsibleParty};
 
-pub(super) fn of(code: E) -> &'static str {
+/// Returns what an operator does about an error.
+pub(super) fn advice_for(code: E) -> &'static str {
     let entry = code.entry();
     match code {
         E::UserCancelled | E::UserRefusedConsent | E::IdpDenied => {
-            "Nothing is broken: the person said no. They may try again."
+            "Nothing is broken: the user declined. They may try again."
         }
         E::LoginUnknown
         | E::LoginOtherBrowser
         | E::StateUnknown
         | E::StepOutOfOrder
         | E::AlreadyDone => {
-            "The page was not the browser's newest, or came from another browser. Have the person begin again at the service. \
-             If many report it, look whether something between them and the hub drops cookies or keeps pages."
+            "The page was outdated, or came from another browser. Ask the user to start again at the service. If many users \
+             report it, check whether something between them and the hub drops cookies or caches pages."
         }
         E::LoginExpired => {
-            "The person took longer than lifetimes.login_seconds allows. Have them begin again at the service."
+            "The user took longer than lifetimes.login_seconds allows. Ask them to start again at the service."
         }
         E::IdpBlocked | E::IdpBlockedForService => {
-            "A kill switch of yours is in force: `passerelle idp list` says whose, why and until when."
+            "A block is in force: `passerelle idp list` shows of which identity provider, why and until when."
         }
         E::IdpOff | E::IdpUnknown => {
-            "The connector's file is gone, or says enabled = false. Have the person take another one."
+            "The connector's file was deleted, or sets enabled = false. Ask the user to choose another identity provider."
         }
         E::GateClosed | E::AcrTooLow | E::AcrNotRequired => {
             "The service does not accept this identity provider, or asks for a higher level than it gives: \
-             `passerelle acr explain --sp … --idp … --acr …` says what is asked and given."
+             `passerelle acr explain --sp … --idp … --acr …` shows what is requested and achieved."
         }
         E::AcrUnlisted | E::AcrMissing => {
-            "The identity provider names a level that the connector's [acr] does not list, or none: the event below shows which. \
-             `passerelle acr explain` says what is expected; agree with the identity provider before you change the file. Where \
-             its acr says nothing about a level, ignore_acr = true has assumed_level count."
+            "The identity provider sent no level, or one that the connector's [acr] does not list: the event below shows it. \
+             `passerelle acr explain` shows what is expected; agree with the identity provider before you change the file. If \
+             its acr does not express a level, ignore_acr = true makes assumed_level apply."
         }
         E::PromptLoginIgnored => {
-            "The service demanded a fresh login, prompt=login was sent, and the identity provider returned an older one. Have its \
-             operators make it heed prompt=login for this client; until then logins that demand a fresh one fail there \
+            "The service required a fresh login, the hub sent prompt=login, and the identity provider returned an older one. Ask \
+             its operators to obey prompt=login for this client; until then logins that require a fresh one fail there \
              (docs/checking-a-connector.md). A single case may be a browser that changed the request."
         }
         E::RegisterAnswer
@@ -44,76 +46,76 @@ pub(super) fn of(code: E) -> &'static str {
         | E::RegisterSeveral
         | E::RegisterDeceased
         | E::RegisterRefused => {
-            "The register does not confirm the person as the identity provider names them. `passerelle register lookup` asks it \
-             again; a wrong name or date is corrected at the identity provider, or at the register."
+            "The register does not confirm the user's identity as the identity provider sent it. `passerelle register lookup` \
+             repeats the query; a wrong name or date must be corrected at the identity provider or in the register."
         }
         E::RegisterUnavailable | E::RegisterContract | E::RegisterBusy | E::RegisterIdentity => {
-            "The register is in trouble, not the person: look at /readyz, `passerelle check --online`, and the program's log."
+            "The register failed, not the user: check /readyz, `passerelle check --online` and the program's log."
         }
         E::IdentityIncomplete | E::IdentityMalformed => {
-            "The identity provider sent too little, or something malformed; the program's log names the claim by this support \
+            "The identity provider sent too few claims, or a malformed one; the program's log names the claim under this support \
              id. Compare the connector's [mapping] with what was agreed (docs/claim-mapping.md)."
         }
         E::StoreFull | E::Busy => {
-            "The hub is at a limit of yours: see the store and [limits] of passerelle.toml."
+            "The hub reached a configured limit: check the store, and [limits] of passerelle.toml."
         }
         E::NetworkCrowded => {
-            "A client in this network begins logins that no browser opens, and room is short: docs/limits.md says how it is shared. \
-             Stop the flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows."
+            "A client in this network starts logins that no browser opens, and capacity is short (docs/limits.md). Stop the \
+             flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows."
         }
-        E::StoreUnavailable => "The store does not answer: see /readyz.",
+        E::StoreUnavailable => "The store is unavailable: check /readyz.",
         E::AuditUnwritable => {
-            "The audit log can't be written, and audit.when_full = \"stop\": see /readyz and docs/audit.md."
+            "The audit log can't be written, and audit.when_full = \"stop\": check /readyz and docs/audit.md."
         }
         E::Interrupted | E::ShuttingDown => {
-            "The hub was restarted, or a step of it died, while this login was under way. Have \
-             the person begin again; if the hub was not restarted, look in the program's log."
+            "The hub was restarted, or a step of the login panicked. Ask the user to start again; \
+             if the hub was not restarted, check the program's log."
         }
         E::ClientIdUnknown | E::ClientIdInactive => {
-            "No service provider of this client_id is active on this platform: look whether its file is there and good (/readyz), \
-             and whether the service meant the other platform."
+            "No service provider with this client_id is active on this platform: check that its file exists and is valid \
+             (/readyz), and that the service uses the right platform."
         }
         E::RedirectUriNotRegistered => {
-            "The service sends another redirect_uri than its file lists. They are compared letter by letter: the service corrects \
-             it, or you add it to the file after you have made sure of it."
+            "The service sends a redirect_uri that its file does not list. They are compared byte by byte: the service corrects \
+             it, or you verify it and add it to the file."
         }
         E::RedirectUriWithdrawn | E::ScopeWithdrawn => {
-            "The service provider's file changed while the person was signing in: the redirect URI or a scope was removed. If that \
-             was not intended, put it back; else the person begins again at the service."
+            "The service provider's file changed during the login: the redirect URI or a scope was removed. If that was not \
+             intended, restore it; else ask the user to start again at the service."
         }
         E::IdpReauthenticationUnproven => {
-            "The service demands a new authentication, and this identity provider proves none. If it asks for the password each \
-             time, write reauthenticates = true in the connector's file (docs/choice.md)."
+            "The service requires a new authentication, and this identity provider does not prove one. If it asks for the \
+             password each time, set reauthenticates = true in the connector's file (docs/choice.md)."
         }
-        _ if entry.code.starts_with("Y02") => match entry.mender {
-            Mender::Operator => {
-                "The connector's file, or the network between, does not fit the identity provider: the program's log says what, \
-                 by this support id; `passerelle check connector` asks it again (docs/checking-a-connector.md)."
+        _ if entry.code.starts_with("Y02") => match entry.responsible {
+            ResponsibleParty::Operator => {
+                "The connector's file or the network does not match the identity provider: the program's log has the cause under \
+                 this support id; `passerelle check connector` repeats the check (docs/checking-a-connector.md)."
             }
             _ => {
-                "The identity provider is at fault. See its health below /admin/ and the program's log by this support id; if it \
-                 lasts, tell its operators the time and the code, and block it with `passerelle idp block` \
+                "The identity provider is at fault. Check its health at /admin/ and the program's log under this support id; if \
+                 it lasts, send its operators the time and the code, and block it with `passerelle idp block` \
                  (docs/identity-provider-health.md)."
             }
         },
         _ if entry.code.starts_with("Y47") => {
-            "The form did not come from the hub's own page. Once is an old tab; many at once are an attack, or something that \
-             rewrites pages on the way."
+            "The form did not come from the hub's own page. A single case is an old tab; many at once are an attack, or \
+             something that rewrites pages."
         }
-        _ => match (entry.mender, entry.fault) {
-            (Mender::ServiceProvider, _) => {
-                "The service's software sends a request that breaks the rules; tell its developers the code and the description."
+        _ => match (entry.responsible, entry.origin) {
+            (ResponsibleParty::ServiceProvider, _) => {
+                "The service's software sends an invalid request; send its developers the code and the description."
             }
-            (Mender::Operator, Fault::Hub) => {
-                "The hub is at fault: the program's log has the cause by this support id. If it comes again, report it."
+            (ResponsibleParty::Operator, ErrorOrigin::Hub) => {
+                "The hub is at fault: the program's log has the cause under this support id. If it happens again, report it."
             }
-            (Mender::Operator, _) => {
-                "It is yours to mend: the program's log has the cause by this support id."
+            (ResponsibleParty::Operator, _) => {
+                "You can fix it: the program's log has the cause under this support id."
             }
-            (Mender::IdentityProvider, _) => {
-                "Tell the identity provider's operators the time and the code."
+            (ResponsibleParty::IdentityProvider, _) => {
+                "Send the identity provider's operators the time and the code."
             }
-            (Mender::User, _) => "The person can mend it: have them begin again at the service.",
+            (ResponsibleParty::User, _) => "The user can fix it: ask them to start again at the service.",
         },
     }
 }
@@ -125,7 +127,7 @@ mod tests {
     #[test]
     fn there_is_something_to_do_about_every_code() {
         for code in E::ALL {
-            let advice = of(*code);
+            let advice = advice_for(*code);
             assert!(
                 advice.len() > 30 && advice.ends_with('.') && !advice.contains("  "),
                 "{}: {advice}",

@@ -1,75 +1,78 @@
-//! What the window tells of one login.
+//! Builds the view of one login from its recent audit events.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Window, advice, named};
+use super::{AdminConsole, advice, english_name};
 use crate::assurance::Level;
-use crate::audit::Name;
-use crate::audit::recent::{Moment, Stage, Timeline, Whom};
-use crate::config::in_rfc3339;
+use crate::audit::EventKind;
+use crate::audit::recent::{TimelineEntry, LoginStage, Timeline, Party};
+use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 
-/// What `GET /admin/logins/{support id}` answers. Nothing in it is of a person.
+/// Response body of `GET /admin/logins/{support id}`. It holds no personal data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LoginTold {
+pub struct LoginView {
     pub support_id: SupportId,
     pub platform: Platform,
-    /// `choosing`, `away`, `identifying`, `consenting`, `granted`, `refused`, `failed`; `expired` where its time was over
-    /// before it came to an end, `no login` of a request that never became one.
+    /// `choosing`, `awaiting_callback`, `identifying`, `consenting`, `granted`, `refused`,
+    /// `failed`; `expired` if its lifetime passed before it ended, `no login` for a request that
+    /// started none.
     pub state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_provider: Option<Named>,
-    /// The one that was asked last.
+    pub service_provider: Option<NamedParty>,
+    /// The one that was chosen last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity_provider: Option<Named>,
+    pub identity_provider: Option<NamedParty>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level_asked: Option<Level>,
+    pub level_requested: Option<Level>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level_obtained: Option<Level>,
-    /// RFC 3339, as `last`.
-    pub began: String,
-    pub last: String,
-    /// The last refusal, unless the login ended well all the same.
+    pub level_achieved: Option<Level>,
+    /// RFC 3339, as `last_event_at`.
+    pub started_at: String,
+    pub last_event_at: String,
+    /// The last error, unless the login succeeded afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<RefusalTold>,
-    pub events: Vec<EventTold>,
-    /// Events in the middle that are not remembered.
-    pub left_out: u32,
-    /// False if it began before what is remembered.
-    pub beginning_known: bool,
+    pub refusal: Option<RefusalView>,
+    pub events: Vec<EventView>,
+    /// Number of events in the middle that are not kept.
+    pub omitted_events: u32,
+    /// False if the first event is not kept.
+    pub start_recorded: bool,
 }
 
-/// Somebody who is registered.
+/// Id and English name of a registered party.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamedParty {
     pub id: String,
     pub name: String,
 }
 
+/// An error of a login.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct RefusalTold {
-    /// `Y` and six digits, as on the person's screen.
+pub struct RefusalView {
+    /// `Y` and six digits, as on the user's screen.
     pub code: String,
-    /// As docs/errors.md has it.
+    /// As in docs/errors.md.
     pub description: String,
-    /// Whose doing it is.
-    pub fault: String,
-    /// Who can mend it.
-    pub mend: String,
-    /// What the operator does.
+    /// Who caused it.
+    pub origin: String,
+    /// Who can fix it.
+    pub responsible: String,
+    /// What the operator can do.
     pub advice: String,
 }
 
+/// An audit event of a login.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct EventTold {
+pub struct EventView {
     /// RFC 3339.
     pub at: String,
-    /// Milliseconds after the first.
+    /// Milliseconds after the first event.
     pub after_ms: u64,
-    /// As the audit log names it.
+    /// Name of the event in the audit log.
     pub event: String,
     pub meaning: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,91 +88,95 @@ pub struct EventTold {
     pub detail: Option<String>,
 }
 
-impl EventTold {
-    /// For people: `+1.204 s`.
-    pub(super) fn after(&self) -> String {
+impl EventView {
+    /// Returns the offset for display: `+1.204 s`.
+    pub(super) fn offset(&self) -> String {
         format!("+{}.{:03} s", self.after_ms / 1000, self.after_ms % 1000)
     }
 }
 
-impl Window {
-    pub(super) fn login(&self, id: &SupportId) -> Result<LoginTold, ErrorCode> {
+impl AdminConsole {
+    /// Returns the view of a login.
+    ///
+    /// # Errors
+    /// `SupportIdUnknown` if no recent event has the support id.
+    pub(super) fn find_login_view(&self, id: &SupportId) -> Result<LoginView, ErrorCode> {
         let recent = self.recent.as_ref().ok_or(ErrorCode::SupportIdUnknown)?;
-        let told = recent.find(id).ok_or(ErrorCode::SupportIdUnknown)?;
-        let began = told.moments.first().map(|first| first.at).unwrap_or_default();
-        let last = told.moments.last().map(|last| last.at).unwrap_or_default();
-        Ok(LoginTold {
+        let timeline = recent.find(id).ok_or(ErrorCode::SupportIdUnknown)?;
+        let start = timeline.entries.first().map(|first| first.at).unwrap_or_default();
+        let last = timeline.entries.last().map(|last| last.at).unwrap_or_default();
+        Ok(LoginView {
             support_id: id.clone(),
             platform: self.platform,
-            state: self.state(&told, began).to_owned(),
-            service_provider: told.service_provider.as_ref().map(|id| self.service_provider(id)),
-            identity_provider: told.identity_provider().map(|id| self.identity_provider(id)),
-            level_asked: level(&told, |name| name == Name::AuthorizationReceived),
-            level_obtained: level(&told, |name| {
+            state: self.login_state(&timeline, start).to_owned(),
+            service_provider: timeline.service_provider.as_ref().map(|id| self.name_service_provider(id)),
+            identity_provider: timeline.identity_provider().map(|id| self.name_identity_provider(id)),
+            level_requested: last_level(&timeline, |name| name == EventKind::AuthorizationReceived),
+            level_achieved: last_level(&timeline, |name| {
                 matches!(
                     name,
-                    Name::CallbackAccepted
-                        | Name::SessionReused
-                        | Name::CodeIssued
-                        | Name::TokenIssued
+                    EventKind::CallbackAccepted
+                        | EventKind::SessionReused
+                        | EventKind::CodeIssued
+                        | EventKind::TokenIssued
                 )
             }),
-            began: in_rfc3339(began),
-            last: in_rfc3339(last),
-            refusal: told
+            started_at: format_rfc3339(start),
+            last_event_at: format_rfc3339(last),
+            refusal: timeline
                 .refusal()
-                .filter(|_| told.stage != Stage::Granted)
+                .filter(|_| timeline.stage != LoginStage::Granted)
                 .and_then(|moment| moment.code)
-                .map(refusal),
-            events: told.moments.iter().map(|moment| event(moment, began)).collect(),
-            left_out: told.left_out,
-            beginning_known: told.is_whole(),
+                .map(refusal_view),
+            events: timeline.entries.iter().map(|moment| event_view(moment, start)).collect(),
+            omitted_events: timeline.omitted,
+            start_recorded: timeline.is_whole(),
         })
     }
 
-    fn state(&self, told: &Timeline, began: Timestamp) -> &'static str {
-        let is_late = self.env.now() >= began + self.login_life;
-        if is_late && told.stage.is_live() { "expired" } else { told.stage.as_str() }
+    fn login_state(&self, timeline: &Timeline, start: Timestamp) -> &'static str {
+        let is_late = self.env.now() >= start + self.login_lifetime;
+        if is_late && timeline.stage.is_live() { "expired" } else { timeline.stage.as_str() }
     }
 
-    fn service_provider(&self, id: &ClientId) -> Named {
+    fn name_service_provider(&self, id: &ClientId) -> NamedParty {
         let federation = self.federation.load();
-        let name = federation.service(id).map(|service| named(&service.name)).unwrap_or_default();
-        Named { id: id.to_string(), name }
+        let name = federation.service(id).map(|service| english_name(&service.name)).unwrap_or_default();
+        NamedParty { id: id.to_string(), name }
     }
 
-    fn identity_provider(&self, id: &ConnectorId) -> Named {
-        let name = self.connectors.name(id).map(|name| named(&name)).unwrap_or_default();
-        Named { id: id.to_string(), name }
+    fn name_identity_provider(&self, id: &ConnectorId) -> NamedParty {
+        let name = self.connectors.display_name(id).map(|name| english_name(&name)).unwrap_or_default();
+        NamedParty { id: id.to_string(), name }
     }
 }
 
-fn level(told: &Timeline, of: impl Fn(Name) -> bool) -> Option<Level> {
-    told.moments.iter().rev().filter(|moment| of(moment.name)).find_map(|moment| moment.level)
+fn last_level(timeline: &Timeline, is_source: impl Fn(EventKind) -> bool) -> Option<Level> {
+    timeline.entries.iter().rev().filter(|moment| is_source(moment.kind)).find_map(|moment| moment.level)
 }
 
-fn refusal(code: ErrorCode) -> RefusalTold {
+fn refusal_view(code: ErrorCode) -> RefusalView {
     let entry = code.entry();
-    RefusalTold {
+    RefusalView {
         code: entry.code.to_owned(),
         description: entry.description.to_owned(),
-        fault: entry.fault.as_str().to_owned(),
-        mend: entry.mender.as_str().to_owned(),
-        advice: advice::of(code).to_owned(),
+        origin: entry.origin.as_str().to_owned(),
+        responsible: entry.responsible.as_str().to_owned(),
+        advice: advice::advice_for(code).to_owned(),
     }
 }
 
-fn event(moment: &Moment, began: Timestamp) -> EventTold {
-    let (identity_provider, data_provider) = match &moment.whom {
-        Whom::Nobody => (None, None),
-        Whom::IdentityProvider(id) => (Some(id.clone()), None),
-        Whom::DataProvider(id) => (None, Some(id.clone())),
+fn event_view(moment: &TimelineEntry, start: Timestamp) -> EventView {
+    let (identity_provider, data_provider) = match &moment.party {
+        Party::Unspecified => (None, None),
+        Party::IdentityProvider(id) => (Some(id.clone()), None),
+        Party::DataProvider(id) => (None, Some(id.clone())),
     };
-    EventTold {
-        at: in_rfc3339(moment.at),
-        after_ms: u64::try_from(moment.at.since(began).as_millis()).unwrap_or(u64::MAX),
-        event: moment.name.as_str().to_owned(),
-        meaning: moment.name.meaning().to_owned(),
+    EventView {
+        at: format_rfc3339(moment.at),
+        after_ms: u64::try_from(moment.at.since(start).as_millis()).unwrap_or(u64::MAX),
+        event: moment.kind.as_str().to_owned(),
+        meaning: moment.kind.meaning().to_owned(),
         identity_provider,
         data_provider,
         level: moment.level,

@@ -1,62 +1,67 @@
-//! The window's pages, for operators, in English. Each is whole without script; every value is escaped by its template.
+//! The pages of the admin console, in English. They work without script; the templates escape every
+//! value.
 
 use askama::Template;
 use serde_json::Value;
 
-use super::{Configuration, LoginTold, Status};
-use crate::actor::registry::{ConnectorRow, ConnectorStanding};
+use super::{ConfigurationView, LoginView, HubStatus};
+use crate::actor::registry::{ConnectorRow, ConnectorCondition};
 use crate::protocol::acr::Platform;
-use crate::protocol::catalogue::{Entry, ErrorCode};
-use crate::web::private::CheckState;
+use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
+use crate::web::private_listener::CheckState;
 
-pub(super) fn overview(status: &Status, nonce: &str) -> String {
-    draw(&OverviewPage { nonce, status })
+/// Renders the overview.
+pub(super) fn overview_page(status: &HubStatus, nonce: &str) -> String {
+    render_template(&OverviewTemplate { nonce, status })
 }
 
-pub(super) fn configuration(told: &Configuration, nonce: &str) -> String {
+/// Renders the configuration in use.
+pub(super) fn configuration_page(configuration: &ConfigurationView, nonce: &str) -> String {
     let mut settings = Vec::new();
-    flatten("", &told.settings, &mut settings);
-    draw(&ConfigurationPage { nonce, told, settings })
+    flatten_settings("", &configuration.settings, &mut settings);
+    render_template(&ConfigurationTemplate { nonce, configuration, settings })
 }
 
-pub(super) fn login(told: &LoginTold, nonce: &str) -> String {
-    draw(&LoginPage { nonce, told })
+/// Renders one login.
+pub(super) fn login_page(login: &LoginView, nonce: &str) -> String {
+    render_template(&LoginTemplate { nonce, login })
 }
 
-pub(super) fn not_found(code: ErrorCode, nonce: &str) -> String {
-    draw(&NotFoundPage {
+/// Renders the page for an unknown or malformed support id.
+pub(super) fn not_found_page(code: ErrorCode, nonce: &str) -> String {
+    render_template(&NotFoundTemplate {
         nonce,
         entry: code.entry(),
         is_malformed: code == ErrorCode::SupportIdMalformed,
     })
 }
 
-/// `refused` of a token that was sent.
-pub(in crate::web) fn sign_in(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
-    draw(&SignInPage { nonce, next, refused: refused.map(ErrorCode::entry) })
+/// Renders the sign-in form. `refused` is the error of a token that was sent.
+pub(in crate::web) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
+    render_template(&SignInTemplate { nonce, next, refused: refused.map(ErrorCode::entry) })
 }
 
-fn draw(template: &impl Template) -> String {
-    // Only a formatter of ours could fail.
+fn render_template(template: &impl Template) -> String {
+    // Rendering into memory fails only if a formatter of the hub fails.
     template
         .render()
         .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))
 }
 
-const fn platform(platform: Platform) -> &'static str {
+const fn platform_name(platform: Platform) -> &'static str {
     match platform {
         Platform::Standard => "standard",
         Platform::High => "high",
     }
 }
 
-/// By the path of each key, what it holds.
-fn flatten(prefix: &str, value: &Value, rows: &mut Vec<(String, String)>) {
+/// Appends the value of each key with the key's full path.
+fn flatten_settings(prefix: &str, value: &Value, rows: &mut Vec<(String, String)>) {
     match value {
         Value::Object(table) if !table.is_empty() => {
             for (key, value) in table {
                 let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                flatten(&key, value, rows);
+                flatten_settings(&key, value, rows);
             }
         }
         Value::Null => rows.push((prefix.to_owned(), "not set".to_owned())),
@@ -67,46 +72,46 @@ fn flatten(prefix: &str, value: &Value, rows: &mut Vec<(String, String)>) {
 
 #[derive(Template)]
 #[template(path = "admin_overview.html")]
-struct OverviewPage<'a> {
+struct OverviewTemplate<'a> {
     nonce: &'a str,
-    status: &'a Status,
+    status: &'a HubStatus,
 }
 
-impl OverviewPage<'_> {
+impl OverviewTemplate<'_> {
     fn platform(&self) -> &'static str {
-        platform(self.status.platform)
+        platform_name(self.status.platform)
     }
 
-    /// In one word.
-    fn verdict(&self) -> &'static str {
+    /// Returns the overall state in one word.
+    fn overall_state(&self) -> &'static str {
         match self.status.checks.iter().map(|check| check.state).max() {
             _ if !self.status.ready => "not ready",
             Some(CheckState::Degraded | CheckState::NotReady) => "degraded",
-            Some(CheckState::Ok) | None => "well",
+            Some(CheckState::Ok) | None => "healthy",
         }
     }
 }
 
-impl OverviewPage<'_> {
-    fn class(&self, row: &ConnectorRow) -> &'static str {
-        match row.standing() {
-            ConnectorStanding::Well => "",
-            ConnectorStanding::Down => " ill",
-            ConnectorStanding::Failing
-            | ConnectorStanding::Tried
-            | ConnectorStanding::Off
-            | ConnectorStanding::Blocked => " odd",
+impl OverviewTemplate<'_> {
+    fn state_class(&self, row: &ConnectorRow) -> &'static str {
+        match row.condition() {
+            ConnectorCondition::Well => "",
+            ConnectorCondition::Down => " error",
+            ConnectorCondition::Failing
+            | ConnectorCondition::Recovering
+            | ConnectorCondition::Off
+            | ConnectorCondition::Blocked => " warning",
         }
     }
 }
 
 impl ConnectorRow {
     fn english_name(&self) -> &str {
-        crate::config::in_language(&self.name, "en")
+        crate::config::text_in_language(&self.name, "en")
     }
 
-    /// The calls of the last minute.
-    fn calls(&self) -> String {
+    /// Returns failures and latency of the calls in the last minute.
+    fn recent_calls(&self) -> String {
         let Some(health) = &self.health else { return String::new() };
         let within = health
             .p99_seconds
@@ -115,68 +120,68 @@ impl ConnectorRow {
         format!("{:.0} % failed{within}", health.failure_ratio * 100.0)
     }
 
-    /// Why calls failed in the last minute, and how far its clock is away.
+    /// Returns why calls failed in the last minute, and the clock skew.
     fn findings(&self) -> String {
         let Some(health) = &self.health else { return String::new() };
-        let mut told: Vec<String> =
+        let mut findings: Vec<String> =
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
-        told.extend(
+        findings.extend(
             health
                 .skew_seconds
                 .filter(|skew| skew.abs() > 2)
-                .map(|skew| format!("its clock is {skew:+} s away")),
+                .map(|skew| format!("clock skew {skew:+} s")),
         );
-        if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+        if findings.is_empty() { "none".to_owned() } else { findings.join(", ") }
     }
 }
 
 #[derive(Template)]
 #[template(path = "admin_config.html")]
-struct ConfigurationPage<'a> {
+struct ConfigurationTemplate<'a> {
     nonce: &'a str,
-    told: &'a Configuration,
+    configuration: &'a ConfigurationView,
     settings: Vec<(String, String)>,
 }
 
 #[derive(Template)]
 #[template(path = "admin_login.html")]
-struct LoginPage<'a> {
+struct LoginTemplate<'a> {
     nonce: &'a str,
-    told: &'a LoginTold,
+    login: &'a LoginView,
 }
 
-impl LoginPage<'_> {
+impl LoginTemplate<'_> {
     fn platform(&self) -> &'static str {
-        platform(self.told.platform)
+        platform_name(self.login.platform)
     }
 
-    fn class(&self) -> &'static str {
-        match self.told.state.as_str() {
-            "refused" | "failed" | "no login" => " ill",
+    fn state_class(&self) -> &'static str {
+        match self.login.state.as_str() {
+            "refused" | "failed" | "no login" => " error",
             "granted" => "",
-            _ if self.told.refusal.is_some() || self.told.state == "expired" => " odd",
+            _ if self.login.refusal.is_some() || self.login.state == "expired" => " warning",
             _ => "",
         }
     }
 
-    /// The catalogue's sentences mark code as Markdown does.
-    fn plain(&self, sentence: &str) -> String {
+    /// Removes the Markdown code marks of the catalogue's sentences.
+    fn without_code_marks(&self, sentence: &str) -> String {
         sentence.replace('`', "")
     }
 }
 
 #[derive(Template)]
 #[template(path = "admin_not_found.html")]
-struct NotFoundPage<'a> {
+struct NotFoundTemplate<'a> {
     nonce: &'a str,
-    entry: &'static Entry,
+    entry: &'static CatalogueEntry,
     is_malformed: bool,
 }
 
 #[derive(Template)]
 #[template(path = "admin_sign_in.html")]
-struct SignInPage<'a> {
+struct SignInTemplate<'a> {
     nonce: &'a str,
     next: &'a str,
-    refused: Option<&'static Entry>,
+    refused: Option<&'static CatalogueEntry>,
 }

@@ -1,10 +1,12 @@
-//! How a person's browser comes to the window: the token is typed once into a form, and a cookie stands for it for an hour.
+//! The session cookie of the admin console: the operator enters the token once, and the cookie
+//! allows reading for an hour.
 //!
-//! Owns: the cookie, and what it opens: reading, nothing else. Must not know: the token, or how wrong ones are counted.
+//! Responsible for the cookie. Does not know the token or the limit on wrong ones.
 //!
-//! The cookie holds its end and a MAC under a key that dies with the process: it is worth nothing elsewhere, nothing
-//! after a restart, and nothing after anybody has signed out. It goes with no request that another site begins
-//! (SameSite=Strict; Fetch Metadata is looked at besides), no script can read it, and no change can be made with it.
+//! The cookie holds its expiry and a MAC under a key of this process: it is invalid in another
+//! process, after a restart, and after any sign-out. A request that another site starts does not
+//! carry it (SameSite=Strict, and the Fetch Metadata is checked), script can't read it, and it
+//! allows no change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,44 +18,45 @@ use actix_web::http::header::{COOKIE, HeaderMap};
 use crate::digest;
 use crate::env::{Env, Timestamp};
 
-const NAME: &str = "passerelle-admin";
-const PATH: &str = "/admin";
-const LIFE: Duration = Duration::from_secs(3600);
+const COOKIE_NAME: &str = "passerelle-admin";
+const COOKIE_PATH: &str = "/admin";
+const SESSION_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// One for the program.
-pub struct Entrance {
+/// Issues and verifies the session cookies of one process.
+pub struct AdminSessions {
     env: Env,
     key: [u8; 32],
-    /// Grows with each sign-out, which ends every cookie.
-    round: AtomicU64,
+    /// Incremented by each sign-out, which ends all sessions.
+    generation: AtomicU64,
 }
 
-impl Entrance {
-    /// `token` is the hash of what opens the administration.
+impl AdminSessions {
+    /// Creates the sessions. `token` is the hash of the admin token.
     #[must_use]
     pub fn new(token: &[u8; 32], env: &Env) -> Self {
         let key = digest::hmac(&env.entropy().bits256(), token);
-        Self { env: env.clone(), key, round: AtomicU64::new(0) }
+        Self { env: env.clone(), key, generation: AtomicU64::new(0) }
     }
 
-    /// For a browser that has proven the token. Without `Secure`: the private listener speaks plain HTTP.
+    /// Issues a cookie to a browser that sent the right token. It is not `Secure`: the private
+    /// listener serves plain HTTP.
     #[must_use]
-    pub fn cookie(&self) -> Cookie<'static> {
-        let end = (self.env.now() + LIFE).seconds();
-        let value = format!("{end}.{}", self.mac(end));
-        built(value, LIFE)
+    pub fn issue_cookie(&self) -> Cookie<'static> {
+        let expiry = (self.env.now() + SESSION_LIFETIME).seconds();
+        let value = format!("{expiry}.{}", self.compute_mac(expiry));
+        build_cookie(value, SESSION_LIFETIME)
     }
 
-    /// No cookie that was given out opens anything any more.
+    /// Ends all sessions. Returns the cookie that removes the browser's own.
     #[must_use]
-    pub fn shut(&self) -> Cookie<'static> {
-        self.round.fetch_add(1, Ordering::SeqCst);
-        built(String::new(), Duration::ZERO)
+    pub fn end_all(&self) -> Cookie<'static> {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        build_cookie(String::new(), Duration::ZERO)
     }
 
-    /// Whether these are the headers of somebody who signed in, on a page of this listener.
+    /// Returns whether a request comes from a signed-in browser and from a page of this listener.
     #[must_use]
-    pub fn admits(&self, headers: &HeaderMap) -> bool {
+    pub fn is_signed_in(&self, headers: &HeaderMap) -> bool {
         let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
             return false;
@@ -63,43 +66,44 @@ impl Entrance {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'));
         sent.filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == NAME && self.is_good(value))
+            .any(|(name, value)| name == COOKIE_NAME && self.is_valid(value))
     }
 
-    fn is_good(&self, value: &str) -> bool {
-        let Some((end, mac)) = value.split_once('.') else { return false };
-        let Ok(end) = end.parse() else { return false };
-        let known = digest::equal(self.mac(end).as_bytes(), mac.as_bytes());
-        known && self.env.now() < Timestamp::from_seconds(end)
+    fn is_valid(&self, value: &str) -> bool {
+        let Some((expiry, mac)) = value.split_once('.') else { return false };
+        let Ok(expiry) = expiry.parse() else { return false };
+        let is_authentic = digest::constant_time_eq(self.compute_mac(expiry).as_bytes(), mac.as_bytes());
+        is_authentic && self.env.now() < Timestamp::from_seconds(expiry)
     }
 
-    fn mac(&self, end: u64) -> String {
-        let round = self.round.load(Ordering::SeqCst);
+    fn compute_mac(&self, expiry: u64) -> String {
+        let generation = self.generation.load(Ordering::SeqCst);
         let parts: [&[u8]; 3] =
-            [b"the operator's window", &end.to_be_bytes(), &round.to_be_bytes()];
+            [b"admin session", &expiry.to_be_bytes(), &generation.to_be_bytes()];
         digest::base64url(&digest::hmac_parts(&self.key, &parts))
     }
 }
 
-fn built(value: String, life: Duration) -> Cookie<'static> {
-    let age = CookieDuration::try_from(life).unwrap_or(CookieDuration::ZERO);
-    Cookie::build(NAME, value)
-        .path(PATH)
+fn build_cookie(value: String, lifetime: Duration) -> Cookie<'static> {
+    let age = CookieDuration::try_from(lifetime).unwrap_or(CookieDuration::ZERO);
+    Cookie::build(COOKIE_NAME, value)
+        .path(COOKIE_PATH)
         .http_only(true)
         .same_site(SameSite::Strict)
         .max_age(age)
         .finish()
 }
 
-/// Where the form may lead: a page of the window, never another site.
+/// Returns `requested` if it is a path of the console, else `/admin/`: the form never redirects to
+/// another site.
 #[must_use]
-pub fn destination(asked: &str) -> &str {
+pub fn safe_destination(requested: &str) -> &str {
     let is_plain =
-        asked.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_'));
-    let is_window = asked
+        requested.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_'));
+    let is_console = requested
         .strip_prefix("/admin/")
         .is_some_and(|rest| !rest.starts_with('/') && rest.len() <= 64);
-    if is_plain && is_window { asked } else { "/admin/" }
+    if is_plain && is_console { requested } else { "/admin/" }
 }
 
 #[cfg(test)]
@@ -109,12 +113,12 @@ mod tests {
     use actix_web::http::header::{HeaderName, HeaderValue};
 
     use super::*;
-    use crate::env::{HandClock, SeededEntropy};
+    use crate::env::{ManualClock, SeededEntropy};
 
-    fn entrance() -> (Entrance, Arc<HandClock>) {
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+    fn sessions() -> (AdminSessions, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-        (Entrance::new(&[7; 32], &env), clock)
+        (AdminSessions::new(&[7; 32], &env), clock)
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -125,56 +129,56 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_opens_for_an_hour_and_not_after_a_sign_out_or_a_restart() {
-        let (entrance, clock) = entrance();
-        let cookie = entrance.cookie();
-        let told = cookie.to_string();
+    fn a_cookie_is_valid_for_an_hour_and_not_after_a_sign_out_or_a_restart() {
+        let (sessions, clock) = sessions();
+        let cookie = sessions.issue_cookie();
+        let header = cookie.to_string();
         for part in ["HttpOnly", "SameSite=Strict", "Path=/admin", "Max-Age=3600"] {
-            assert!(told.contains(part), "{told}");
+            assert!(header.contains(part), "{header}");
         }
-        let sent = headers(&[("cookie", &format!("a=b; {NAME}={}", cookie.value()))]);
-        assert!(entrance.admits(&sent));
+        let sent = headers(&[("cookie", &format!("a=b; {COOKIE_NAME}={}", cookie.value()))]);
+        assert!(sessions.is_signed_in(&sent));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(2)));
-        assert!(!Entrance::new(&[7; 32], &env).admits(&sent), "another process");
+        assert!(!AdminSessions::new(&[7; 32], &env).is_signed_in(&sent), "another process");
         clock.advance(Duration::from_secs(3599));
-        assert!(entrance.admits(&sent));
+        assert!(sessions.is_signed_in(&sent));
         clock.advance(Duration::from_secs(1));
-        assert!(!entrance.admits(&sent));
-        let fresh = headers(&[("cookie", &format!("{NAME}={}", entrance.cookie().value()))]);
-        assert!(entrance.admits(&fresh));
-        let _gone = entrance.shut();
-        assert!(!entrance.admits(&fresh));
+        assert!(!sessions.is_signed_in(&sent));
+        let fresh = headers(&[("cookie", &format!("{COOKIE_NAME}={}", sessions.issue_cookie().value()))]);
+        assert!(sessions.is_signed_in(&fresh));
+        let _gone = sessions.end_all();
+        assert!(!sessions.is_signed_in(&fresh));
     }
 
     #[test]
     fn a_cookie_with_a_later_end_or_no_mac_is_refused() {
-        let (entrance, _) = entrance();
-        let value = entrance.cookie().value().to_owned();
-        let (end, mac) = value.split_once('.').unwrap();
-        let later = end.parse::<u64>().unwrap() + 3600;
+        let (sessions, _) = sessions();
+        let value = sessions.issue_cookie().value().to_owned();
+        let (expiry, mac) = value.split_once('.').unwrap();
+        let later = expiry.parse::<u64>().unwrap() + 3600;
         for forged in [
             format!("{later}.{mac}"),
-            format!("{end}."),
-            end.to_owned(),
+            format!("{expiry}."),
+            expiry.to_owned(),
             format!(".{mac}"),
             String::new(),
         ] {
             assert!(
-                !entrance.admits(&headers(&[("cookie", &format!("{NAME}={forged}"))])),
+                !sessions.is_signed_in(&headers(&[("cookie", &format!("{COOKIE_NAME}={forged}"))])),
                 "{forged}"
             );
         }
     }
 
     #[test]
-    fn a_request_that_another_site_begins_is_not_let_in_with_the_cookie() {
-        let (entrance, _) = entrance();
-        let cookie = format!("{NAME}={}", entrance.cookie().value());
+    fn a_request_that_another_site_starts_is_rejected_despite_the_cookie() {
+        let (sessions, _) = sessions();
+        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie().value());
         for (site, admitted) in
             [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)]
         {
             assert_eq!(
-                entrance.admits(&headers(&[("cookie", &cookie), ("sec-fetch-site", site)])),
+                sessions.is_signed_in(&headers(&[("cookie", &cookie), ("sec-fetch-site", site)])),
                 admitted,
                 "{site}"
             );
@@ -182,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn the_form_leads_to_no_other_site() {
+    fn the_form_redirects_to_no_other_site() {
         for good in ["/admin/", "/admin/config", "/admin/logins/0123456789AB"] {
-            assert_eq!(destination(good), good);
+            assert_eq!(safe_destination(good), good);
         }
         for bad in [
             "",
@@ -195,7 +199,7 @@ mod tests {
             "/metrics",
             "/admin/../x",
         ] {
-            assert_eq!(destination(bad), "/admin/", "{bad}");
+            assert_eq!(safe_destination(bad), "/admin/", "{bad}");
         }
     }
 }

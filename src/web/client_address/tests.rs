@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn proxies(header: AddressHeader) -> Proxies {
-    Proxies::of(&PublicListener {
+fn proxies(header: AddressHeader) -> TrustedProxies {
+    TrustedProxies::from_config(&PublicListener {
         max_connections: None,
         max_connections_per_peer: None,
         listen: "127.0.0.1:0".parse().unwrap(),
@@ -19,11 +19,11 @@ fn client(header: AddressHeader, peer: &str, lines: &[&str]) -> String {
     lines
         .iter()
         .for_each(|line| headers.append(name.clone(), HeaderValue::from_str(line).unwrap()));
-    proxies(header).behind(peer.parse().unwrap(), &headers).to_string()
+    proxies(header).resolve_client(peer.parse().unwrap(), &headers).to_string()
 }
 
 #[test]
-fn the_last_address_that_is_no_proxys_is_the_client() {
+fn the_last_address_that_is_not_a_proxy_is_the_client() {
     for (peer, lines, expected) in [
         ("10.0.0.1", &["192.0.2.7"][..], "192.0.2.7"),
         ("10.0.0.1", &["192.0.2.7, 10.0.0.2"], "192.0.2.7"),
@@ -64,12 +64,12 @@ fn a_forged_header_of_a_stranger_is_not_read() {
     headers.append(X_FORWARDED_FOR, HeaderValue::from_static("192.0.2.7"));
     let peer: IpAddr = "10.0.0.1".parse().unwrap();
     assert_eq!(
-        proxies(AddressHeader::Forwarded).behind(peer, &headers),
+        proxies(AddressHeader::Forwarded).resolve_client(peer, &headers),
         peer,
-        "the other header is nobody's word"
+        "only the configured header is read"
     );
-    let silent = Proxies { header: None, ..proxies(AddressHeader::Forwarded) };
-    assert_eq!(silent.behind(peer, &headers), peer);
+    let silent = TrustedProxies { header: None, ..proxies(AddressHeader::Forwarded) };
+    assert_eq!(silent.resolve_client(peer, &headers), peer);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn forged_addresses_in_front_of_what_the_proxy_wrote_change_nothing() {
 }
 
 #[test]
-fn an_open_quotation_mark_swallows_no_proxys_word() {
+fn an_open_quotation_mark_does_not_hide_the_proxys_entry() {
     for forged in [
         "for=\"1.1.1.1",
         "for=1.1.1.1;by=\"",
@@ -114,7 +114,7 @@ fn an_open_quotation_mark_swallows_no_proxys_word() {
 
 #[test]
 fn a_chain_without_end_is_not_followed() {
-    let line = vec!["10.0.0.5"; MOST_HOPS + 5].join(",");
+    let line = vec!["10.0.0.5"; MAX_HOPS + 5].join(",");
     assert_eq!(
         client(AddressHeader::XForwardedFor, "10.0.0.1", &[&format!("1.1.1.1,{line}")]),
         "10.0.0.5"
@@ -122,7 +122,7 @@ fn a_chain_without_end_is_not_followed() {
 }
 
 proptest! {
-    /// Whatever a client sends, it is taken for what its proxy saw, or for the proxy.
+    /// Whatever a client sends, the result is the address that the proxy saw, or the proxy.
     #[test]
     fn no_header_forges_an_address(forged in "[ -~]{0,60}", quoted in any::<bool>()) {
         let plain = client(AddressHeader::XForwardedFor, "10.0.0.1", &[&format!("{forged}, 203.0.113.9")]);
@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn parts_of_a_list_survive_their_writing(addresses in proptest::collection::vec(any::<std::net::Ipv6Addr>(), 1..8)) {
         let line = addresses.iter().map(|address| format!("for=\"[{address}]\"")).collect::<Vec<_>>().join(", ");
-        let nodes: Vec<_> = forwarded(&line).unwrap().into_iter().map(|node| address(node).unwrap()).collect();
+        let nodes: Vec<_> = parse_forwarded(&line).unwrap().into_iter().map(|node| parse_address(node).unwrap()).collect();
         let expected: Vec<_> = addresses.iter().map(|address| IpAddr::V6(*address).to_canonical()).collect();
         prop_assert_eq!(nodes, expected);
     }

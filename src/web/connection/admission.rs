@@ -1,4 +1,4 @@
-//! How many connections a listener holds, and which one gives way to a newcomer.
+//! Limits the number of connections of a listener and evicts idle ones in favour of new ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,35 +12,36 @@ use std::task::Waker;
 use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
-use crate::client_network::{ClientNetwork, masked};
+use crate::client_network::{ClientNetwork, mask_address};
 use crate::config::proxies::Network;
 
-/// Connections that are looked at for an idle one when a newcomer finds all places taken: so many of the oldest, and as
-/// many of the others in turn.
-const SEARCHED: usize = 64;
+/// Number of connections searched for an idle one when the limit is reached: so many of the oldest,
+/// and as many of the others in rotation.
+const MAX_SLOTS_SEARCHED: usize = 64;
 
-/// Bits of an IPv6 address that make a peer: what one machine has at its disposal at least.
-const PEER_BITS_IPV6: u8 = 64;
+/// Prefix length that identifies an IPv6 peer: one machine normally has a whole /64.
+const IPV6_PEER_PREFIX_BITS: u8 = 64;
 
-/// How many connections a listener may hold.
+/// Maximum numbers of connections of a listener.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimits {
     pub total: usize,
-    /// For one IPv4 address or one IPv6 /64.
+    /// Maximum for one IPv4 address or one IPv6 /64.
     pub per_peer: Option<usize>,
-    /// For one IPv4 /24 or one IPv6 /48, which one subscriber may hold. Loopback and private addresses are not counted.
+    /// Maximum for one IPv4 /24 or one IPv6 /48. Loopback and private addresses are not limited.
     pub per_network: Option<usize>,
-    /// True where `per_peer` was chosen by the operator: it then holds for loopback and private addresses too, which by
-    /// default are taken for a proxy that the settings do not name.
+    /// Whether `per_peer` also limits loopback and private addresses: true if the operator set it.
+    /// By default such an address is assumed to be an unlisted proxy.
     pub counts_local_peers: bool,
-    /// Peers whose connections carry many clients.
+    /// Proxies, whose connections carry many clients and are not limited.
     pub trusted_proxies: Vec<Network>,
 }
 
-/// The connections of one listener. One for all of its threads, touched when a connection opens and when it closes.
-pub struct Admission {
+/// Admits the connections of one listener. It is shared by the listener's threads and used when a
+/// connection opens or closes.
+pub struct ConnectionLimiter {
     limits: ConnectionLimits,
-    /// Connections above the total while those that give way are being closed.
+    /// Connections allowed above the total while evicted ones are closing.
     surplus: usize,
     state: Mutex<State>,
 }
@@ -48,16 +49,16 @@ pub struct Admission {
 #[derive(Default)]
 struct State {
     next: u64,
-    slots: BTreeMap<u64, Arc<Slot>>,
+    slots: BTreeMap<u64, Arc<ConnectionSlot>>,
     peers: Counts<[u8; 16]>,
     networks: Counts<ClientNetwork>,
-    /// Connections that were asked to give way, and have not closed yet.
-    leaving: usize,
-    /// The connection at which the last search among those that are not the oldest ended.
-    searched: u64,
+    /// Connections that are evicted and have not closed yet.
+    closing: usize,
+    /// The connection where the last rotating search ended.
+    last_searched: u64,
 }
 
-/// The number of connections by key.
+/// Number of connections by key.
 struct Counts<K>(HashMap<K, usize>);
 
 impl<K> Default for Counts<K> {
@@ -67,9 +68,9 @@ impl<K> Default for Counts<K> {
 }
 
 impl<K: Eq + Hash> Counts<K> {
-    fn is_full(&self, key: Option<&K>, most: Option<usize>) -> bool {
+    fn is_full(&self, key: Option<&K>, limit: Option<usize>) -> bool {
         let held = key.and_then(|key| self.0.get(key));
-        held.zip(most).is_some_and(|(held, most)| *held >= most)
+        held.zip(limit).is_some_and(|(held, limit)| *held >= limit)
     }
 
     fn add(&mut self, key: Option<K>) {
@@ -90,65 +91,72 @@ impl<K: Eq + Hash> Counts<K> {
     }
 }
 
-/// What other threads may know and ask of a connection.
-pub(super) struct Slot {
+/// State of a connection that other threads read, and its eviction flag.
+pub(super) struct ConnectionSlot {
     opened: Instant,
-    /// Milliseconds after `opened` until which the connection does not give way; `u64::MAX` while a whole request is with
-    /// its handler.
+    /// Milliseconds after `opened` until which the connection is not evicted; `u64::MAX` while its
+    /// handler works on a whole request.
     busy_until: AtomicU64,
-    /// The peer does not take what was written.
-    stuck: AtomicBool,
+    /// The peer does not read what was written.
+    write_blocked: AtomicBool,
     evicted: AtomicBool,
     waker: AtomicWaker,
 }
 
-impl Slot {
+impl ConnectionSlot {
     fn new() -> Self {
         Self {
             opened: Instant::now(),
             busy_until: AtomicU64::new(0),
-            stuck: AtomicBool::new(false),
+            write_blocked: AtomicBool::new(false),
             evicted: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         }
     }
 
+    /// Protects the connection from eviction.
     pub fn set_busy(&self) {
         self.busy_until.store(u64::MAX, Ordering::Relaxed);
     }
 
+    /// Protects the connection from eviction until a time.
     pub fn set_busy_until(&self, until: Instant) {
-        self.busy_until.store(self.milliseconds(until), Ordering::Relaxed);
+        self.busy_until.store(self.millis_since_open(until), Ordering::Relaxed);
     }
 
+    /// Allows the eviction of the connection.
     pub fn set_idle(&self) {
         self.busy_until.store(0, Ordering::Relaxed);
     }
 
-    fn milliseconds(&self, instant: Instant) -> u64 {
+    fn millis_since_open(&self, instant: Instant) -> u64 {
         u64::try_from(instant.saturating_duration_since(self.opened).as_millis())
             .unwrap_or(u64::MAX)
     }
 
-    pub fn set_stuck(&self, is_stuck: bool) {
-        self.stuck.store(is_stuck, Ordering::Relaxed);
+    /// Sets whether the peer does not read what was written.
+    pub fn set_write_blocked(&self, is_stuck: bool) {
+        self.write_blocked.store(is_stuck, Ordering::Relaxed);
     }
 
+    /// Returns whether the connection is evicted and must close.
     pub fn is_evicted(&self) -> bool {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    pub fn register(&self, waker: &Waker) {
+    /// Registers the waker of the connection.
+    pub fn register_waker(&self, waker: &Waker) {
         self.waker.register(waker);
     }
 
+    /// Wakes the connection.
     pub fn wake(&self) {
         self.waker.wake();
     }
 
     fn is_idle(&self, now: Instant) -> bool {
-        let is_busy = self.milliseconds(now) < self.busy_until.load(Ordering::Relaxed);
-        let waits = !is_busy || self.stuck.load(Ordering::Relaxed);
+        let is_busy = self.millis_since_open(now) < self.busy_until.load(Ordering::Relaxed);
+        let waits = !is_busy || self.write_blocked.load(Ordering::Relaxed);
         waits && !self.is_evicted()
     }
 
@@ -161,35 +169,37 @@ impl Slot {
 /// Why a connection is not admitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AdmissionError {
-    #[error("the listener holds as many connections as it may, and none is idle")]
+    #[error("the listener has reached its connection limit, and no connection is idle")]
     Full,
-    #[error("the peer or its network holds as many connections as it may")]
+    #[error("the peer or its network has reached its connection limit")]
     PeerFull,
 }
 
-/// A connection's place, given back when it is dropped.
+/// Permit of one connection, returned when it is dropped.
 pub(super) struct Permit {
-    admission: Arc<Admission>,
+    admission: Arc<ConnectionLimiter>,
     id: u64,
     peer: Option<[u8; 16]>,
     network: Option<ClientNetwork>,
-    pub slot: Arc<Slot>,
+    pub slot: Arc<ConnectionSlot>,
 }
 
-impl Admission {
+impl ConnectionLimiter {
+    /// Creates the limiter.
     #[must_use]
     pub fn new(limits: ConnectionLimits, surplus: usize) -> Arc<Self> {
         Arc::new(Self { limits, surplus, state: Mutex::default() })
     }
 
+    /// Returns the limits.
     #[must_use]
     pub const fn limits(&self) -> &ConnectionLimits {
         &self.limits
     }
 
-    /// Returns the number of connections that are open.
+    /// Returns the number of open connections.
     #[must_use]
-    pub fn open(&self) -> usize {
+    pub fn open_count(&self) -> usize {
         self.state().slots.len()
     }
 
@@ -197,25 +207,27 @@ impl Admission {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection. Where all places are taken, an idle connection gives way, the older ones first.
+    /// Admits a connection. If the limit is reached, an idle connection is evicted, the oldest
+    /// first.
     ///
     /// # Errors
-    /// `PeerFull`, `Full`.
+    /// `PeerFull` if the peer or its network has reached its limit; `Full` if the listener has and
+    /// no connection is idle.
     pub(super) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Permit, AdmissionError> {
-        let (peer, network) = self.counted(peer.ip());
+        let (peer, network) = self.limit_keys(peer.ip());
         let mut state = self.state();
         let is_peer_full = state.peers.is_full(peer.as_ref(), self.limits.per_peer);
         if is_peer_full || state.networks.is_full(network.as_ref(), self.limits.per_network) {
             return Err(AdmissionError::PeerFull);
         }
-        let staying = state.slots.len().saturating_sub(state.leaving);
-        let is_full = staying >= self.limits.total;
+        let remaining = state.slots.len().saturating_sub(state.closing);
+        let is_full = remaining >= self.limits.total;
         if is_full && (state.slots.len() >= self.limits.total + self.surplus || !state.evict_idle())
         {
             return Err(AdmissionError::Full);
         }
         state.next += 1;
-        let (id, slot) = (state.next, Arc::new(Slot::new()));
+        let (id, slot) = (state.next, Arc::new(ConnectionSlot::new()));
         state.slots.insert(id, Arc::clone(&slot));
         state.peers.add(peer);
         state.networks.add(network);
@@ -223,8 +235,8 @@ impl Admission {
         Ok(Permit { admission: Arc::clone(self), id, peer, network, slot })
     }
 
-    /// Returns what a peer and its network are counted by, where they are counted.
-    fn counted(&self, address: IpAddr) -> (Option<[u8; 16]>, Option<ClientNetwork>) {
+    /// Returns the keys that limit a peer and its network; `None` where they are not limited.
+    fn limit_keys(&self, address: IpAddr) -> (Option<[u8; 16]>, Option<ClientNetwork>) {
         let address = address.to_canonical();
         if self.limits.trusted_proxies.iter().any(|network| network.contains(address)) {
             return (None, None);
@@ -234,13 +246,14 @@ impl Admission {
             self.limits.per_peer.is_some() && (!is_local || self.limits.counts_local_peers);
         let counts_network = self.limits.per_network.is_some() && !is_local;
         (
-            counts_peer.then(|| masked(address, 32, PEER_BITS_IPV6)),
+            counts_peer.then(|| mask_address(address, 32, IPV6_PEER_PREFIX_BITS)),
             counts_network.then(|| ClientNetwork::containing(address)),
         )
     }
 }
 
-/// Loopback, link-local and private addresses (RFC 1918, RFC 3927, RFC 4193), from which a proxy may speak for everyone.
+/// Returns whether an address is loopback, link-local or private (RFC 1918, RFC 3927, RFC 4193) and
+/// so may belong to a proxy.
 const fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
@@ -249,23 +262,23 @@ const fn is_local(address: IpAddr) -> bool {
 }
 
 impl State {
-    /// Asks an idle connection to give way; false if none was found among those looked at.
+    /// Evicts an idle connection. Returns false if none was found among those searched.
     fn evict_idle(&mut self) -> bool {
         let now = Instant::now();
-        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle(now));
+        let oldest = self.slots.values().take(MAX_SLOTS_SEARCHED).find(|slot| slot.is_idle(now));
         let mut searched = 0;
         let found = oldest.or_else(|| {
             let others =
-                self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
+                self.slots.range((Bound::Excluded(self.last_searched), Bound::Unbounded)).take(MAX_SLOTS_SEARCHED);
             let mut others = others.inspect(|(id, _)| searched = **id);
             others.find(|(_, slot)| slot.is_idle(now)).map(|(_, slot)| slot)
         });
         let is_found = found.is_some();
         if let Some(slot) = found {
             slot.evict();
-            self.leaving += 1;
+            self.closing += 1;
         }
-        self.searched = searched;
+        self.last_searched = searched;
         is_found
     }
 }
@@ -275,14 +288,14 @@ impl Drop for Permit {
         let mut state = self.admission.state();
         state.slots.remove(&self.id);
         if self.slot.is_evicted() {
-            state.leaving = state.leaving.saturating_sub(1);
+            state.closing = state.closing.saturating_sub(1);
         }
         state.peers.remove(self.peer.as_ref());
         state.networks.remove(self.network.as_ref());
     }
 }
 
-impl fmt::Debug for Admission {
+impl fmt::Debug for ConnectionLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admission").field("limits", &self.limits).finish_non_exhaustive()
     }
@@ -296,9 +309,9 @@ mod tests {
         total: usize,
         per_peer: Option<usize>,
         counts_local_peers: bool,
-    ) -> Arc<Admission> {
+    ) -> Arc<ConnectionLimiter> {
         let trusted_proxies = vec!["198.51.100.0/24".parse().unwrap()];
-        Admission::new(
+        ConnectionLimiter::new(
             ConnectionLimits {
                 total,
                 per_peer,
@@ -315,58 +328,58 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_connection_gives_way_and_the_older_ones_first() {
+    fn an_idle_connection_is_evicted_and_the_older_ones_first() {
         let admission = admission(3, None, false);
         let held: Vec<_> = (0..3).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held[0].slot.set_busy();
-        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        let _new = admission.admit(peer("192.0.2.2")).unwrap();
         assert_eq!(
             held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(),
             [false, true, false]
         );
         // One more than the total until the evicted one has closed.
-        assert_eq!(admission.open(), 4);
+        assert_eq!(admission.open_count(), 4);
         drop(held);
-        assert_eq!(admission.open(), 1);
+        assert_eq!(admission.open_count(), 1);
     }
 
     #[test]
-    fn a_busy_connection_stays_and_a_peer_that_never_reads_gives_way() {
+    fn a_busy_connection_stays_and_one_whose_peer_never_reads_is_evicted() {
         let admission = admission(2, None, false);
         let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held.iter().for_each(|permit| permit.slot.set_busy());
         assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
-        held[1].slot.set_stuck(true);
-        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        held[1].slot.set_write_blocked(true);
+        let _new = admission.admit(peer("192.0.2.2")).unwrap();
         assert!(held[1].slot.is_evicted());
     }
 
     #[test]
-    fn a_connection_whose_request_body_does_not_arrive_gives_way() {
+    fn a_connection_whose_request_body_does_not_arrive_is_evicted() {
         let admission = admission(2, None, false);
         let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held[0].slot.set_busy_until(Instant::now() + std::time::Duration::from_secs(600));
         held[1].slot.set_busy();
         assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
         held[0].slot.set_busy_until(Instant::now());
-        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        let _new = admission.admit(peer("192.0.2.2")).unwrap();
         assert!(held[0].slot.is_evicted());
     }
 
     #[test]
-    fn what_is_being_closed_is_bounded() {
+    fn the_number_of_closing_connections_is_bounded() {
         let admission = admission(4, None, false);
         let mut held: Vec<_> =
             (0..4).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held.extend((0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()));
         assert_eq!(admission.admit(peer("192.0.2.1")).err(), Some(AdmissionError::Full));
-        assert_eq!(admission.open(), 6);
+        assert_eq!(admission.open_count(), 6);
     }
 
     #[test]
-    fn one_peer_has_its_share_and_a_proxy_has_none() {
+    fn a_peer_is_limited_and_a_proxy_is_not() {
         let admission_default = admission(100, Some(2), false);
-        let counts = |admission: &Arc<Admission>, addresses: [&str; 3]| {
+        let counts = |admission: &Arc<ConnectionLimiter>, addresses: [&str; 3]| {
             let held: Vec<_> =
                 addresses.iter().map(|address| admission.admit(peer(address))).collect();
             held.iter().filter(|admitted| admitted.is_ok()).count()
@@ -388,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peers_of_one_network_share_what_it_may_hold() {
+    fn the_peers_of_one_network_share_its_limit() {
         let admission = admission(100, Some(2), true);
         let admitted = |address: &dyn Fn(u8) -> String| {
             let held: Vec<_> = (0..20).map(|host| admission.admit(peer(&address(host)))).collect();

@@ -1,6 +1,6 @@
 //! Finds the end of a chunked body in the bytes as they arrive (RFC 9112 §7.1).
 
-/// The place in a chunked body. actix-http refuses what is malformed.
+/// Position in a chunked body. actix-http rejects a malformed body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum ChunkScanner {
     #[default]
@@ -10,14 +10,14 @@ pub(super) enum ChunkScanner {
     Extension(u64),
     Data(u64),
     DataEnd,
-    /// A line of the trailer section; true if something stands in it.
+    /// A line of the trailer section; true if it is not empty.
     Trailer(bool),
-    /// A byte that no chunked body has was found: the body has no end.
+    /// An invalid byte was found: the body has no end.
     Malformed,
 }
 
 impl ChunkScanner {
-    /// Takes the next bytes of a body; returns how many of them belong to it if it ends among them.
+    /// Scans the next bytes of a body. Returns how many of them belong to it, if it ends in them.
     pub fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -33,12 +33,12 @@ impl ChunkScanner {
             at += 1;
             *self = match (*self, byte) {
                 (Self::Start, b'\r' | b'\n') => Self::Start,
-                (Self::Start, byte) if byte.is_ascii_hexdigit() => Self::Size(digit(byte)),
+                (Self::Start, byte) if byte.is_ascii_hexdigit() => Self::Size(hex_value(byte)),
                 (Self::Start, _) => Self::Malformed,
                 (Self::Size(0) | Self::Extension(0), b'\n') => Self::Trailer(false),
                 (Self::Size(size) | Self::Extension(size), b'\n') => Self::Data(size),
                 (Self::Size(size), byte) if byte.is_ascii_hexdigit() => {
-                    Self::Size(size.saturating_mul(16).saturating_add(digit(byte)))
+                    Self::Size(size.saturating_mul(16).saturating_add(hex_value(byte)))
                 }
                 (Self::Size(size), b';' | b' ' | b'\t' | b'\r') | (Self::Extension(size), _) => {
                     Self::Extension(size)
@@ -50,7 +50,7 @@ impl ChunkScanner {
                 (Self::Trailer(false), b'\n') => return Some(at),
                 (Self::Trailer(_), b'\n') => Self::Trailer(false),
                 (Self::Trailer(is_filled), byte) => Self::Trailer(is_filled || byte != b'\r'),
-                // `Data` is taken above.
+                // `Data` is handled above.
                 (Self::Data(left), _) => Self::Data(left),
             };
         }
@@ -58,7 +58,7 @@ impl ChunkScanner {
     }
 }
 
-fn digit(byte: u8) -> u64 {
+fn hex_value(byte: u8) -> u64 {
     char::from(byte).to_digit(16).map_or(0, u64::from)
 }
 

@@ -1,4 +1,5 @@
-//! What a connection's socket and the handler of its request tell each other: which part of the exchange is at hand.
+//! The state that a connection's socket and the handler of its request share: the phase of the
+//! exchange.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,40 +14,41 @@ use actix_web::http::ConnectionType;
 use actix_web::http::header::{self, HeaderMap};
 use tokio::time::Instant;
 
-use super::admission::Slot;
+use super::admission::ConnectionSlot;
 use super::chunked::ChunkScanner;
 
-/// Time for a request body to arrive before its connection may give way to a newcomer, from the end of the head. A peer
-/// that announces a body and never sends it would hold its place for the whole of `limits.request_seconds` otherwise.
-const BODY_GRACE: Duration = Duration::from_secs(1);
+/// Time after the end of a head during which a connection that waits for its body is not evicted. A
+/// peer that never sends the announced body can't hold its connection for all of
+/// `limits.request_seconds`.
+const BODY_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
-/// The part of an exchange at hand.
+/// Phase of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
-    /// Between two requests, since then.
+pub(super) enum ExchangePhase {
+    /// Between two requests, since this time.
     Idle(Instant),
-    /// Some bytes of a head have arrived; the rest must by then.
+    /// Part of a head has arrived; the rest must arrive by `until`.
     Head { until: Instant },
-    /// A whole head is given to actix-http, which is about to call the handler.
+    /// actix-http has a whole head and is about to call the handler.
     Decoding { until: Instant },
-    /// The handler has the request since then, and this much of its body is to come.
-    Body { left: Body, since: Instant },
-    /// The handler has the whole request. Nothing more is read until it is done.
+    /// The handler has the request since `since`; `left` of its body has yet to arrive.
+    Body { left: RemainingBody, since: Instant },
+    /// The handler has the whole request. Nothing more is read until it finishes.
     Answering,
-    /// The last answer is out, or no more can be understood. Nothing more is read.
+    /// The last response is sent, or the input is invalid. Nothing more is read.
     Closing,
 }
 
-/// What of a request body is still to come.
+/// The part of a request body that has yet to arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Body {
+pub(super) enum RemainingBody {
     Length(u64),
     Chunked(ChunkScanner),
 }
 
-impl Body {
-    /// As actix-http reads the headers; it has refused those that contradict each other.
-    fn announced(headers: &HeaderMap) -> Option<Self> {
+impl RemainingBody {
+    /// Reads the headers as actix-http does, which has rejected contradictory ones.
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
         if headers.contains_key(header::TRANSFER_ENCODING) {
             return Some(Self::Chunked(ChunkScanner::default()));
         }
@@ -54,7 +56,7 @@ impl Body {
         Some(Self::Length(length)).filter(|_| length > 0)
     }
 
-    /// Takes the next bytes; returns how many belong to the body, and whether it is complete with them.
+    /// Takes the next bytes. Returns how many belong to the body, and whether it is then complete.
     pub fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
         match self {
             Self::Length(left) => {
@@ -69,91 +71,98 @@ impl Body {
     }
 }
 
-/// Shared by a socket and the handlers of its requests, on one thread.
-pub(super) struct Exchange {
-    phase: Cell<Phase>,
-    slot: Arc<Slot>,
-    /// The socket was asked for bytes, and had some that it kept back.
-    starved: Cell<bool>,
+/// State shared by a socket and the handlers of its requests, on one thread.
+pub(super) struct HttpExchange {
+    phase: Cell<ExchangePhase>,
+    slot: Arc<ConnectionSlot>,
+    /// actix-http asked for bytes that the socket deferred.
+    read_deferred: Cell<bool>,
 }
 
-impl Exchange {
-    pub fn new(slot: Arc<Slot>) -> Self {
-        Self { phase: Cell::new(Phase::Idle(Instant::now())), slot, starved: Cell::new(false) }
+impl HttpExchange {
+    /// Creates the state of a new connection.
+    pub fn new(slot: Arc<ConnectionSlot>) -> Self {
+        Self { phase: Cell::new(ExchangePhase::Idle(Instant::now())), slot, read_deferred: Cell::new(false) }
     }
 
-    pub fn phase(&self) -> Phase {
+    /// Returns the current phase.
+    pub fn phase(&self) -> ExchangePhase {
         self.phase.get()
     }
 
-    pub fn enter(&self, phase: Phase) {
+    /// Changes the phase, and with it whether the connection can be evicted.
+    pub fn enter_phase(&self, phase: ExchangePhase) {
         match phase {
-            Phase::Decoding { .. } | Phase::Answering => self.slot.set_busy(),
-            Phase::Body { since, .. } => self.slot.set_busy_until(since + BODY_GRACE),
-            Phase::Idle(_) | Phase::Head { .. } | Phase::Closing => self.slot.set_idle(),
+            ExchangePhase::Decoding { .. } | ExchangePhase::Answering => self.slot.set_busy(),
+            ExchangePhase::Body { since, .. } => self.slot.set_busy_until(since + BODY_GRACE_PERIOD),
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Closing => self.slot.set_idle(),
         }
         self.phase.set(phase);
     }
 
-    pub fn starve(&self) {
-        self.starved.set(true);
+    /// Records that the socket deferred a read.
+    pub fn defer_read(&self) {
+        self.read_deferred.set(true);
     }
 
-    /// Has the socket read on, if it kept something back.
-    pub fn feed(&self) {
-        if self.starved.replace(false) {
+    /// Wakes the connection if it deferred a read.
+    pub fn resume_deferred_read(&self) {
+        if self.read_deferred.replace(false) {
             self.slot.wake();
         }
     }
 
-    fn begin(&self, headers: &HeaderMap) {
-        let body = Body::announced(headers).map(|left| Phase::Body { left, since: Instant::now() });
-        self.enter(body.unwrap_or(Phase::Answering));
-        self.feed();
+    fn begin_request(&self, headers: &HeaderMap) {
+        let body = RemainingBody::from_headers(headers).map(|left| ExchangePhase::Body { left, since: Instant::now() });
+        self.enter_phase(body.unwrap_or(ExchangePhase::Answering));
+        self.resume_deferred_read();
     }
 
-    fn end(&self) {
+    fn end_request(&self) {
         match self.phase() {
-            // An unread body is not drained: its end may never come.
-            Phase::Body { .. } => self.enter(Phase::Closing),
-            Phase::Answering => self.enter(Phase::Idle(Instant::now())),
-            Phase::Idle(_) | Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing => {}
+            // An unread body is not drained: it may never end.
+            ExchangePhase::Body { .. } => self.enter_phase(ExchangePhase::Closing),
+            ExchangePhase::Answering => self.enter_phase(ExchangePhase::Idle(Instant::now())),
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } | ExchangePhase::Closing => {}
         }
-        self.feed();
+        self.resume_deferred_read();
     }
 }
 
-/// Ends the exchange also where the handler is dropped before it is done.
-struct Ending(Rc<Exchange>);
+/// Ends the exchange, also if the handler is dropped before it finishes.
+struct EndOnDrop(Rc<HttpExchange>);
 
-impl Drop for Ending {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.end_request();
     }
 }
 
-/// Runs the handler of one request, and closes the connection behind an answer whose request body was not read.
-/// Use it as the outermost part of the application; without a connection, as in tests, it changes nothing.
+/// Runs the handler of one request. Closes the connection after the response if the request body
+/// was not read.
+///
+/// Use it as the outermost part of the application. Without a connection, as in tests, it only
+/// calls the handler.
 ///
 /// # Errors
-/// The handler's.
-pub async fn serve<B: MessageBody + 'static>(
+/// The handler's error.
+pub async fn serve_request<B: MessageBody + 'static>(
     request: ServiceRequest,
     handle: impl AsyncFnOnce(ServiceRequest) -> Result<ServiceResponse<B>, Error>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let Some(exchange) = request.request().conn_data::<Rc<Exchange>>().map(Rc::clone) else {
+    let Some(exchange) = request.request().conn_data::<Rc<HttpExchange>>().map(Rc::clone) else {
         return handle(request).await;
     };
-    exchange.begin(request.headers());
-    let ending = Ending(Rc::clone(&exchange));
+    exchange.begin_request(request.headers());
+    let ending = EndOnDrop(Rc::clone(&exchange));
     let answer = handle(request).await;
-    let is_unread = matches!(exchange.phase(), Phase::Body { .. });
+    let is_unread = matches!(exchange.phase(), ExchangePhase::Body { .. });
     drop(ending);
-    if is_unread { last(answer) } else { answer }
+    if is_unread { with_connection_close(answer) } else { answer }
 }
 
-/// Says `Connection: close` (RFC 9112 §9.6).
-fn last<B>(answer: Result<ServiceResponse<B>, Error>) -> Result<ServiceResponse<B>, Error> {
+/// Adds `Connection: close` (RFC 9112 §9.6).
+fn with_connection_close<B>(answer: Result<ServiceResponse<B>, Error>) -> Result<ServiceResponse<B>, Error> {
     match answer {
         Ok(mut answer) => {
             answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);

@@ -2,40 +2,42 @@
 
 use memchr::memchr;
 
-/// Bytes of a field name (RFC 9110 §5.1). No registered name has more than 40, and `http` panics at 65,536.
-const MAX_FIELD_NAME: usize = 256;
+/// Bytes of a field name (RFC 9110 §5.1). No registered name has more than 40; the `http` crate
+/// panics at 65,536.
+const MAX_FIELD_NAME_BYTES: usize = 256;
 
-/// Bytes of a request head. actix-http has the same bound, but resets the connection behind its answer.
-const MAX_HEAD: usize = 128 * 1024;
+/// Bytes of a request head. actix-http has the same limit, but resets the connection after its
+/// response.
+const MAX_HEAD_BYTES: usize = 128 * 1024;
 
-/// What the bytes of a request head amount to so far.
+/// Result of scanning bytes of a request head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scan {
+pub(super) enum HeadScan {
     Incomplete,
-    /// The head ends behind this many of the bytes just given.
+    /// The head ends after this many of the given bytes.
     Complete(usize),
     FieldNameTooLong,
     TooLong,
 }
 
-/// The place in a request head. It knows lines and field names; what they mean is actix-http's to judge.
+/// Position in a request head. It detects lines and field names; actix-http interprets them.
 #[derive(Default, Debug)]
 pub(super) struct HeadScanner {
-    /// Bytes of the head in the calls before.
+    /// Bytes of the head in earlier calls.
     taken: usize,
-    /// Bytes of the line at hand, without its end.
+    /// Bytes of the current line, without its end.
     line: usize,
-    /// The line at hand is a single CR so far.
+    /// The current line is a single CR so far.
     is_cr: bool,
     /// The request line is complete.
     in_fields: bool,
-    /// The colon of the line at hand is seen.
+    /// The colon of the current line was seen.
     name_done: bool,
 }
 
 impl HeadScanner {
-    /// Takes the next bytes of a head.
-    pub fn scan(&mut self, bytes: &[u8]) -> Scan {
+    /// Scans the next bytes of a head.
+    pub fn scan(&mut self, bytes: &[u8]) -> HeadScan {
         let mut rest = bytes;
         loop {
             let end = memchr(b'\n', rest);
@@ -44,10 +46,10 @@ impl HeadScanner {
                 None => (rest, None),
             };
             if self.in_fields && !self.name_done {
-                let room = MAX_FIELD_NAME.saturating_sub(self.line);
+                let room = MAX_FIELD_NAME_BYTES.saturating_sub(self.line);
                 match memchr(b':', part.get(..=room).unwrap_or(part)) {
                     Some(_) => self.name_done = true,
-                    None if part.len() > room => return Scan::FieldNameTooLong,
+                    None if part.len() > room => return HeadScan::FieldNameTooLong,
                     None => {}
                 }
             }
@@ -57,7 +59,7 @@ impl HeadScanner {
             }
             let Some(after) = after else {
                 self.taken += bytes.len();
-                return if self.taken < MAX_HEAD { Scan::Incomplete } else { Scan::TooLong };
+                return if self.taken < MAX_HEAD_BYTES { HeadScan::Incomplete } else { HeadScan::TooLong };
             };
             let is_empty = self.line == 0 || self.is_cr;
             // Empty lines before the request line are skipped (RFC 9112 §2.2).
@@ -66,7 +68,7 @@ impl HeadScanner {
             *self = Self { taken: self.taken, in_fields, ..Self::default() };
             if is_end {
                 *self = Self::default();
-                return Scan::Complete(bytes.len() - after.len());
+                return HeadScan::Complete(bytes.len() - after.len());
             }
             rest = after;
         }
@@ -89,12 +91,12 @@ mod tests {
                 let (mut found, mut before) = (None, 0);
                 for part in [&all[..first], &all[first..second], &all[second..]] {
                     match scanner.scan(part) {
-                        Scan::Complete(end) => {
+                        HeadScan::Complete(end) => {
                             found = Some(before + end);
                             break;
                         }
-                        Scan::Incomplete => before += part.len(),
-                        Scan::FieldNameTooLong | Scan::TooLong => panic!("nothing is long"),
+                        HeadScan::Incomplete => before += part.len(),
+                        HeadScan::FieldNameTooLong | HeadScan::TooLong => panic!("nothing is long"),
                     }
                 }
                 assert_eq!(found, Some(HEAD.len()), "{first} {second}");
@@ -103,16 +105,16 @@ mod tests {
     }
 
     #[test]
-    fn bare_line_feeds_and_empty_lines_before_the_request_line_are_as_actix_reads_them() {
-        assert_eq!(HeadScanner::default().scan(b"GET / HTTP/1.0\n\nrest"), Scan::Complete(16));
+    fn bare_line_feeds_and_leading_empty_lines_are_read_as_actix_does() {
+        assert_eq!(HeadScanner::default().scan(b"GET / HTTP/1.0\n\nrest"), HeadScan::Complete(16));
         assert_eq!(
             HeadScanner::default().scan(b"\r\n\n\r\nGET / HTTP/1.0\r\n\r\n"),
-            Scan::Complete(23)
+            HeadScan::Complete(23)
         );
-        assert_eq!(HeadScanner::default().scan(b"\r\n\r\n\r\n"), Scan::Incomplete);
+        assert_eq!(HeadScanner::default().scan(b"\r\n\r\n\r\n"), HeadScan::Incomplete);
         assert_eq!(
             HeadScanner::default().scan(b"GET / HTTP/1.0\r\n\r\r\n"),
-            Scan::Incomplete,
+            HeadScan::Incomplete,
             "CR CR is no empty line"
         );
     }
@@ -120,24 +122,24 @@ mod tests {
     #[test]
     fn a_field_name_of_65536_bytes_is_refused_before_it_has_arrived() {
         let mut scanner = HeadScanner::default();
-        assert_eq!(scanner.scan(b"GET / HTTP/1.1\r\nHost: a\r\n"), Scan::Incomplete);
+        assert_eq!(scanner.scan(b"GET / HTTP/1.1\r\nHost: a\r\n"), HeadScan::Incomplete);
         let mut taken = 0;
         let outcome = loop {
             taken += 100;
             match scanner.scan(&[b'x'; 100]) {
-                Scan::Incomplete => {}
+                HeadScan::Incomplete => {}
                 other => break other,
             }
         };
-        assert_eq!((outcome, taken), (Scan::FieldNameTooLong, 300));
+        assert_eq!((outcome, taken), (HeadScan::FieldNameTooLong, 300));
         let named = |length: usize| {
             [b"GET / HTTP/1.1\r\n", vec![b'x'; length].as_slice(), b": y\r\n\r\n"].concat()
         };
-        assert_eq!(HeadScanner::default().scan(&named(256)), Scan::Complete(named(256).len()));
-        assert_eq!(HeadScanner::default().scan(&named(257)), Scan::FieldNameTooLong);
+        assert_eq!(HeadScanner::default().scan(&named(256)), HeadScan::Complete(named(256).len()));
+        assert_eq!(HeadScanner::default().scan(&named(257)), HeadScan::FieldNameTooLong);
         let long_target =
             [b"GET /", vec![b'x'; 4096].as_slice(), b" HTTP/1.1\r\nA: b\r\n\r\n"].concat();
-        assert_eq!(HeadScanner::default().scan(&long_target), Scan::Complete(long_target.len()));
+        assert_eq!(HeadScanner::default().scan(&long_target), HeadScan::Complete(long_target.len()));
     }
 
     #[test]
@@ -149,9 +151,9 @@ mod tests {
             let last = head
                 .chunks(size)
                 .map(|piece| scanner.scan(piece))
-                .find(|scan| *scan != Scan::Incomplete);
-            assert_eq!(last, Some(Scan::TooLong), "{size} bytes at once");
+                .find(|scan| *scan != HeadScan::Incomplete);
+            assert_eq!(last, Some(HeadScan::TooLong), "{size} bytes at once");
         }
-        assert_eq!(HeadScanner::default().scan(&head[..MAX_HEAD - 1]), Scan::Incomplete);
+        assert_eq!(HeadScanner::default().scan(&head[..MAX_HEAD_BYTES - 1]), HeadScan::Incomplete);
     }
 }

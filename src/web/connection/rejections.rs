@@ -1,4 +1,5 @@
-//! What is refused before there is a request: one log line a second for each reason, with a count.
+//! Logs and counts connections that are rejected before a request exists: one log line per second
+//! and reason, with a count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,43 +10,43 @@ use actix_http::error::DispatchError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{Listener, Metrics, at_level};
 
-/// Time between two lines.
-const LINE_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between two log lines.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why a connection is refused, or ended before its peer is done.
+/// Reason why a connection is rejected, or closed before its peer has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
-    /// It does not speak HTTP/1 (answered 400), or its head is too large (431).
+pub(super) enum ConnectionRejection {
+    /// The bytes are not HTTP/1 (400), or the head is too large (431).
     Malformed,
     /// A field name is too long (431).
-    FieldName,
+    FieldNameTooLong,
     SlowHead,
     SlowBody,
     SlowWrite,
-    /// It was idle, and a newcomer needed its place.
-    GaveWay,
-    /// All places are taken.
+    /// It was idle and was evicted for a new connection.
+    Evicted,
+    /// The listener has reached its connection limit.
     Full,
-    /// All places of its peer or network are taken.
+    /// Its peer or network has reached its connection limit.
     PeerFull,
     /// actix-http failed.
     Failed,
 }
 
-impl Refusal {
+impl ConnectionRejection {
     const ALL: [Self; 9] = [
         Self::Malformed,
-        Self::FieldName,
+        Self::FieldNameTooLong,
         Self::SlowHead,
         Self::SlowBody,
         Self::SlowWrite,
-        Self::GaveWay,
+        Self::Evicted,
         Self::Full,
         Self::PeerFull,
         Self::Failed,
     ];
 
-    /// Returns what ended a connection, where it is worth a line: a peer that has gone is not.
+    /// Returns the reason that ended a connection; `None` if the peer disconnected.
     pub fn from_dispatch(error: &DispatchError) -> Option<Self> {
         match error {
             DispatchError::Parse(_) => Some(Self::Malformed),
@@ -60,9 +61,9 @@ impl Refusal {
     const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed => ErrorCode::HttpMalformed,
-            Self::FieldName => ErrorCode::FieldNameTooLong,
+            Self::FieldNameTooLong => ErrorCode::FieldNameTooLong,
             Self::SlowHead | Self::SlowBody | Self::SlowWrite => ErrorCode::ConnectionSlow,
-            Self::GaveWay | Self::Full => ErrorCode::ConnectionsFull,
+            Self::Evicted | Self::Full => ErrorCode::ConnectionsFull,
             Self::PeerFull => ErrorCode::PeerConnectionsFull,
             Self::Failed => ErrorCode::Internal,
         }
@@ -70,22 +71,22 @@ impl Refusal {
 
     const fn message(self) -> &'static str {
         match self {
-            Self::Malformed => "malformed HTTP refused",
-            Self::FieldName => "requests with an overlong field name refused",
-            Self::SlowHead => "connections closed: the request head took too long",
-            Self::SlowBody => "connections closed: the request body took too long",
-            Self::SlowWrite => "connections closed: the peer did not read the answer",
-            Self::GaveWay => "idle connections closed to make room",
-            Self::Full => "connections refused: all places are taken",
-            Self::PeerFull => "connections refused: all places of one peer or network are taken",
+            Self::Malformed => "malformed HTTP rejected",
+            Self::FieldNameTooLong => "requests with an overlong field name rejected",
+            Self::SlowHead => "connections closed: request head timed out",
+            Self::SlowBody => "connections closed: request body timed out",
+            Self::SlowWrite => "connections closed: peer did not read the response",
+            Self::Evicted => "idle connections evicted for new ones",
+            Self::Full => "connections rejected: limit of the listener reached",
+            Self::PeerFull => "connections rejected: limit of a peer or network reached",
             Self::Failed => "connections failed",
         }
     }
 
-    /// The word of `limited_total`, for those that a limit refuses.
-    const fn limit(self) -> Option<&'static str> {
+    /// Returns the label of the rate limit metric, for rejections by a limit.
+    const fn limit_label(self) -> Option<&'static str> {
         match self {
-            Self::GaveWay => Some("idle_connections"),
+            Self::Evicted => Some("idle_connections"),
             Self::Full => Some("connections"),
             Self::PeerFull => Some("connections_per_peer"),
             _ => None,
@@ -93,18 +94,19 @@ impl Refusal {
     }
 }
 
-/// The refusals of one listener.
-pub(super) struct Reports {
+/// Counts the rejections of one listener and logs the counts.
+pub(super) struct RejectionCounter {
     listener: Listener,
     metrics: Arc<Metrics>,
-    counts: [AtomicU64; Refusal::ALL.len()],
-    /// A line is due within the interval.
+    counts: [AtomicU64; ConnectionRejection::ALL.len()],
+    /// A log line is scheduled.
     is_due: AtomicBool,
 }
 
-impl Reports {
+impl RejectionCounter {
+    /// Creates the counter of a listener.
     pub fn new(listener: Listener, metrics: &Arc<Metrics>) -> Arc<Self> {
-        let counts = [const { AtomicU64::new(0) }; Refusal::ALL.len()];
+        let counts = [const { AtomicU64::new(0) }; ConnectionRejection::ALL.len()];
         Arc::new(Self {
             listener,
             metrics: Arc::clone(metrics),
@@ -113,31 +115,31 @@ impl Reports {
         })
     }
 
-    /// Counts one. Must be called on an actix thread.
-    pub fn count(self: &Arc<Self>, refusal: Refusal) {
-        if let Some(limit) = refusal.limit() {
-            self.metrics.limited(limit, 1);
+    /// Counts a rejection. Must be called on an actix thread.
+    pub fn record(self: &Arc<Self>, rejection: ConnectionRejection) {
+        if let Some(limit) = rejection.limit_label() {
+            self.metrics.record_rate_limited(limit, 1);
         }
-        if let Some(count) = self.counts.get(refusal as usize) {
+        if let Some(count) = self.counts.get(rejection as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
         if !self.is_due.swap(true, Ordering::AcqRel) {
             let reports = Arc::clone(self);
             actix_web::rt::spawn(async move {
-                tokio::time::sleep(LINE_INTERVAL).await;
+                tokio::time::sleep(LOG_INTERVAL).await;
                 reports.is_due.store(false, Ordering::Release);
-                reports.log();
+                reports.log_counts();
             });
         }
     }
 
-    fn log(&self) {
+    fn log_counts(&self) {
         let listener = self.listener.label();
-        for (refusal, count) in Refusal::ALL.into_iter().zip(&self.counts) {
+        for (rejection, count) in ConnectionRejection::ALL.into_iter().zip(&self.counts) {
             let count = count.swap(0, Ordering::Relaxed);
             if count > 0 {
-                let message = refusal.message();
-                at_level!(refusal.code(), listener, count, "{message}");
+                let message = rejection.message();
+                at_level!(rejection.code(), listener, count, "{message}");
             }
         }
     }
@@ -147,12 +149,12 @@ impl Reports {
 mod tests {
     use super::*;
     use crate::env::Timestamp;
-    use crate::telemetry::{LineFormat, lines::tests::Lines, lines_to};
+    use crate::telemetry::{LineFormat, log_format::tests::Lines, log_dispatch};
 
     #[test]
     fn each_reason_has_its_own_count() {
-        for (index, refusal) in Refusal::ALL.into_iter().enumerate() {
-            assert_eq!(refusal as usize, index);
+        for (index, rejection) in ConnectionRejection::ALL.into_iter().enumerate() {
+            assert_eq!(rejection as usize, index);
         }
     }
 
@@ -161,18 +163,18 @@ mod tests {
         tokio::time::pause();
         let lines = Lines::default();
         let written = lines.clone();
-        let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
+        let dispatch = log_dispatch(move || written.clone(), LineFormat::Json, "info").unwrap();
         let _guard = tracing::dispatcher::set_default(&dispatch);
-        let reports = Reports::new(
+        let reports = RejectionCounter::new(
             Listener::Public,
             &Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
         );
         for _ in 0..100_000 {
-            reports.count(Refusal::Malformed);
+            reports.record(ConnectionRejection::Malformed);
         }
-        tokio::time::sleep(LINE_INTERVAL * 2).await;
-        reports.count(Refusal::Malformed);
-        tokio::time::sleep(LINE_INTERVAL * 2).await;
+        tokio::time::sleep(LOG_INTERVAL * 2).await;
+        reports.record(ConnectionRejection::Malformed);
+        tokio::time::sleep(LOG_INTERVAL * 2).await;
         let lines: Vec<serde_json::Value> =
             lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let logged: Vec<_> = lines

@@ -1,4 +1,4 @@
-//! A listener whose connections are guarded.
+//! Builds the server of a listener with limited connections.
 
 use std::fmt::Debug;
 use std::net::{SocketAddr, TcpListener};
@@ -18,37 +18,39 @@ use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
 
-use super::Timeouts;
-use super::admission::{Admission, AdmissionError};
-use super::exchange::Exchange;
-use super::report::{Refusal, Reports};
+use super::ConnectionTimeouts;
+use super::admission::{ConnectionLimiter, AdmissionError};
+use super::exchange::HttpExchange;
+use super::rejections::{ConnectionRejection, RejectionCounter};
 use super::stream::GuardedStream;
 use crate::telemetry::{Listener, Metrics};
 
-/// Bytes that the system holds of what a peer does not read; Linux doubles the figure, and would go up to 4 MB by itself.
-const SEND_BUFFER: usize = 128 * 1024;
+/// Bytes that the system buffers for a peer that does not read. Linux doubles the value, and would
+/// buffer up to 4 MB by default.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// Connections that a worker may hold above its share: those that are refused need a place until they are closed.
-pub const SURPLUS_PER_WORKER: usize = 16;
+/// Connections per worker above its share: a rejected connection counts until it is closed.
+pub const EXTRA_CONNECTIONS_PER_WORKER: usize = 16;
 
-/// What a listener serves by.
-pub struct Listening {
+/// Settings of a listener's server.
+pub struct ServerConfig {
     pub listener: Listener,
     pub workers: usize,
     pub shutdown: Duration,
-    pub timeouts: Timeouts,
-    pub admission: Arc<Admission>,
+    pub timeouts: ConnectionTimeouts,
+    pub admission: Arc<ConnectionLimiter>,
     pub metrics: Arc<Metrics>,
 }
 
-/// Serves the application that `factory` makes for each worker. Where actix-web's `HttpServer` gives a socket to actix-http,
-/// this gives it a guarded one; the rest is as there.
+/// Builds the server for the application that `factory` creates for each worker.
+///
+/// It works as actix-web's `HttpServer`, but passes a [`GuardedStream`] to actix-http.
 ///
 /// # Errors
-/// The operating system refuses the listener.
-pub fn server<F, I, S, B>(
+/// The I/O error if the operating system rejects an option of the socket.
+pub fn build_server<F, I, S, B>(
     socket: TcpListener,
-    listening: Listening,
+    listening: ServerConfig,
     factory: F,
 ) -> std::io::Result<Server>
 where
@@ -62,14 +64,15 @@ where
     S::Service: 'static,
     B: MessageBody + 'static,
 {
-    let Listening { listener, workers, shutdown, timeouts, admission, metrics } = listening;
+    let ServerConfig { listener, workers, shutdown, timeouts, admission, metrics } = listening;
     // Accepted sockets inherit both.
-    rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
-    // The system keeps what a peer does not take for minutes otherwise, also behind a closed connection.
+    rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER_BYTES)?;
+    // Otherwise the system keeps unacknowledged data for minutes, also after the connection is
+    // closed.
     let user_timeout = u32::try_from(timeouts.write.as_millis()).unwrap_or(u32::MAX);
     rustix::net::sockopt::set_tcp_user_timeout(&socket, user_timeout)?;
-    let reports = Reports::new(listener, &metrics);
-    let share = admission.limits().total.div_ceil(workers.max(1)) + SURPLUS_PER_WORKER;
+    let rejections = RejectionCounter::new(listener, &metrics);
+    let share = admission.limits().total.div_ceil(workers.max(1)) + EXTRA_CONNECTIONS_PER_WORKER;
     let builder = Server::build()
         .workers(workers)
         .max_concurrent_connections(share)
@@ -79,7 +82,8 @@ where
     let make = move || {
         let application = factory().into_factory().map_err(|error| error.into().error_response());
         let draining = draining.clone();
-        // The times are the guarded stream's to keep: one alarm for a connection instead of three timers.
+        // The guarded stream enforces the timeouts, with one alarm per connection instead of three
+        // timers.
         let http = HttpService::build()
             .keep_alive(KeepAlive::Os)
             .client_request_timeout(Duration::ZERO)
@@ -89,44 +93,44 @@ where
                 async move { draining.notified().await }
             })
             .on_connect_ext(|stream: &GuardedStream, data| {
-                data.insert::<Rc<Exchange>>(stream.exchange());
+                data.insert::<Rc<HttpExchange>>(stream.exchange());
             })
             .h1(map_config(application, |()| AppConfig::default()));
-        let (admission, reports) = (Arc::clone(&admission), Arc::clone(&reports));
+        let (admission, rejections) = (Arc::clone(&admission), Arc::clone(&rejections));
         fn_factory(move || {
-            let guard = (Arc::clone(&admission), Arc::clone(&reports));
+            let shared = (Arc::clone(&admission), Arc::clone(&rejections));
             let http = http.new_service(());
             async move {
-                let (admission, reports) = guard;
-                Ok::<_, ()>(Guarded { http: http.await?, admission, reports, timeouts })
+                let (admission, rejections) = shared;
+                Ok::<_, ()>(GuardedService { http: http.await?, admission, rejections, timeouts })
             }
         })
     };
     Ok(builder.listen(listener.label(), socket, make)?.run())
 }
 
-/// Admits connections, and reports how they ended.
-struct Guarded<H> {
+/// Service that admits connections and records how they ended.
+struct GuardedService<H> {
     http: H,
-    admission: Arc<Admission>,
-    reports: Arc<Reports>,
-    timeouts: Timeouts,
+    admission: Arc<ConnectionLimiter>,
+    rejections: Arc<RejectionCounter>,
+    timeouts: ConnectionTimeouts,
 }
 
-impl<H> Guarded<H> {
-    fn admit(&self, socket: TcpStream) -> Option<(GuardedStream, Option<SocketAddr>)> {
-        // A peer that has gone already has no address.
+impl<H> GuardedService<H> {
+    fn admit_connection(&self, socket: TcpStream) -> Option<(GuardedStream, Option<SocketAddr>)> {
+        // A peer that has already disconnected has no address.
         let peer = socket.peer_addr().ok()?;
         match self.admission.admit(peer) {
             Ok(permit) => {
                 let stream =
-                    GuardedStream::new(socket, permit, self.timeouts, Arc::clone(&self.reports));
+                    GuardedStream::new(socket, permit, self.timeouts, Arc::clone(&self.rejections));
                 Some((stream, Some(peer)))
             }
             Err(error) => {
-                self.reports.count(match error {
-                    AdmissionError::Full => Refusal::Full,
-                    AdmissionError::PeerFull => Refusal::PeerFull,
+                self.rejections.record(match error {
+                    AdmissionError::Full => ConnectionRejection::Full,
+                    AdmissionError::PeerFull => ConnectionRejection::PeerFull,
                 });
                 None
             }
@@ -134,7 +138,7 @@ impl<H> Guarded<H> {
     }
 }
 
-impl<H> Service<TcpStream> for Guarded<H>
+impl<H> Service<TcpStream> for GuardedService<H>
 where
     H: Service<(GuardedStream, Option<SocketAddr>), Response = (), Error = DispatchError>,
     H::Future: 'static,
@@ -148,13 +152,13 @@ where
     }
 
     fn call(&self, socket: TcpStream) -> Self::Future {
-        let Some(admitted) = self.admit(socket) else { return Box::pin(async { Ok(()) }) };
+        let Some(admitted) = self.admit_connection(socket) else { return Box::pin(async { Ok(()) }) };
         let connection = self.http.call(admitted);
-        let reports = Arc::clone(&self.reports);
+        let rejections = Arc::clone(&self.rejections);
         Box::pin(async move {
             let ended = connection.await;
-            if let Some(refusal) = ended.as_ref().err().and_then(Refusal::from_dispatch) {
-                reports.count(refusal);
+            if let Some(rejection) = ended.as_ref().err().and_then(ConnectionRejection::from_dispatch) {
+                rejections.record(rejection);
             }
             ended
         })

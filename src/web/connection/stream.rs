@@ -1,5 +1,5 @@
-//! The socket that actix-http reads and writes. It gives one request at a time, reads nothing while the peer does not take
-//! the answer, and ends what takes too long.
+//! The socket that actix-http reads and writes. It passes on one request at a time, reads nothing
+//! while the peer does not read the response, and closes connections that exceed a timeout.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -11,45 +11,49 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Timeouts;
+use super::ConnectionTimeouts;
 use super::admission::Permit;
-use super::exchange::{Exchange, Phase};
-use super::head::{HeadScanner, Scan};
-use super::report::{Refusal, Reports};
+use super::exchange::{HttpExchange, ExchangePhase};
+use super::head::{HeadScanner, HeadScan};
+use super::rejections::{ConnectionRejection, RejectionCounter};
 
-/// Bytes that are read, and thrown away, from a peer that sends on after the last answer.
-const MAX_DISCARDED: usize = 256 * 1024;
+/// Bytes that are read and discarded from a peer that sends more after the last response.
+const MAX_DISCARDED_BYTES: usize = 256 * 1024;
 
+/// A TCP stream with timeouts and one request at a time.
 pub(super) struct GuardedStream {
     socket: TcpStream,
     permit: Permit,
-    exchange: Rc<Exchange>,
-    timeouts: Timeouts,
+    exchange: Rc<HttpExchange>,
+    timeouts: ConnectionTimeouts,
     head: HeadScanner,
-    /// Bytes behind the part of the exchange at hand.
-    ahead: Vec<u8>,
-    /// Wakes the connection no later than the deadline at hand. It is moved when it fires, not at each request.
+    /// Bytes read beyond the current phase.
+    read_ahead: Vec<u8>,
+    /// Wakes the connection no later than the current deadline. It is reset when it fires, not at
+    /// each request.
     alarm: Pin<Box<Sleep>>,
-    /// By when everything written must have left; set while the peer does not take it.
+    /// Deadline for the peer to read what is written; set while it does not.
     write_until: Option<Instant>,
     linger: Option<Linger>,
-    reports: Arc<Reports>,
+    rejections: Arc<RejectionCounter>,
 }
 
-/// A closed connection whose peer still sends. Closing at once would take the answer from it (RFC 9112 §9.6).
+/// A half-closed connection whose peer still sends. A full close could make the peer lose the
+/// response (RFC 9112 §9.6).
 struct Linger {
     until: Instant,
     discarded: usize,
 }
 
 impl GuardedStream {
+    /// Wraps an admitted socket.
     pub fn new(
         socket: TcpStream,
         permit: Permit,
-        timeouts: Timeouts,
-        reports: Arc<Reports>,
+        timeouts: ConnectionTimeouts,
+        rejections: Arc<RejectionCounter>,
     ) -> Self {
-        let exchange = Rc::new(Exchange::new(Arc::clone(&permit.slot)));
+        let exchange = Rc::new(HttpExchange::new(Arc::clone(&permit.slot)));
         let alarm = Box::pin(sleep_until(Instant::now() + timeouts.shortest()));
         Self {
             socket,
@@ -57,66 +61,67 @@ impl GuardedStream {
             exchange,
             timeouts,
             head: HeadScanner::default(),
-            ahead: Vec::new(),
+            read_ahead: Vec::new(),
             alarm,
             write_until: None,
             linger: None,
-            reports,
+            rejections,
         }
     }
 
-    pub fn exchange(&self) -> Rc<Exchange> {
+    /// Returns the state shared with the handlers.
+    pub fn exchange(&self) -> Rc<HttpExchange> {
         Rc::clone(&self.exchange)
     }
 
-    /// Returns the deadline of the part of the exchange at hand.
+    /// Returns the deadline of the current phase.
     fn deadline(&self) -> Option<Instant> {
         let reading = match self.exchange.phase() {
-            Phase::Idle(since) => Some(since + self.timeouts.idle),
-            Phase::Head { until } | Phase::Decoding { until } => Some(until),
-            Phase::Body { since, .. } => Some(since + self.timeouts.body),
-            Phase::Answering | Phase::Closing => None,
+            ExchangePhase::Idle(since) => Some(since + self.timeouts.idle),
+            ExchangePhase::Head { until } | ExchangePhase::Decoding { until } => Some(until),
+            ExchangePhase::Body { since, .. } => Some(since + self.timeouts.body),
+            ExchangePhase::Answering | ExchangePhase::Closing => None,
         };
         let lingering = self.linger.as_ref().map(|linger| linger.until);
         self.write_until.or(lingering).or(reading)
     }
 
-    /// Returns true once the deadline has passed; before, the connection is woken no later than then.
+    /// Returns whether the deadline has passed. If not, the connection is woken no later than then.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         while self.alarm.as_mut().poll(cx).is_ready() {
             let (now, deadline) = (Instant::now(), self.deadline());
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return true;
             }
-            // No later than any deadline that begins after this.
+            // No later than any deadline that starts after this.
             let next = now + self.timeouts.shortest();
             self.alarm.as_mut().reset(deadline.map_or(next, |deadline| deadline.min(next)));
         }
         false
     }
 
-    /// Ends the connection without waiting for the peer.
-    fn cut(&mut self, refusal: Refusal) -> io::Error {
-        self.reports.count(refusal);
+    /// Closes the connection without waiting for the peer.
+    fn abort(&mut self, rejection: ConnectionRejection) -> io::Error {
+        self.rejections.record(rejection);
         if self.write_until.is_some() {
-            // The system would keep what the peer does not read for minutes.
+            // Otherwise the system keeps unread data for minutes.
             let _best_effort = self.socket.set_zero_linger();
         }
         io::Error::from(ErrorKind::TimedOut)
     }
 
-    /// Answers a request head that actix-http never sees whole, and reads no further. Nothing else is being written then:
-    /// a head is read only after the answer before it has left.
-    fn refuse(&mut self, status: &'static str, refusal: Refusal) {
+    /// Responds to an invalid request head, which actix-http never sees whole, and reads no more.
+    /// No other write is pending: a head is read only after the previous response is sent.
+    fn reject_head(&mut self, status: &'static str, rejection: ConnectionRejection) {
         let answer = format!(
             "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\ncache-control: no-store\r\n\r\n"
         );
         let _best_effort = self.socket.try_write(answer.as_bytes());
-        self.reports.count(refusal);
-        self.exchange.enter(Phase::Closing);
+        self.rejections.record(rejection);
+        self.exchange.enter_phase(ExchangePhase::Closing);
     }
 
-    /// Fills `buf` with what is there, and keeps back what follows the first `part` of it.
+    /// Fills `buf` with the available bytes, and keeps those after the first `part` for later.
     fn poll_part(
         &mut self,
         cx: &mut Context<'_>,
@@ -124,16 +129,16 @@ impl GuardedStream {
         part: impl FnOnce(&mut Self, &[u8]) -> usize,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        if self.ahead.is_empty() {
+        if self.read_ahead.is_empty() {
             match Pin::new(&mut self.socket).poll_read(cx, buf) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return self.wait(cx),
+                Poll::Pending => return self.poll_wait(cx),
             }
         } else {
-            let taken = self.ahead.len().min(buf.remaining());
-            buf.put_slice(self.ahead.get(..taken).unwrap_or_default());
-            self.ahead.drain(..taken);
+            let taken = self.read_ahead.len().min(buf.remaining());
+            buf.put_slice(self.read_ahead.get(..taken).unwrap_or_default());
+            self.read_ahead.drain(..taken);
         }
         let fresh = buf.filled().get(before..).unwrap_or_default();
         if fresh.is_empty() {
@@ -141,7 +146,7 @@ impl GuardedStream {
         }
         let end = part(self, fresh).min(fresh.len());
         if let Some(behind) = fresh.get(end..).filter(|behind| !behind.is_empty()) {
-            self.ahead.splice(..0, behind.iter().copied());
+            self.read_ahead.splice(..0, behind.iter().copied());
         }
         buf.set_filled(before + end);
         Poll::Ready(Ok(()))
@@ -150,85 +155,85 @@ impl GuardedStream {
     fn poll_head(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let polled = self.poll_part(cx, buf, |stream, bytes| {
             let until = match stream.exchange.phase() {
-                Phase::Head { until } => until,
+                ExchangePhase::Head { until } => until,
                 _ => Instant::now() + stream.timeouts.head,
             };
             match stream.head.scan(bytes) {
-                Scan::Complete(end) => {
-                    stream.exchange.enter(Phase::Decoding { until });
+                HeadScan::Complete(end) => {
+                    stream.exchange.enter_phase(ExchangePhase::Decoding { until });
                     end
                 }
-                Scan::Incomplete => {
-                    stream.exchange.enter(Phase::Head { until });
+                HeadScan::Incomplete => {
+                    stream.exchange.enter_phase(ExchangePhase::Head { until });
                     bytes.len()
                 }
-                Scan::FieldNameTooLong => {
-                    stream.refuse("431 Request Header Fields Too Large", Refusal::FieldName);
+                HeadScan::FieldNameTooLong => {
+                    stream.reject_head("431 Request Header Fields Too Large", ConnectionRejection::FieldNameTooLong);
                     0
                 }
-                Scan::TooLong => {
-                    stream.refuse("431 Request Header Fields Too Large", Refusal::Malformed);
+                HeadScan::TooLong => {
+                    stream.reject_head("431 Request Header Fields Too Large", ConnectionRejection::Malformed);
                     0
                 }
             }
         });
-        let is_begun = matches!(self.exchange.phase(), Phase::Head { .. });
+        let is_begun = matches!(self.exchange.phase(), ExchangePhase::Head { .. });
         if polled.is_ready() && is_begun && self.is_late(cx) { self.poll_late() } else { polled }
     }
 
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.poll_part(cx, buf, |stream, bytes| {
-            let Phase::Body { mut left, since } = stream.exchange.phase() else {
+            let ExchangePhase::Body { mut left, since } = stream.exchange.phase() else {
                 return bytes.len();
             };
             let (taken, is_whole) = left.take(bytes);
-            stream.exchange.enter(if is_whole {
-                Phase::Answering
+            stream.exchange.enter_phase(if is_whole {
+                ExchangePhase::Answering
             } else {
-                Phase::Body { left, since }
+                ExchangePhase::Body { left, since }
             });
             taken
         })
     }
 
-    /// Has the connection woken by what its handler does, by another thread, and by its alarm.
-    fn wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.permit.slot.register(cx.waker());
+    /// Waits until the handler, another thread or the alarm wakes the connection.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.permit.slot.register_waker(cx.waker());
         if self.is_late(cx) { self.poll_late() } else { Poll::Pending }
     }
 
-    /// Waits, with something to be read once the handler is done.
-    fn keep_back(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.ahead.is_empty() || self.socket.poll_read_ready(cx).is_ready() {
-            self.exchange.starve();
+    /// Waits and, if bytes are available, defers their read until the handler has finished.
+    fn poll_deferred(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.read_ahead.is_empty() || self.socket.poll_read_ready(cx).is_ready() {
+            self.exchange.defer_read();
         }
-        self.wait(cx)
+        self.poll_wait(cx)
     }
 
-    /// Ends a connection whose time is over: for actix-http, the peer sends no more.
+    /// Closes a connection after its deadline: actix-http sees an end of input.
     fn poll_late(&mut self) -> Poll<io::Result<()>> {
         match self.exchange.phase() {
             _ if self.write_until.is_some() => {
-                return Poll::Ready(Err(self.cut(Refusal::SlowWrite)));
+                return Poll::Ready(Err(self.abort(ConnectionRejection::SlowWrite)));
             }
-            Phase::Head { .. } | Phase::Decoding { .. } => {
-                self.refuse("408 Request Timeout", Refusal::SlowHead)
+            ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } => {
+                self.reject_head("408 Request Timeout", ConnectionRejection::SlowHead)
             }
-            Phase::Body { .. } => return Poll::Ready(Err(self.cut(Refusal::SlowBody))),
-            Phase::Idle(_) | Phase::Answering | Phase::Closing => {}
+            ExchangePhase::Body { .. } => return Poll::Ready(Err(self.abort(ConnectionRejection::SlowBody))),
+            ExchangePhase::Idle(_) | ExchangePhase::Answering | ExchangePhase::Closing => {}
         }
         Poll::Ready(Ok(()))
     }
 
-    /// True where the peer may still be sending.
-    fn is_sent_to(&self) -> bool {
+    /// Returns whether the peer may still be sending.
+    fn may_receive_more(&self) -> bool {
         matches!(
             self.exchange.phase(),
-            Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing
-        ) || !self.ahead.is_empty()
+            ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } | ExchangePhase::Closing
+        ) || !self.read_ahead.is_empty()
     }
 
-    /// Reads and throws away what the peer sends on, for a bounded time and a bounded number of bytes.
+    /// Reads and discards what the peer sends, for a bounded time and number of bytes.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut bytes = [0; 4096];
         loop {
@@ -237,13 +242,13 @@ impl GuardedStream {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
                     let Some(linger) = &mut self.linger else { return Poll::Ready(()) };
                     linger.discarded += buf.filled().len();
-                    if linger.discarded > MAX_DISCARDED {
+                    if linger.discarded > MAX_DISCARDED_BYTES {
                         return Poll::Ready(());
                     }
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => {
-                    self.permit.slot.register(cx.waker());
+                    self.permit.slot.register_waker(cx.waker());
                     let is_over = self.permit.slot.is_evicted() || self.is_late(cx);
                     return if is_over { Poll::Ready(()) } else { Poll::Pending };
                 }
@@ -260,18 +265,18 @@ impl AsyncRead for GuardedStream {
     ) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         if stream.permit.slot.is_evicted() {
-            return Poll::Ready(Err(stream.cut(Refusal::GaveWay)));
+            return Poll::Ready(Err(stream.abort(ConnectionRejection::Evicted)));
         }
         match stream.exchange.phase() {
-            Phase::Body { .. } => stream.poll_body(cx, buf),
-            Phase::Closing => Poll::Ready(Ok(())),
-            Phase::Decoding { .. } | Phase::Answering => stream.keep_back(cx),
-            // A peer that does not read its answer gets no further request served.
-            Phase::Idle(_) | Phase::Head { .. } if stream.write_until.is_some() => {
-                stream.exchange.starve();
-                stream.wait(cx)
+            ExchangePhase::Body { .. } => stream.poll_body(cx, buf),
+            ExchangePhase::Closing => Poll::Ready(Ok(())),
+            ExchangePhase::Decoding { .. } | ExchangePhase::Answering => stream.poll_deferred(cx),
+            // No further request is served to a peer that does not read its response.
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } if stream.write_until.is_some() => {
+                stream.exchange.defer_read();
+                stream.poll_wait(cx)
             }
-            Phase::Idle(_) | Phase::Head { .. } => stream.poll_head(cx, buf),
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } => stream.poll_head(cx, buf),
         }
     }
 }
@@ -286,8 +291,8 @@ impl AsyncWrite for GuardedStream {
         match Pin::new(&mut stream.socket).poll_write(cx, bytes) {
             Poll::Ready(Ok(written)) => {
                 if written == bytes.len() && stream.write_until.take().is_some() {
-                    stream.permit.slot.set_stuck(false);
-                    stream.exchange.feed();
+                    stream.permit.slot.set_write_blocked(false);
+                    stream.exchange.resume_deferred_read();
                 }
                 Poll::Ready(Ok(written))
             }
@@ -295,12 +300,12 @@ impl AsyncWrite for GuardedStream {
             Poll::Pending => {
                 if stream.write_until.is_none() {
                     stream.write_until = Some(Instant::now() + stream.timeouts.write);
-                    stream.permit.slot.set_stuck(true);
+                    stream.permit.slot.set_write_blocked(true);
                 }
-                stream.permit.slot.register(cx.waker());
+                stream.permit.slot.register_waker(cx.waker());
                 match stream.permit.slot.is_evicted() {
-                    true => Poll::Ready(Err(stream.cut(Refusal::GaveWay))),
-                    false if stream.is_late(cx) => Poll::Ready(Err(stream.cut(Refusal::SlowWrite))),
+                    true => Poll::Ready(Err(stream.abort(ConnectionRejection::Evicted))),
+                    false if stream.is_late(cx) => Poll::Ready(Err(stream.abort(ConnectionRejection::SlowWrite))),
                     false => Poll::Pending,
                 }
             }
@@ -315,11 +320,11 @@ impl AsyncWrite for GuardedStream {
         let stream = self.get_mut();
         if stream.linger.is_none() {
             ready!(Pin::new(&mut stream.socket).poll_shutdown(cx))?;
-            if !stream.is_sent_to() {
+            if !stream.may_receive_more() {
                 return Poll::Ready(Ok(()));
             }
             let until = Instant::now() + stream.timeouts.linger;
-            stream.exchange.enter(Phase::Closing);
+            stream.exchange.enter_phase(ExchangePhase::Closing);
             stream.linger = Some(Linger { until, discarded: 0 });
             stream.alarm.as_mut().reset(until);
         }

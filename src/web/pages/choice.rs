@@ -1,143 +1,149 @@
-//! The choice of an identity provider (decisions 5).
+//! The page on which the user chooses an identity provider.
 
 use askama::Template;
 use url::form_urlencoded::Serializer;
 
-use super::arrangement::{Arrangement, Group, Title};
-use super::{Chrome, Locale, draw};
+use super::provider_list::{ProviderList, ProviderGroup, GroupTitle};
+use super::{PageChrome, Locale, render_template};
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Every form but the search posts `csrf`; choosing posts `provider` to `…/provider`, cancelling goes to `…/cancel`,
-/// forgetting the last choice to `…/forget`.
+/// The choice page.
+///
+/// Every form except the search posts `csrf`. Choosing posts `provider` to `…/provider`, cancelling
+/// posts to `…/cancel`, forgetting the last choice to `…/forget`.
 #[derive(Clone, Debug)]
 pub struct ChoicePage {
-    /// The login's public name, for the forms' addresses.
+    /// The login's hash, for the forms' URLs.
     pub interaction: String,
     pub choose_csrf: String,
     pub cancel_csrf: String,
     pub forget_csrf: String,
-    /// The service provider's name, from its file.
+    /// Name of the service provider.
     pub service: String,
     /// Path on this host.
     pub service_logo: Option<String>,
-    /// The level asked.
+    /// The requested level.
     pub level: Level,
-    /// Which identity providers it shows.
-    pub arrangement: Arrangement,
-    /// After a failed attempt.
-    pub banner: Option<Banner>,
+    /// The identity providers that the page shows.
+    pub list: ProviderList,
+    /// Set after a failed attempt.
+    pub banner: Option<FailureBanner>,
 }
 
+/// An identity provider that can be chosen.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Provider {
+pub struct ProviderOption {
     pub id: String,
     pub name: String,
     /// Path on this host.
     pub logo: Option<String>,
-    /// What a person should know before choosing it.
-    pub trouble: Option<Trouble>,
+    /// Shown beside the name.
+    pub warning: Option<ProviderWarning>,
 }
 
+/// Warning about an identity provider that can be chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trouble {
-    /// It failed a moment ago, and may be tried.
-    Recent,
+pub enum ProviderWarning {
+    /// It failed recently.
+    RecentFailure,
 }
 
-impl Trouble {
+impl ProviderWarning {
     fn text(self, t: &Locale) -> String {
         match self {
-            Self::Recent => t.text("choice-recent-trouble"),
+            Self::RecentFailure => t.text("choice-recent-trouble"),
         }
     }
 }
 
+/// An identity provider that can't be chosen.
 #[derive(Clone, Debug)]
-pub struct Unavailable {
+pub struct UnavailableProvider {
     pub name: String,
-    pub reason: Refusal,
+    pub label: UnavailableLabel,
 }
 
-/// Why an identity provider can't be chosen.
+/// Why an identity provider can't be chosen, as the page says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    TooLow,
-    /// The request asks for a new authentication, and this identity provider proves none.
+pub enum UnavailableLabel {
+    LevelTooLow,
+    /// The request requires a new authentication, which this identity provider does not prove.
     NoReauthentication,
     NotForThisService,
-    InTrouble,
+    Failing,
     Off,
-    /// A kill switch is in force, and the operator has said nothing more.
+    /// A block without a message is in force.
     Blocked,
     /// The operator's message, in the page's language.
     Message(String),
 }
 
-/// Names the identity provider with which the last attempt failed.
+/// Banner about the identity provider of the last, failed attempt.
 #[derive(Clone, Debug)]
-pub struct Banner {
+pub struct FailureBanner {
     pub provider: String,
     pub code: ErrorCode,
-    /// The operator's word for the person, in the page's language.
+    /// The operator's message for users, in the page's language.
     pub message: Option<String>,
     pub support_id: String,
 }
 
 impl ChoicePage {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        let here = format!("{}/interaction/{}", chrome.base_path, self.interaction);
-        let shown = &self.arrangement;
-        let unavailable_more = shown.unavailable_more;
-        draw(&ChoiceTemplate {
+        let url = format!("{}/interaction/{}", chrome.base_path, self.interaction);
+        let list = &self.list;
+        let unavailable = list.more_unavailable;
+        render_template(&ChoiceTemplate {
             chrome,
             t,
             title: t.text("choice-title"),
             page: self,
-            shown,
+            list,
             summary: self.summary(t),
-            unavailable_more: (unavailable_more > 0)
-                .then(|| t.filled("choice-unavailable-more", [("total", unavailable_more.into())])),
-            previous: shown
-                .leaf
-                .filter(|leaf| leaf.page > 1)
-                .map(|leaf| self.address(&here, leaf.page - 1)),
-            next: shown
-                .leaf
-                .filter(|leaf| leaf.page < leaf.pages)
-                .map(|leaf| self.address(&here, leaf.page + 1)),
-            here,
+            more_unavailable: (unavailable > 0)
+                .then(|| t.text_with_values("choice-unavailable-more", [("total", unavailable.into())])),
+            previous: list
+                .list_page
+                .filter(|page| page.page > 1)
+                .map(|page| self.page_url(&url, page.page - 1)),
+            next: list
+                .list_page
+                .filter(|page| page.page < page.pages)
+                .map(|page| self.page_url(&url, page.page + 1)),
+            choice_url: url,
         })
     }
 
-    /// How many there are, where not all of them are seen at once; and what a search has found.
+    /// Returns the number of providers, if not all are shown or a search was made.
     fn summary(&self, t: Locale) -> Option<String> {
-        let shown = &self.arrangement;
-        let total = || ("total", shown.total.into());
-        match (shown.leaf, &shown.query) {
-            _ if shown.is_empty() => None,
-            (Some(leaf), _) => Some(t.filled(
+        let list = &self.list;
+        let total = || ("total", list.total.into());
+        match (list.list_page, &list.query) {
+            _ if list.is_empty() => None,
+            (Some(page), _) => Some(t.text_with_values(
                 "choice-range",
-                [("first", leaf.first.into()), ("last", leaf.last.into()), total()],
+                [("first", page.first.into()), ("last", page.last.into()), total()],
             )),
-            (None, Some(_)) => Some(t.filled("choice-found", [total()])),
-            (None, None) => shown.is_overview.then(|| t.filled("choice-total", [total()])),
+            (None, Some(_)) => Some(t.text_with_values("choice-found", [total()])),
+            (None, None) => list.is_overview.then(|| t.text_with_values("choice-total", [total()])),
         }
     }
 
-    /// The address of another page of what is shown.
-    fn address(&self, here: &str, page: usize) -> String {
+    /// Returns the URL of another page of the list.
+    fn page_url(&self, url: &str, page: usize) -> String {
         let mut query = Serializer::new(String::new());
-        if let Some(text) = &self.arrangement.query {
+        if let Some(text) = &self.list.query {
             query.append_pair("q", text);
         }
-        if let Some(category) = &self.arrangement.category {
+        if let Some(category) = &self.list.category {
             query.append_pair("category", category);
         }
         query.append_pair("page", &page.to_string());
-        format!("{here}?{}", query.finish())
+        format!("{url}?{}", query.finish())
     }
 
     fn level_text(&self, t: &Locale) -> String {
@@ -152,38 +158,38 @@ impl ChoicePage {
 #[derive(Template)]
 #[template(path = "choice.html")]
 struct ChoiceTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     page: &'a ChoicePage,
-    shown: &'a Arrangement,
+    list: &'a ProviderList,
     summary: Option<String>,
-    unavailable_more: Option<String>,
-    /// Addresses of the list's pages beside this one.
+    more_unavailable: Option<String>,
+    /// URLs of the previous and the next page of the list.
     previous: Option<String>,
     next: Option<String>,
-    /// The address of the whole choice.
-    here: String,
+    /// URL of the choice page without a query.
+    choice_url: String,
 }
 
-impl Group {
+impl ProviderGroup {
     fn heading(&self, t: &Locale) -> Option<String> {
         match &self.title {
-            Title::None => None,
-            Title::Category(name) => Some(name.clone()),
-            Title::Others => Some(t.text("choice-others")),
+            GroupTitle::None => None,
+            GroupTitle::Category(name) => Some(name.clone()),
+            GroupTitle::Others => Some(t.text("choice-others")),
         }
     }
 
-    /// The words of the link to all of a category.
-    fn see_all(&self, t: &Locale, total: &usize) -> String {
+    /// Returns the text of the link to all providers of a category.
+    fn see_all_text(&self, t: &Locale, total: &usize) -> String {
         let category = self.heading(t).unwrap_or_default();
-        t.filled("choice-see-category", [("total", (*total).into()), ("category", category.into())])
+        t.text_with_values("choice-see-category", [("total", (*total).into()), ("category", category.into())])
     }
 }
 
-impl Provider {
-    /// Stands in for a missing logo.
+impl ProviderOption {
+    /// Returns the letter shown instead of a missing logo.
     fn initial(&self) -> String {
         self.name
             .chars()
@@ -193,13 +199,13 @@ impl Provider {
     }
 }
 
-impl Refusal {
+impl UnavailableLabel {
     fn text(&self, t: &Locale) -> String {
         match self {
-            Self::TooLow => t.text("why-too-low"),
+            Self::LevelTooLow => t.text("why-too-low"),
             Self::NoReauthentication => t.text("why-no-reauthentication"),
             Self::NotForThisService => t.text("why-not-for-service"),
-            Self::InTrouble => t.text("why-in-trouble"),
+            Self::Failing => t.text("why-in-trouble"),
             Self::Off => t.text("why-off"),
             Self::Blocked => t.text("why-blocked"),
             Self::Message(message) => message.clone(),

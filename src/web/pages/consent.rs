@@ -1,50 +1,53 @@
-//! What is sent to the service provider: for information, or to be agreed to (decisions 5).
+//! The page that shows which claims the service provider gets, for information or for consent.
 
 use askama::Template;
 
-use super::{Chrome, Locale, draw};
+use super::{PageChrome, Locale, render_template};
 
-/// One form to `…/consent` with `csrf` and `answer` = `yes` or `no`.
+/// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
+/// `no`.
 #[derive(Clone, Debug)]
 pub struct ConsentPage {
-    /// The login's public name, for the form's address.
+    /// The login's hash, for the form's URL.
     pub interaction: String,
     pub csrf: String,
-    /// Names what is on the page; `csrf` binds it.
-    pub shown: String,
-    /// The service provider's name, from its file.
+    /// Digest of the displayed claims; `csrf` binds it.
+    pub page_digest: String,
+    /// Name of the service provider.
     pub service: String,
-    /// The identity provider's name.
+    /// Name of the identity provider.
     pub provider: String,
-    pub source: Source,
-    pub question: Question,
-    /// Empty when the service provider gets a pseudonym only.
-    pub claims: Vec<Claim>,
+    pub source: ClaimSource,
+    pub mode: ConsentMode,
+    /// Empty if the service provider gets only a pseudonym.
+    pub claims: Vec<ConsentClaim>,
 }
 
+/// Whether the page informs or asks for consent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// The person is told, and goes on.
+pub enum ConsentMode {
+    /// The user is informed and continues.
     Information,
-    /// The person says yes or no.
+    /// The user consents or declines.
     Consent,
 }
 
-/// Where the claims come from.
+/// Source of the claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum ClaimSource {
     Register,
     Provider,
 }
 
+/// A claim on the consent page.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct ConsentClaim {
     pub name: ClaimName,
-    /// As it is delivered; `None` shows that nothing is known.
+    /// The value as delivered; `None` if it is unknown.
     pub value: Option<String>,
 }
 
-/// The claims that a page can name.
+/// A claim that has a label on pages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ClaimName {
     GivenNames,
@@ -71,6 +74,7 @@ pub enum ClaimName {
 }
 
 impl ClaimName {
+    /// All claims with a label.
     pub const ALL: [Self; 21] = [
         Self::GivenNames,
         Self::FamilyName,
@@ -95,10 +99,10 @@ impl ClaimName {
         Self::Address,
     ];
 
-    /// The claim of a wire name; `None` for those that say nothing more to a person (`sub`, and `given_name_array`,
-    /// which is `given_name` again).
+    /// Returns the claim of a wire name; `None` for claims that pages do not show (`sub`, and
+    /// `given_name_array`, which repeats `given_name`).
     #[must_use]
-    pub fn of_wire(name: &str) -> Option<Self> {
+    pub fn from_wire_name(name: &str) -> Option<Self> {
         Some(match name {
             "given_name" => Self::GivenNames,
             "family_name" => Self::FamilyName,
@@ -125,6 +129,7 @@ impl ClaimName {
         })
     }
 
+    /// Returns the claim's label in the page's language.
     pub(super) fn label(self, t: &Locale) -> String {
         t.text(match self {
             Self::GivenNames => "claim-given-names",
@@ -152,14 +157,14 @@ impl ClaimName {
     }
 }
 
-impl Claim {
-    /// The value as a person reads it.
-    fn words(&self, t: &Locale) -> String {
+impl ConsentClaim {
+    /// Returns the value in the page's language.
+    fn display_value(&self, t: &Locale) -> String {
         let Some(value) = self.value.as_deref().filter(|value| !value.is_empty()) else {
             return t.text("value-none");
         };
         match (self.name, value) {
-            (ClaimName::Birthdate, _) => t.date(value),
+            (ClaimName::Birthdate, _) => t.date_in_words(value),
             (ClaimName::Gender, "female") => t.text("gender-female"),
             (ClaimName::Gender, "male") => t.text("gender-male"),
             (ClaimName::Gender, "unspecified") => t.text("gender-unspecified"),
@@ -169,7 +174,7 @@ impl Claim {
             (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, _) => t.text("value-no"),
             (ClaimName::Birthcountry, "99100") => t.text("country-99100"),
             (ClaimName::Birthcountry | ClaimName::Birthplace, _) => {
-                t.with("value-code", "code", value)
+                t.text_with("value-code", "code", value)
             }
             (
                 ClaimName::Gender
@@ -195,25 +200,26 @@ impl Claim {
 }
 
 impl ConsentPage {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        let (title, lead) = match self.question {
-            Question::Information => ("inform-title", "inform-lead"),
-            Question::Consent => ("consent-title", "consent-lead"),
+        let (title, lead) = match self.mode {
+            ConsentMode::Information => ("inform-title", "inform-lead"),
+            ConsentMode::Consent => ("consent-title", "consent-lead"),
         };
         let (lead, source) = match (self.claims.is_empty(), self.source) {
             (true, _) => ("consent-pseudonym", "consent-account"),
-            (false, Source::Register) => (lead, "consent-source-register"),
-            (false, Source::Provider) => (lead, "consent-source-provider"),
+            (false, ClaimSource::Register) => (lead, "consent-source-register"),
+            (false, ClaimSource::Provider) => (lead, "consent-source-provider"),
         };
-        draw(&ConsentTemplate {
+        render_template(&ConsentTemplate {
             chrome,
             t,
             title: t.text(title),
-            lead: t.with(lead, "service", &self.service),
-            source: t.with(source, "provider", &self.provider),
-            is_consent: self.question == Question::Consent,
+            lead: t.text_with(lead, "service", &self.service),
+            source: t.text_with(source, "provider", &self.provider),
+            is_consent: self.mode == ConsentMode::Consent,
             page: self,
         })
     }
@@ -222,7 +228,7 @@ impl ConsentPage {
 #[derive(Template)]
 #[template(path = "consent.html")]
 struct ConsentTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     lead: String,

@@ -1,83 +1,88 @@
-//! The demonstration service provider's pages. The only ones that speak of tokens: they are for developers.
+//! The pages of the demonstration service provider, for developers: they show the tokens.
 //!
-//! Their addresses are that service's own: `/`, and forms posted to `/login` and `/logout`, each with the page's language
-//! in `ui_locales`; `/login` with the level to ask for, which decides the platform, in `level` (`eidas1` …).
+//! Their URLs belong to that service: `/`, and forms posted to `/login` and `/logout`, each with
+//! the page's language in `ui_locales`. `/login` also sends the requested level in `level`
+//! (`eidas1` …), which determines the platform.
 
 use askama::Template;
 
-use super::{Chrome, Locale, draw};
+use super::{PageChrome, Locale, render_template};
 use crate::protocol::acr::Level;
 
-/// Nobody is signed in.
+/// The page without a signed-in user.
 #[derive(Clone, Copy, Debug)]
 pub struct DemoSignedOut;
 
-/// What the service provider got, after checking it.
+/// The page of a signed-in user: what the service provider received, after verification.
 #[derive(Clone, Debug)]
 pub struct DemoSignedIn {
-    /// What was asked, for the way to ask again.
+    /// The requested level, for the button to sign in again.
     pub level: Level,
     /// Wire name and value, in order.
-    pub claims: Vec<Fact>,
+    pub claims: Vec<NamedValue>,
     pub id_token: TokenParts,
     pub userinfo: TokenParts,
-    /// What a data provider was told of the access token, as indented JSON.
-    pub data_provider: Option<String>,
-    /// The token endpoint's answer as it came.
-    pub token_answer: String,
+    /// Introspection response of the access token for a data provider, as indented JSON.
+    pub introspection: Option<String>,
+    /// The token response as received.
+    pub token_response: String,
 }
 
-/// A token, opened and taken apart; each part is indented JSON.
+/// The parts of a decrypted token, each as indented JSON.
 #[derive(Clone, Debug)]
 pub struct TokenParts {
-    /// The JWE's header, where it came encrypted.
-    pub seal: Option<String>,
+    /// Header of the JWE, if the token was encrypted.
+    pub jwe_header: Option<String>,
     /// The JWS's header.
     pub header: String,
     pub payload: String,
 }
 
+/// A claim's name and value.
 #[derive(Clone, Debug)]
-pub struct Fact {
+pub struct NamedValue {
     pub name: String,
     pub value: String,
 }
 
-/// Nobody could be signed in.
+/// The page after a failed sign-in.
 #[derive(Clone, Debug)]
 pub enum DemoError {
-    /// The hub sent the browser back with an error (RFC 6749, 4.1.2.1).
+    /// The hub sent the browser back with an error (RFC 6749 §4.1.2.1).
     Returned { error: String, description: Option<String> },
-    /// The answer broke a rule, or could not be had; nothing of it was used. In English, for a developer.
+    /// The response is invalid or missing, and was not used. The reason is in English.
     Refused { reason: String },
 }
 
 impl DemoSignedOut {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(self, chrome: &Chrome<'_>) -> String {
+    pub fn render(self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        draw(&SignedOutTemplate { chrome, t, title: t.text("demo-title") })
+        render_template(&DemoSignedOutTemplate { chrome, t, title: t.text("demo-title") })
     }
 }
 
 impl DemoSignedIn {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        draw(&SignedInTemplate { chrome, t, title: t.text("demo-in-title"), page: self })
+        render_template(&DemoSignedInTemplate { chrome, t, title: t.text("demo-in-title"), page: self })
     }
 }
 
 impl DemoError {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        draw(&DemoErrorTemplate { chrome, t, title: t.text("demo-error-title"), page: self })
+        render_template(&DemoErrorTemplate { chrome, t, title: t.text("demo-error-title"), page: self })
     }
 }
 
 impl Locale {
-    /// On the button that begins a sign-in.
+    /// Returns the label of the button that starts a sign-in.
     fn demo_sign_in(self, level: Level) -> String {
         self.text(match level {
             Level::Eidas1 => "demo-sign-in-eidas1",
@@ -89,16 +94,16 @@ impl Locale {
 
 #[derive(Template)]
 #[template(path = "demo_signed_out.html")]
-struct SignedOutTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+struct DemoSignedOutTemplate<'a> {
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
 }
 
 #[derive(Template)]
 #[template(path = "demo_signed_in.html")]
-struct SignedInTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+struct DemoSignedInTemplate<'a> {
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     page: &'a DemoSignedIn,
@@ -107,7 +112,7 @@ struct SignedInTemplate<'a> {
 #[derive(Template)]
 #[template(path = "demo_error.html")]
 struct DemoErrorTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     page: &'a DemoError,

@@ -1,102 +1,104 @@
-//! The page that gets a person out: what happened, who can mend it, how to go on (decisions 5 and 13).
+//! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
 
 use askama::Template;
 
-use super::{Chrome, ClaimName, Field, Locale, draw};
+use super::{PageChrome, ClaimName, HiddenField, Locale, render_template};
 use crate::env::Timestamp;
-use crate::protocol::catalogue::{Entry, ErrorCode, Mender};
+use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
-/// Any row of the catalogue. The HTTP status is the caller's: `code.entry().status`.
+/// The page for any code of the catalogue. The caller sends the HTTP status `code.entry().status`.
 #[derive(Clone, Debug)]
 pub struct ErrorPage {
     pub code: ErrorCode,
-    /// The precise finding behind a 400 of the protocol's surface.
-    pub detail: Option<Detail>,
-    /// The service provider's name, where it is proven.
+    /// The precise error behind a 400 for a malformed request.
+    pub detail: Option<ErrorDetail>,
+    /// Name of the service provider, if it is verified.
     pub service: Option<String>,
-    /// The identity provider's name, where one is concerned.
+    /// Name of the identity provider, if one is concerned.
     pub provider: Option<String>,
-    /// The operator's word for the person, in the page's language.
+    /// The operator's message for users, in the page's language.
     pub message: Option<String>,
-    /// The claim that an identity lacks or that is malformed; never its value.
+    /// The claim that is missing or malformed; never its value.
     pub claim: Option<ClaimName>,
-    /// Best first; it becomes the main button.
-    pub ways: Vec<Way>,
+    /// The first one is the main button.
+    pub actions: Vec<PageAction>,
     pub support_id: String,
     pub at: Timestamp,
 }
 
-/// For the developer of a service provider, in English.
+/// Details for the developer of a service provider, in English.
 #[derive(Clone, Debug)]
-pub struct Detail {
+pub struct ErrorDetail {
     /// `Y` and six digits.
     pub code: String,
-    /// Names the parameter and the rule.
-    pub line: String,
+    /// Parameter and violated rule.
+    pub description: String,
 }
 
-/// A next step.
+/// A next step that a page offers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// The same step again.
+pub enum PageAction {
+    /// Repeats the step.
     TryAgain { href: String },
-    /// On to where the login stands.
+    /// Continues the login at its current page.
     Continue { href: String },
-    /// Back to the choice of an identity provider.
+    /// Returns to the choice of an identity provider.
     OtherProvider { href: String },
-    /// Back to the service provider with an answer, by its proven redirect.
-    BackToService(Leave),
+    /// Returns to the service provider with an authorization response.
+    BackToService(ServiceReturn),
     /// The service provider's registered home page.
     ServiceHome { href: String },
-    /// To the question whether to sign out here.
+    /// Opens the page that asks whether to sign out.
     SignOut { href: String },
 }
 
-/// How the browser leaves for the service provider.
+/// How the browser returns to the service provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Leave {
+pub enum ServiceReturn {
     Link { href: String },
-    Post { action: String, fields: Vec<Field> },
+    Post { action: String, fields: Vec<HiddenField> },
 }
 
 impl ErrorPage {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        let entry = self.shown().entry();
-        draw(&ErrorTemplate {
+        let entry = self.displayed_code().entry();
+        render_template(&ErrorTemplate {
             chrome,
             t,
-            title: t.text(entry.text),
-            mender: t.text(match entry.mender {
-                Mender::IdentityProvider
-                    if entry.text == "error-idp-answer" && self.ways.is_empty() =>
+            title: t.text(entry.page_text),
+            responsible: t.text(match entry.responsible {
+                ResponsibleParty::IdentityProvider
+                    if entry.page_text == "error-idp-answer" && self.actions.is_empty() =>
                 {
-                    "mender-answer-alone"
+                    "responsible-answer-alone"
                 }
-                Mender::IdentityProvider if entry.text == "error-idp-answer" => "mender-answer",
-                Mender::User if self.ways.is_empty() => "error-no-way",
-                Mender::User if matches!(self.ways.first(), Some(Way::OtherProvider { .. })) => {
-                    "mender-other"
+                ResponsibleParty::IdentityProvider if entry.page_text == "error-idp-answer" => "responsible-answer",
+                ResponsibleParty::User if self.actions.is_empty() => "error-no-way",
+                ResponsibleParty::User if matches!(self.actions.first(), Some(PageAction::OtherProvider { .. })) => {
+                    "responsible-user-other"
                 }
-                Mender::User => "mender-user",
-                Mender::ServiceProvider => "mender-service",
-                Mender::IdentityProvider => "mender-provider",
-                Mender::Operator => "mender-operator",
+                ResponsibleParty::User => "responsible-user",
+                ResponsibleParty::ServiceProvider => "responsible-service",
+                ResponsibleParty::IdentityProvider => "responsible-provider",
+                ResponsibleParty::Operator => "responsible-operator",
             }),
-            developer: self
+            developer_description: self
                 .detail
                 .as_ref()
-                .map(|detail| detail.line.as_str())
-                .or(developer_line(entry)),
-            time: t.moment(self.at),
+                .map(|detail| detail.description.as_str())
+                .or(developer_description(entry)),
+            time: t.date_time(self.at),
             entry,
             page: self,
         })
     }
 
-    /// To the user, deceased and refused look like any other no of the register (decisions 7); the log is precise.
-    fn shown(&self) -> ErrorCode {
+    /// Returns the code that the user sees. Deceased and refused look like any other rejection by
+    /// the register, so that the page reveals no register data; the log has the precise code.
+    fn displayed_code(&self) -> ErrorCode {
         match self.code {
             ErrorCode::RegisterDeceased | ErrorCode::RegisterRefused => ErrorCode::RegisterAnswer,
             code => code,
@@ -104,46 +106,48 @@ impl ErrorPage {
     }
 }
 
-/// Only what a service provider's developer can mend is told in their words.
-fn developer_line(entry: &Entry) -> Option<&'static str> {
-    matches!(entry.mender, Mender::ServiceProvider).then_some(entry.description)
+/// Returns the description for developers, for errors that a service provider can fix.
+fn developer_description(entry: &CatalogueEntry) -> Option<&'static str> {
+    matches!(entry.responsible, ResponsibleParty::ServiceProvider).then_some(entry.description)
 }
 
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
-    mender: String,
-    developer: Option<&'a str>,
+    responsible: String,
+    developer_description: Option<&'a str>,
     time: String,
-    entry: &'static Entry,
+    entry: &'static CatalogueEntry,
     page: &'a ErrorPage,
 }
 
-impl Way {
+impl PageAction {
+    /// Returns the button's label in the page's language.
     pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> String {
         match (self, service) {
-            (Self::TryAgain { .. }, _) => t.text("way-again"),
-            (Self::Continue { .. }, _) => t.text("way-continue"),
-            (Self::OtherProvider { .. }, _) => t.text("way-other"),
-            (Self::BackToService(_), Some(service)) => t.with("way-service", "service", service),
-            (Self::BackToService(_), None) => t.text("way-service-unnamed"),
-            (Self::ServiceHome { .. }, Some(service)) => t.with("way-home", "service", service),
-            (Self::ServiceHome { .. }, None) => t.text("way-home-unnamed"),
-            (Self::SignOut { .. }, _) => t.text("way-sign-out"),
+            (Self::TryAgain { .. }, _) => t.text("action-again"),
+            (Self::Continue { .. }, _) => t.text("action-continue"),
+            (Self::OtherProvider { .. }, _) => t.text("action-other"),
+            (Self::BackToService(_), Some(service)) => t.text_with("action-service", "service", service),
+            (Self::BackToService(_), None) => t.text("action-service-unnamed"),
+            (Self::ServiceHome { .. }, Some(service)) => t.text_with("action-home", "service", service),
+            (Self::ServiceHome { .. }, None) => t.text("action-home-unnamed"),
+            (Self::SignOut { .. }, _) => t.text("action-sign-out"),
         }
     }
 
-    /// The form's address and fields, where this way is a form.
-    pub(super) fn form(&self) -> Option<(&str, &[Field])> {
+    /// Returns the form's URL and fields, if the action is a form.
+    pub(super) fn form(&self) -> Option<(&str, &[HiddenField])> {
         match self {
-            Self::BackToService(Leave::Post { action, fields }) => Some((action, fields)),
+            Self::BackToService(ServiceReturn::Post { action, fields }) => Some((action, fields)),
             _ => None,
         }
     }
 
+    /// Returns the URL of the action.
     pub(super) fn href(&self) -> &str {
         match self {
             Self::TryAgain { href }
@@ -151,8 +155,8 @@ impl Way {
             | Self::OtherProvider { href }
             | Self::ServiceHome { href }
             | Self::SignOut { href }
-            | Self::BackToService(Leave::Link { href }) => href,
-            Self::BackToService(Leave::Post { action, .. }) => action,
+            | Self::BackToService(ServiceReturn::Link { href }) => href,
+            Self::BackToService(ServiceReturn::Post { action, .. }) => action,
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Every page in every state that was designed, for the tests; also written to `target/pages/` to be looked at.
+//! Every page in every state that was designed, for the tests; also written to `target/pages/` to
+//! be looked at.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::config::logo::Logo;
-use crate::config::notices::Severity;
-use crate::config::shown::Shown;
+use crate::config::notices::NoticeSeverity;
+use crate::config::provider_display::ProviderDisplay;
 use crate::config::theme::FooterLink;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
@@ -35,7 +36,7 @@ const NAMES: [&str; 20] = [
     "École des mines",
 ];
 
-pub(super) fn theme() -> Theme {
+pub(super) fn theme() -> PageTheme {
     let link = |french: &str, english: &str, page: &str| FooterLink {
         label: [("fr", french), ("en", english)]
             .map(|(language, text)| (language.to_owned(), text.to_owned()))
@@ -47,44 +48,44 @@ pub(super) fn theme() -> Theme {
         link("Accessibilité : non conforme", "Accessibility", "accessibility"),
         link("Données personnelles", "Privacy", "privacy"),
     ];
-    Theme { footer, ..Theme::default() }
+    PageTheme { footer, ..PageTheme::default() }
 }
 
-/// Who may be on a choice page: `count` that can be chosen, and whoever can't.
-pub(super) struct Crowd {
-    entries: Vec<(String, Shown, Option<Refusal>)>,
-    headings: &'static [Heading<'static>],
-    /// The id of one that had a problem a moment ago.
-    troubled: Option<&'static str>,
+/// Identity providers of a choice page: some available, some not.
+pub(super) struct ProviderFixture {
+    entries: Vec<(String, ProviderDisplay, Option<UnavailableLabel>)>,
+    headings: &'static [CategoryHeading<'static>],
+    /// The id of one with a warning.
+    warned_id: Option<&'static str>,
 }
 
-const HEADINGS: [Heading<'static>; 4] = [
-    Heading { id: "state", name: "Services de l’État" },
-    Heading { id: "bank", name: "Banques" },
-    Heading { id: "health", name: "Santé" },
-    Heading { id: "empty", name: "Personne" },
+const HEADINGS: [CategoryHeading<'static>; 4] = [
+    CategoryHeading { id: "state", name: "Services de l’État" },
+    CategoryHeading { id: "bank", name: "Banques" },
+    CategoryHeading { id: "health", name: "Santé" },
+    CategoryHeading { id: "empty", name: "Personne" },
 ];
 
-fn shown(name: &str, category: Option<&str>) -> Shown {
-    Shown::new(
+fn shown(name: &str, category: Option<&str>) -> ProviderDisplay {
+    ProviderDisplay::new(
         Arc::new([("fr".to_owned(), name.to_owned())].into()),
         category.map(str::to_owned),
         None,
     )
 }
 
-impl Crowd {
-    pub(super) fn of(count: usize) -> Self {
+impl ProviderFixture {
+    pub(super) fn with_available(count: usize) -> Self {
         let name = |n: usize| match NAMES.get(n) {
             Some(name) => (*name).to_owned(),
             None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
         };
         let entries =
             (0..count).map(|n| (format!("idp-{n}"), shown(&name(n), None), None)).collect();
-        Self { entries, headings: &[], troubled: None }
+        Self { entries, headings: &[], warned_id: None }
     }
 
-    /// Under three headings, and one in six under none.
+    /// Assigns them to three categories, one in six to none.
     pub(super) fn in_categories(mut self) -> Self {
         self.headings = &HEADINGS;
         let categories = [
@@ -93,7 +94,7 @@ impl Crowd {
             None,
             Some("state"),
             Some("health"),
-            Some("nobody knows it"),
+            Some("unknown"),
         ];
         for ((_, entry, _), category) in self.entries.iter_mut().zip(categories.into_iter().cycle())
         {
@@ -102,40 +103,40 @@ impl Crowd {
         self
     }
 
-    pub(super) fn without(mut self, name: &str, refusal: Refusal) -> Self {
+    pub(super) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
         self.entries.push((
             format!("not-{}", self.entries.len()),
             shown(name, None),
-            Some(refusal),
+            Some(label),
         ));
         self
     }
 
-    pub(super) fn arranged(&self, last_used: Option<&str>, asked: &Asked) -> Arrangement {
-        let candidates: Vec<Candidate<'_>> = self
+    pub(super) fn list(&self, last_used: Option<&str>, query: &ListQuery) -> ProviderList {
+        let candidates: Vec<ProviderCandidate<'_>> = self
             .entries
             .iter()
-            .map(|(id, shown, refusal)| Candidate {
+            .map(|(id, shown, label)| ProviderCandidate {
                 id,
                 name: &shown.name["fr"],
                 shown,
-                refusal: refusal.clone(),
-                trouble: self.troubled.filter(|one| one == id).map(|_| Trouble::Recent),
+                unavailable_label: label.clone(),
+                warning: self.warned_id.filter(|one| one == id).map(|_| ProviderWarning::RecentFailure),
             })
             .collect();
-        arrange(&candidates, self.headings, last_used, asked)
+        build_provider_list(&candidates, self.headings, last_used, query)
     }
 
-    fn page(&self, last_used: Option<&str>, asked: &Asked) -> ChoicePage {
-        ChoicePage { arrangement: self.arranged(last_used, asked), ..choice(0) }
+    fn choice_page(&self, last_used: Option<&str>, query: &ListQuery) -> ChoicePage {
+        ChoicePage { list: self.list(last_used, query), ..choice_page(0) }
     }
 }
 
-pub(super) fn search(query: &str) -> Asked {
-    Asked { query: Some(query.to_owned()), ..Asked::default() }
+pub(super) fn search_query(query: &str) -> ListQuery {
+    ListQuery { query: Some(query.to_owned()), ..ListQuery::default() }
 }
 
-pub(super) fn choice(count: usize) -> ChoicePage {
+pub(super) fn choice_page(count: usize) -> ChoicePage {
     ChoicePage {
         interaction: HASH.into(),
         choose_csrf: "c".repeat(43),
@@ -144,78 +145,78 @@ pub(super) fn choice(count: usize) -> ChoicePage {
         service: "Mairie de Saint-Étienne".into(),
         service_logo: None,
         level: Level::Eidas1,
-        arrangement: Crowd::of(count).arranged(None, &Asked::default()),
+        list: ProviderFixture::with_available(count).list(None, &ListQuery::default()),
         banner: None,
     }
 }
 
-fn troubled_choice() -> ChoicePage {
-    let crowd = Crowd { troubled: Some("idp-2"), ..Crowd::of(3) }
-        .without("Banque du Rhône", Refusal::TooLow)
-        .without("Ordre des notaires", Refusal::NotForThisService)
-        .without("Académie de Lyon", Refusal::InTrouble)
-        .without("Ville de Nantes", Refusal::Off)
-        .without("Hôpitaux de Paris", Refusal::Blocked)
-        .without("Région Bretagne", Refusal::Message("Travaux jusqu’à lundi, 8 h.".into()));
+fn choice_with_failures() -> ChoicePage {
+    let providers = ProviderFixture { warned_id: Some("idp-2"), ..ProviderFixture::with_available(3) }
+        .with_unavailable("Banque du Rhône", UnavailableLabel::LevelTooLow)
+        .with_unavailable("Ordre des notaires", UnavailableLabel::NotForThisService)
+        .with_unavailable("Académie de Lyon", UnavailableLabel::Failing)
+        .with_unavailable("Ville de Nantes", UnavailableLabel::Off)
+        .with_unavailable("Hôpitaux de Paris", UnavailableLabel::Blocked)
+        .with_unavailable("Région Bretagne", UnavailableLabel::Message("Travaux jusqu’à lundi, 8 h.".into()));
     ChoicePage {
         level: Level::Eidas2,
-        banner: Some(Banner {
+        banner: Some(FailureBanner {
             provider: "La Poste".into(),
             code: ErrorCode::IdpTimeout,
             message: None,
             support_id: "7K3Q9WZX2M4T".into(),
         }),
-        ..crowd.page(None, &Asked::default())
+        ..providers.choice_page(None, &ListQuery::default())
     }
 }
 
-/// The choice among many, in every way that it can be seen.
-fn choices() -> Vec<(&'static str, ChoicePage)> {
-    let whole = Asked::default();
-    let category = |id: &str, page| Asked { category: Some(id.into()), page, ..Asked::default() };
-    let many = Crowd::of(300).in_categories();
-    let closed = (0..40).fold(Crowd::of(2), |crowd, n| {
-        crowd.without(&format!("{} {n}", NAMES[n % NAMES.len()]), Refusal::NotForThisService)
+/// Choice pages with many providers, in every state.
+fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
+    let whole = ListQuery::default();
+    let category = |id: &str, page| ListQuery { category: Some(id.into()), page, ..ListQuery::default() };
+    let many = ProviderFixture::with_available(300).in_categories();
+    let closed = (0..40).fold(ProviderFixture::with_available(2), |providers, n| {
+        providers.with_unavailable(&format!("{} {n}", NAMES[n % NAMES.len()]), UnavailableLabel::NotForThisService)
     });
     let logo = Logo::new("image/png", b"a picture".to_vec());
-    let mut with_logos = Crowd::of(3);
+    let mut with_logos = ProviderFixture::with_available(3);
     with_logos.entries[1].1.logo = Some(logo);
     vec![
-        ("choice-last-used", Crowd::of(3).page(Some("idp-1"), &whole)),
-        ("choice-last-used-alone", Crowd::of(1).page(Some("idp-0"), &whole)),
-        ("choice-last-used-300", many.page(Some("idp-7"), &whole)),
-        ("choice-categories", Crowd::of(12).in_categories().page(None, &whole)),
-        ("choice-categories-300", many.page(None, &whole)),
-        ("choice-category", many.page(None, &category("bank", 1))),
-        ("choice-category-last", many.page(None, &category("bank", 3))),
-        ("choice-300-last", Crowd::of(300).page(None, &Asked { page: 13, ..Asked::default() })),
-        ("choice-mostly-closed", closed.page(None, &whole)),
+        ("choice-last-used", ProviderFixture::with_available(3).choice_page(Some("idp-1"), &whole)),
+        ("choice-last-used-alone", ProviderFixture::with_available(1).choice_page(Some("idp-0"), &whole)),
+        ("choice-last-used-300", many.choice_page(Some("idp-7"), &whole)),
+        ("choice-categories", ProviderFixture::with_available(12).in_categories().choice_page(None, &whole)),
+        ("choice-categories-300", many.choice_page(None, &whole)),
+        ("choice-category", many.choice_page(None, &category("bank", 1))),
+        ("choice-category-last", many.choice_page(None, &category("bank", 3))),
+        ("choice-300-last", ProviderFixture::with_available(300).choice_page(None, &ListQuery { page: 13, ..ListQuery::default() })),
+        ("choice-mostly-closed", closed.choice_page(None, &whole)),
         (
             "choice-logos",
             ChoicePage {
                 service_logo: Some("/assets/logo".into()),
-                ..with_logos.page(None, &whole)
+                ..with_logos.choice_page(None, &whole)
             },
         ),
         (
             "choice-search",
-            ChoicePage { level: Level::Eidas3, ..Crowd::of(20).page(None, &search("  de LY ")) },
+            ChoicePage { level: Level::Eidas3, ..ProviderFixture::with_available(20).choice_page(None, &search_query("  de LY ")) },
         ),
-        ("choice-search-300", many.page(Some("idp-7"), &Asked { page: 2, ..search("a") })),
-        ("choice-search-none", Crowd::of(20).page(None, &search("<i>zz"))),
+        ("choice-search-300", many.choice_page(Some("idp-7"), &ListQuery { page: 2, ..search_query("a") })),
+        ("choice-search-none", ProviderFixture::with_available(20).choice_page(None, &search_query("<i>zz"))),
     ]
 }
 
-pub(super) fn consent(question: Question) -> ConsentPage {
-    let claim = |name, value: &str| Claim { name, value: Some(value.into()) };
+pub(super) fn consent_page(question: ConsentMode) -> ConsentPage {
+    let claim = |name, value: &str| ConsentClaim { name, value: Some(value.into()) };
     ConsentPage {
         interaction: HASH.into(),
         csrf: "c".repeat(43),
-        shown: "s".repeat(43),
+        page_digest: "s".repeat(43),
         service: "Mairie de Saint-Étienne".into(),
         provider: "Impôts".into(),
-        source: Source::Register,
-        question,
+        source: ClaimSource::Register,
+        mode: question,
         claims: vec![
             claim(ClaimName::GivenNames, "Angela Claire Louise"),
             claim(ClaimName::FamilyName, "DUBOIS"),
@@ -229,13 +230,13 @@ pub(super) fn consent(question: Question) -> ConsentPage {
     }
 }
 
-fn unusual_consents() -> [ConsentPage; 3] {
-    let claim = |name, value: Option<&str>| Claim { name, value: value.map(Into::into) };
+fn unusual_consent_pages() -> [ConsentPage; 3] {
+    let claim = |name, value: Option<&str>| ConsentClaim { name, value: value.map(Into::into) };
     let long = "Wolfeschlegelsteinhausenbergerdorff".repeat(4);
     [
-        ConsentPage { claims: Vec::new(), ..consent(Question::Information) },
+        ConsentPage { claims: Vec::new(), ..consent_page(ConsentMode::Information) },
         ConsentPage {
-            source: Source::Provider,
+            source: ClaimSource::Provider,
             claims: vec![
                 claim(ClaimName::FamilyName, Some(&long)),
                 claim(ClaimName::Birthdate, Some("1962-00-00")),
@@ -243,20 +244,20 @@ fn unusual_consents() -> [ConsentPage; 3] {
                 claim(ClaimName::Birthplace, None),
                 claim(ClaimName::Birthcountry, Some("99139")),
             ],
-            ..consent(Question::Consent)
+            ..consent_page(ConsentMode::Consent)
         },
         ConsentPage {
             claims: vec![
                 claim(ClaimName::Gender, Some("male")),
                 claim(ClaimName::Birthdate, Some("1962-08-00")),
             ],
-            ..consent(Question::Consent)
+            ..consent_page(ConsentMode::Consent)
         },
     ]
 }
 
-/// As the web layer would show this error in the midst of a login.
-pub(super) fn error(code: ErrorCode) -> ErrorPage {
+/// Returns the page for an error in the middle of a login.
+pub(super) fn error_page(code: ErrorCode) -> ErrorPage {
     ErrorPage {
         code,
         detail: None,
@@ -264,9 +265,9 @@ pub(super) fn error(code: ErrorCode) -> ErrorPage {
         provider: None,
         message: None,
         claim: None,
-        ways: vec![
-            Way::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
-            Way::BackToService(Leave::Link {
+        actions: vec![
+            PageAction::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
+            PageAction::BackToService(ServiceReturn::Link {
                 href: "https://sp.example/cb?error=access_denied".into(),
             }),
         ],
@@ -275,35 +276,35 @@ pub(super) fn error(code: ErrorCode) -> ErrorPage {
     }
 }
 
-fn errors() -> Vec<(&'static str, ErrorPage)> {
+fn error_pages() -> Vec<(&'static str, ErrorPage)> {
     let here = format!("/api/v2/interaction/{HASH}");
-    let post = Leave::Post {
+    let post = ServiceReturn::Post {
         action: "https://sp.example/cb".into(),
-        fields: vec![Field::new("error", "access_denied")],
+        fields: vec![HiddenField::new("error", "access_denied")],
     };
     vec![
         (
             "error-400",
             ErrorPage {
-                detail: Some(Detail {
+                detail: Some(ErrorDetail {
                     code: "Y030012".into(),
-                    line: "state is shorter than 32 characters (POST).".into(),
+                    description: "state is shorter than 32 characters (POST).".into(),
                 }),
                 service: None,
-                ways: vec![],
-                ..error(ErrorCode::BadRequest)
+                actions: vec![],
+                ..error_page(ErrorCode::BadRequest)
             },
         ),
-        ("error-404", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::NotFound) }),
+        ("error-404", ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::NotFound) }),
         (
             "error-unnamed-service",
             ErrorPage {
                 service: None,
-                ways: vec![
-                    Way::ServiceHome { href: "https://sp.example/".into() },
-                    Way::BackToService(Leave::Link { href: "https://sp.example/".into() }),
+                actions: vec![
+                    PageAction::ServiceHome { href: "https://sp.example/".into() },
+                    PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }),
                 ],
-                ..error(ErrorCode::LoginExpired)
+                ..error_page(ErrorCode::LoginExpired)
             },
         ),
         (
@@ -311,11 +312,11 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
             ErrorPage {
                 provider: Some("Impôts".into()),
                 claim: Some(ClaimName::Birthplace),
-                ways: vec![
-                    Way::OtherProvider { href: here.clone() },
-                    Way::BackToService(post.clone()),
+                actions: vec![
+                    PageAction::OtherProvider { href: here.clone() },
+                    PageAction::BackToService(post.clone()),
                 ],
-                ..error(ErrorCode::IdentityIncomplete)
+                ..error_page(ErrorCode::IdentityIncomplete)
             },
         ),
         (
@@ -326,49 +327,44 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
                     "Ce compte est en travaux jusqu’à lundi, 8 h. Vos données sont en sécurité."
                         .into(),
                 ),
-                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post)],
-                ..error(ErrorCode::IdpBlocked)
+                actions: vec![PageAction::OtherProvider { href: here.clone() }, PageAction::BackToService(post)],
+                ..error_page(ErrorCode::IdpBlocked)
             },
         ),
         (
             "error-lost-cookie",
-            ErrorPage { service: None, ways: vec![], ..error(ErrorCode::LoginOtherBrowser) },
+            ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::LoginOtherBrowser) },
         ),
         (
             "error-answer",
             ErrorPage {
                 provider: Some("Impôts".into()),
-                ways: vec![Way::Continue { href: here.clone() }],
-                ..error(ErrorCode::IdpStateUnusable)
+                actions: vec![PageAction::Continue { href: here.clone() }],
+                ..error_page(ErrorCode::IdpStateUnusable)
             },
         ),
         (
             "error-answer-alone",
-            ErrorPage { service: None, ways: vec![], ..error(ErrorCode::IdpStateUnusable) },
+            ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::IdpStateUnusable) },
         ),
         (
             "error-done",
-            ErrorPage { ways: vec![Way::Continue { href: here }], ..error(ErrorCode::AlreadyDone) },
+            ErrorPage { actions: vec![PageAction::Continue { href: here }], ..error_page(ErrorCode::AlreadyDone) },
         ),
     ]
 }
 
-fn progress(stage: Stage) -> ProgressPage {
-    let ways = vec![Way::Continue { href: format!("/api/v2/interaction/{HASH}") }];
-    ProgressPage { service: "Mairie de Saint-Étienne".into(), stage, ways }
-}
-
-fn sandbox() -> SandboxPage {
-    let pick = |id: &str, label: &str, hint: Option<&str>, is_picked| Pick {
+fn sandbox_page() -> SandboxPage {
+    let pick = |id: &str, label: &str, hint: Option<&str>, is_picked| SandboxOption {
         id: id.into(),
         label: label.into(),
         hint: hint.map(Into::into),
-        is_picked,
+        is_selected: is_picked,
     };
     SandboxPage {
         provider: "Compte d’essai A".into(),
         action: "/sandbox/login".into(),
-        hidden: vec![Field::new("csrf", "c")],
+        hidden: vec![HiddenField::new("csrf", "c")],
         persons: vec![
             pick(
                 "angela",
@@ -395,23 +391,23 @@ fn sandbox() -> SandboxPage {
     }
 }
 
-fn sign_in(trouble: Option<SignInTrouble>) -> SignInPage {
+fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     SignInPage {
         provider: "Annuaire de la ville".into(),
         service: "Mairie de Saint-Étienne".into(),
         action: "/connectors/town/login".into(),
-        hidden: vec![Field::new("state", "\"><script>"), Field::new("csrf", "c")],
+        hidden: vec![HiddenField::new("state", "\"><script>"), HiddenField::new("csrf", "c")],
         username: trouble.as_ref().map(|_| "a\"ngela".to_owned()).unwrap_or_default(),
-        trouble,
-        back: format!("/api/v2/interaction/{HASH}"),
+        error: trouble,
+        back_url: format!("/api/v2/interaction/{HASH}"),
     }
 }
 
 fn demo_signed_in(level: Level) -> DemoSignedIn {
-    let fact = |name: &str, value: &str| Fact { name: name.into(), value: value.into() };
-    let seal = "{\n  \"alg\": \"ECDH-ES\",\n  \"cty\": \"JWT\",\n  \"enc\": \"A256GCM\",\n  \"kid\": \"s1\"\n}";
+    let fact = |name: &str, value: &str| NamedValue { name: name.into(), value: value.into() };
+    let jwe_header = "{\n  \"alg\": \"ECDH-ES\",\n  \"cty\": \"JWT\",\n  \"enc\": \"A256GCM\",\n  \"kid\": \"s1\"\n}";
     let token = |payload: String| TokenParts {
-        seal: (level > Level::Eidas1).then(|| seal.into()),
+        jwe_header: (level > Level::Eidas1).then(|| jwe_header.into()),
         header: "{\n  \"alg\": \"ES256\",\n  \"kid\": \"k1\",\n  \"typ\": \"JWT\"\n}".into(),
         payload,
     };
@@ -429,103 +425,94 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
         userinfo: token(format!(
             "{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"
         )),
-        data_provider: Some("{\n  \"active\": true,\n  \"aud\": \"demo-data\"\n}".into()),
-        token_answer: format!(
+        introspection: Some("{\n  \"active\": true,\n  \"aud\": \"demo-data\"\n}".into()),
+        token_response: format!(
             "{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"
         ),
     }
 }
 
-fn log_out(service: Option<String>, provider: Option<String>) -> LogOutPage {
-    let fields = vec![Field::new("csrf", "t0ken"), Field::new("state", "\"><script>")];
-    LogOutPage {
+fn confirm_log_out_page(service: Option<String>, provider: Option<String>) -> ConfirmLogOutPage {
+    let fields = vec![HiddenField::new("csrf", "t0ken"), HiddenField::new("state", "\"><script>")];
+    ConfirmLogOutPage {
         fields,
         service: service.map(|name| (name, "https://sp.example/".into())),
         provider,
     }
 }
 
-fn notices() -> [Notice; 2] {
+fn notices() -> [DisplayedNotice; 2] {
     let text = "Maintenance prévue ce soir de 22 h à 23 h.".to_owned();
     let link = Some("https://hub.example/status".to_owned());
     [
-        Notice { text: text.clone(), severity: Severity::Warning, link },
-        Notice { text, severity: Severity::Info, link: None },
+        DisplayedNotice { text: text.clone(), severity: NoticeSeverity::Warning, link },
+        DisplayedNotice { text, severity: NoticeSeverity::Info, link: None },
     ]
 }
 
-/// Every page and state, by name.
-pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
+/// Returns every page and state, by name.
+pub(super) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, html| pages.push((name.to_owned(), html));
     for count in [0, 1, 3, 20, 300] {
-        add(&format!("choice-{count}"), choice(count).render(chrome));
+        add(&format!("choice-{count}"), choice_page(count).render(chrome));
     }
-    add("choice-troubled", troubled_choice().render(chrome));
-    let said = notices();
-    let told = Chrome { notices: &said, ..*chrome };
-    add("notices-choice", choice(3).render(&told));
-    add("notices-consent", consent(Question::Information).render(&told));
-    add("notices-sign-in", sign_in(None).render(&told));
-    add("notices-error", error(ErrorCode::IdpTimeout).render(&told));
-    for (name, page) in choices() {
+    add("choice-troubled", choice_with_failures().render(chrome));
+    let shown_notices = notices();
+    let with_notices = PageChrome { notices: &shown_notices, ..*chrome };
+    add("notices-choice", choice_page(3).render(&with_notices));
+    add("notices-consent", consent_page(ConsentMode::Information).render(&with_notices));
+    add("notices-sign-in", sign_in_page(None).render(&with_notices));
+    add("notices-error", error_page(ErrorCode::IdpTimeout).render(&with_notices));
+    for (name, page) in many_provider_choices() {
         add(name, page.render(chrome));
     }
-    add("consent-information", consent(Question::Information).render(chrome));
-    add("consent-question", consent(Question::Consent).render(chrome));
-    for (n, page) in unusual_consents().iter().enumerate() {
+    add("consent-information", consent_page(ConsentMode::Information).render(chrome));
+    add("consent-question", consent_page(ConsentMode::Consent).render(chrome));
+    for (n, page) in unusual_consent_pages().iter().enumerate() {
         add(&format!("consent-unusual-{n}"), page.render(chrome));
     }
-    for (name, page) in errors() {
+    for (name, page) in error_pages() {
         add(name, page.render(chrome));
     }
     for code in ErrorCode::ALL {
-        add(&format!("error-{}", code.entry().code), error(*code).render(chrome));
+        add(&format!("error-{}", code.entry().code), error_page(*code).render(chrome));
     }
     let provider = || "Impôts".to_owned();
-    let stages = [
-        Stage::Choosing,
-        Stage::Away { provider: provider() },
-        Stage::Checking { provider: provider() },
-        Stage::Consent,
-    ];
-    for (n, stage) in stages.into_iter().enumerate() {
-        add(&format!("progress-{n}"), progress(stage).render(chrome));
-    }
-    let fields = vec![Field::new("code", "abc"), Field::new("state", "\"><script>")];
+    let fields = vec![HiddenField::new("code", "abc"), HiddenField::new("state", "\"><script>")];
     let service = "Mairie de Saint-Étienne".to_owned();
     add(
         "form-post",
         FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }
             .render(chrome),
     );
-    add("log-out", log_out(None, Some(provider())).render(chrome));
-    add("log-out-nobody", log_out(None, None).render(chrome));
-    add("log-out-asked", log_out(Some(service.clone()), Some(provider())).render(chrome));
+    add("log-out", confirm_log_out_page(None, Some(provider())).render(chrome));
+    add("log-out-no-session", confirm_log_out_page(None, None).render(chrome));
+    add("log-out-requested", confirm_log_out_page(Some(service.clone()), Some(provider())).render(chrome));
     add("logged-out", LoggedOutPage::default().render(chrome));
-    let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
+    let action = Some(PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }));
     add(
         "logged-out-back",
-        LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome),
+        LoggedOutPage { service: Some(service), action, unreached_provider: Some(provider()) }.render(chrome),
     );
-    add("sandbox", sandbox().render(chrome));
-    let down = SignInTrouble::Failed {
+    add("sandbox", sandbox_page().render(chrome));
+    let down = SignInError::Failed {
         code: ErrorCode::IdpUnreachable,
         support_id: "7K3Q9WZX2M4T".into(),
     };
     let troubles = [
-        SignInTrouble::Empty,
-        SignInTrouble::Wrong,
-        SignInTrouble::Wait { minutes: 1 },
-        SignInTrouble::Wait { minutes: 3 },
+        SignInError::MissingField,
+        SignInError::WrongCredentials,
+        SignInError::Wait { minutes: 1 },
+        SignInError::Wait { minutes: 3 },
         down,
     ];
     for (n, trouble) in std::iter::once(None).chain(troubles.map(Some)).enumerate() {
-        add(&format!("sign-in-{n}"), sign_in(trouble).render(chrome));
+        add(&format!("sign-in-{n}"), sign_in_page(trouble).render(chrome));
     }
     add("demo-signed-out", DemoSignedOut.render(chrome));
     add("demo-signed-in", demo_signed_in(Level::Eidas1).render(chrome));
-    add("demo-signed-in-sealed", demo_signed_in(Level::Eidas2).render(chrome));
+    add("demo-signed-in-encrypted", demo_signed_in(Level::Eidas2).render(chrome));
     let description = Some("The user's authentication was aborted.".to_owned());
     add(
         "demo-error",

@@ -1,7 +1,6 @@
-//! The languages of the pages: which one a person gets, its texts, its dates.
+//! The languages of the pages: negotiation, texts, dates.
 //!
-//! Owns: language negotiation, and the only road from a key to a text. Must not know: which page asks. A language is
-//! one folder in `locales/`; nothing else has to change for a third one.
+//! A language is one folder in `locales/`; adding one needs no other change.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -22,29 +21,29 @@ fluent_templates::static_loader! {
     };
 }
 
-/// A language that the pages exist in. Displays as its tag (`fr`).
+/// A language of the pages. Displays as its tag (`fr`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Locale(&'static LanguageIdentifier);
 
-/// The language for a person: what the service provider asked (`ui_locales`, in its order), then what the browser
-/// prefers (`Accept-Language`, RFC 9110, 12.5.4, by weight), then French. Tags that can't be read are skipped.
+/// Returns the language of a page: the first known of `ui_locales`, then of `Accept-Language` by
+/// weight (RFC 9110 §12.5.4), then French. Invalid tags are skipped.
 #[must_use]
-pub fn negotiate(ui_locales: &[String], accept_language: Option<&str>) -> Locale {
+pub fn negotiate_language(ui_locales: &[String], accept_language: Option<&str>) -> Locale {
     ui_locales
         .iter()
         .map(String::as_str)
-        .chain(by_weight(accept_language.unwrap_or_default()))
-        .find_map(Locale::speaking)
+        .chain(tags_by_weight(accept_language.unwrap_or_default()))
+        .find_map(Locale::for_tag)
         .unwrap_or_default()
 }
 
-/// More entries than any browser sends; keeps a hostile header cheap.
-const MOST_RANGES: usize = 16;
+/// Entries of `Accept-Language` that are read: more than any browser sends.
+const MAX_LANGUAGE_RANGES: usize = 16;
 
-fn by_weight(accept_language: &str) -> impl Iterator<Item = &str> {
+fn tags_by_weight(accept_language: &str) -> impl Iterator<Item = &str> {
     let mut ranges: Vec<(&str, f32)> = accept_language
         .split(',')
-        .take(MOST_RANGES)
+        .take(MAX_LANGUAGE_RANGES)
         .filter_map(|range| match range.split_once(';') {
             None => Some((range.trim(), 1.0)),
             Some((tag, weight)) => {
@@ -70,55 +69,57 @@ impl fmt::Display for Locale {
 }
 
 impl Locale {
-    /// Every language, by its tag.
+    /// Returns every language, sorted by tag.
     pub fn all() -> impl Iterator<Item = Self> {
         let mut tags: Vec<_> = TEXTS.locales().collect();
         tags.sort();
         tags.into_iter().map(Locale)
     }
 
-    /// The language of a tag: `en-GB` is served by `en`.
-    fn speaking(tag: &str) -> Option<Self> {
-        let wanted: LanguageIdentifier = tag.parse().ok()?;
-        TEXTS.locales().find(|known| known.language == wanted.language).map(Self)
+    /// Returns the language of a tag: `en` for `en-GB`.
+    fn for_tag(tag: &str) -> Option<Self> {
+        let requested: LanguageIdentifier = tag.parse().ok()?;
+        TEXTS.locales().find(|known| known.language == requested.language).map(Self)
     }
 
-    /// Its language's letters, as configuration files write them: `fr`.
+    /// Returns the language code, as in configuration files: `fr`.
     #[must_use]
     pub fn language(self) -> &'static str {
         self.0.language.as_str()
     }
 
-    /// The entry of a `{ fr = …, en = … }` table for this language; else the default language's, else the first.
+    /// Returns the entry of a `{ fr = …, en = … }` table for this language, else for the default
+    /// language, else the first.
     #[must_use]
-    pub fn pick(self, by_language: &BTreeMap<String, String>) -> &str {
-        let of = |locale: Self| by_language.get(locale.0.language.as_str());
-        of(self)
-            .or_else(|| of(Self::default()))
+    pub fn localize(self, by_language: &BTreeMap<String, String>) -> &str {
+        let entry = |locale: Self| by_language.get(locale.0.language.as_str());
+        entry(self)
+            .or_else(|| entry(Self::default()))
             .or_else(|| by_language.values().next())
             .map_or("", String::as_str)
     }
 
-    /// The text of a key. A key that exists nowhere comes back as itself; a test proves that there is none.
+    /// Returns the text of a key. An unknown key is returned as it is; a test proves that there is
+    /// none.
     pub(super) fn text(self, key: &str) -> String {
-        self.format(key, None)
+        self.format_text(key, None)
     }
 
-    /// The text of a key with one value in it.
-    pub(super) fn with(self, key: &str, name: &'static str, value: &str) -> String {
-        self.format(key, Some(&HashMap::from([(name, value.into())])))
+    /// Returns the text of a key with one value.
+    pub(super) fn text_with(self, key: &str, name: &'static str, value: &str) -> String {
+        self.format_text(key, Some(&HashMap::from([(name, value.into())])))
     }
 
-    fn format(self, key: &str, values: Option<&HashMap<&'static str, FluentValue<'_>>>) -> String {
+    fn format_text(self, key: &str, values: Option<&HashMap<&'static str, FluentValue<'_>>>) -> String {
         TEXTS
             .lookup_single_language(self.0, key, values)
             .or_else(|_| TEXTS.lookup_single_language(TEXTS.fallback(), key, values))
             .unwrap_or_else(|_| key.to_owned())
     }
 
-    /// A level of assurance, named for the sandbox's page.
+    /// Returns the name of a level on the sandbox page.
     #[must_use]
-    pub fn level(self, level: Level) -> String {
+    pub fn sandbox_level_label(self, level: Level) -> String {
         self.text(match level {
             Level::Eidas1 => "sandbox-level-eidas1",
             Level::Eidas2 => "sandbox-level-eidas2",
@@ -126,59 +127,59 @@ impl Locale {
         })
     }
 
-    /// Beside a level at the sandbox that is lower than what was asked.
-    pub fn level_too_low(self) -> String {
+    /// Returns the hint beside a level on the sandbox page that is lower than requested.
+    pub fn sandbox_level_too_low(self) -> String {
         self.text("sandbox-level-too-low")
     }
 
-    /// What can be made to go wrong at the sandbox; `none` when nothing shall.
+    /// Returns the label of a simulated failure on the sandbox page; `none` is no failure.
     #[must_use]
-    pub fn sandbox_failure(self, id: &str) -> String {
+    pub fn sandbox_failure_label(self, id: &str) -> String {
         self.text(&format!("sandbox-failure-{id}"))
     }
 
-    /// The text of a key with several values in it, numbers among them.
-    pub(super) fn filled<const N: usize>(
+    /// Returns the text of a key with several values, which may be numbers.
+    pub(super) fn text_with_values<const N: usize>(
         self,
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
     ) -> String {
-        self.format(key, Some(&HashMap::from(values)))
+        self.format_text(key, Some(&HashMap::from(values)))
     }
 
-    /// `YYYY-MM-DD` in words. `YYYY-MM-00` and `YYYY-00-00`, presumed dates, say what is not known; anything else
-    /// comes back as it is.
-    pub(super) fn date(self, date: &str) -> String {
-        self.known_date(date).unwrap_or_else(|| date.to_owned())
+    /// Returns a date `YYYY-MM-DD` in words. For the partial dates `YYYY-MM-00` and `YYYY-00-00`
+    /// the text says what is unknown; anything else is returned as it is.
+    pub(super) fn date_in_words(self, date: &str) -> String {
+        self.known_date_in_words(date).unwrap_or_else(|| date.to_owned())
     }
 
-    fn known_date(self, date: &str) -> Option<String> {
+    fn known_date_in_words(self, date: &str) -> Option<String> {
         let mut parts = date.splitn(3, '-');
         let year = FluentValue::from(parts.next()?);
         let (month, day): (usize, u8) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         if month == 0 {
-            return Some(self.format("date-year", Some(&HashMap::from([("year", year)]))));
+            return Some(self.format_text("date-year", Some(&HashMap::from([("year", year)]))));
         }
         let month = FluentValue::from(self.text(MONTHS.get(month - 1)?));
         let mut values = HashMap::from([("year", year), ("month", month)]);
         if day == 0 {
-            return Some(self.format("date-month", Some(&values)));
+            return Some(self.format_text("date-month", Some(&values)));
         }
         values.insert("day", FluentValue::from(day));
-        Some(self.format("date-day", Some(&values)))
+        Some(self.format_text("date-day", Some(&values)))
     }
 
-    /// Date and time of day, to the second, in UTC.
-    pub(super) fn moment(self, at: Timestamp) -> String {
+    /// Returns date and time to the second, in UTC.
+    pub(super) fn date_time(self, at: Timestamp) -> String {
         let Some(at) = i64::try_from(at.seconds())
             .ok()
             .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
         else {
             return at.seconds().to_string();
         };
-        let date = FluentValue::from(self.date(&at.format("%Y-%m-%d").to_string()));
+        let date = FluentValue::from(self.date_in_words(&at.format("%Y-%m-%d").to_string()));
         let time = FluentValue::from(at.format("%H:%M:%S").to_string());
-        self.format("date-time", Some(&HashMap::from([("date", date), ("time", time)])))
+        self.format_text("date-time", Some(&HashMap::from([("date", date), ("time", time)])))
     }
 }
 
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     fn locale(tag: &str) -> Locale {
-        Locale::speaking(tag).unwrap()
+        Locale::for_tag(tag).unwrap()
     }
 
     #[test]
@@ -211,7 +212,7 @@ mod tests {
         ] {
             let ui_locales: Vec<String> = ui_locales.iter().map(ToString::to_string).collect();
             assert_eq!(
-                negotiate(&ui_locales, accept_language).to_string(),
+                negotiate_language(&ui_locales, accept_language).to_string(),
                 expected,
                 "{ui_locales:?} {accept_language:?}"
             );
@@ -230,10 +231,10 @@ mod tests {
             ("en", "1962-13-01", "1962-13-01"),
             ("en", "not a date", "not a date"),
         ] {
-            assert_eq!(locale(tag).date(date), expected);
+            assert_eq!(locale(tag).date_in_words(date), expected);
         }
         assert_eq!(
-            locale("en").moment(Timestamp::from_seconds(86_399)),
+            locale("en").date_time(Timestamp::from_seconds(86_399)),
             "1 January 1970 at 23:59:59 (UTC)"
         );
     }
@@ -243,9 +244,9 @@ mod tests {
         let names = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
         };
-        assert_eq!(locale("en").pick(&names(&[("en", "Taxes"), ("fr", "Impôts")])), "Taxes");
-        assert_eq!(locale("en").pick(&names(&[("br", "Tailhoù"), ("fr", "Impôts")])), "Impôts");
-        assert_eq!(locale("en").pick(&names(&[("br", "Tailhoù")])), "Tailhoù");
-        assert_eq!(locale("en").pick(&names(&[])), "");
+        assert_eq!(locale("en").localize(&names(&[("en", "Taxes"), ("fr", "Impôts")])), "Taxes");
+        assert_eq!(locale("en").localize(&names(&[("br", "Tailhoù"), ("fr", "Impôts")])), "Impôts");
+        assert_eq!(locale("en").localize(&names(&[("br", "Tailhoù")])), "Tailhoù");
+        assert_eq!(locale("en").localize(&names(&[])), "");
     }
 }

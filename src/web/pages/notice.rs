@@ -1,31 +1,32 @@
-//! What the operator has to say to everybody, as a page shows it: `notices.html`.
+//! Operator notices as pages show them (`notices.html`).
 
 use super::Locale;
-use crate::config::notices::{self, Severity};
+use crate::config::notices::{self, NoticeSeverity};
 use crate::env::Timestamp;
 
-/// In the page's language.
+/// An operator notice in the page's language.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Notice {
+pub struct DisplayedNotice {
     pub text: String,
-    pub severity: Severity,
+    pub severity: NoticeSeverity,
     /// Absolute https address, from the configuration.
     pub link: Option<String>,
 }
 
-impl Notice {
-    /// Those in force at this moment.
+impl DisplayedNotice {
+    /// Returns the notices that are in force at `now`.
     #[must_use]
     pub fn in_force(all: &[notices::Notice], locale: Locale, now: Timestamp) -> Vec<Self> {
         let shown = |notice: &notices::Notice| Self {
-            text: locale.pick(&notice.text).to_owned(),
+            text: locale.localize(&notice.text).to_owned(),
             severity: notice.severity,
             link: notice.link.clone(),
         };
         all.iter().filter(|notice| notice.is_in_force(now)).map(shown).collect()
     }
 
+    /// Returns whether the notice is a warning.
     pub(super) fn is_warning(&self) -> bool {
-        self.severity == Severity::Warning
+        self.severity == NoticeSeverity::Warning
     }
 }

@@ -1,214 +1,216 @@
-//! Which identity providers a choice page shows, of hundreds perhaps: under which headings, how many of them, and how
-//! the others are reached.
+//! Selects the identity providers that the choice page shows, out of up to several hundred.
 //!
-//! Owns: grouping, search, paging, the place of the one used last. Must not know: why one can't be chosen, markup.
+//! Responsible for grouping, search, paging, and the position of the one used last. Does not decide
+//! which ones can be chosen.
 
-use super::choice::{Provider, Refusal, Trouble, Unavailable};
-use crate::config::shown::{Query, Shown};
+use super::choice::{ProviderOption, UnavailableLabel, ProviderWarning, UnavailableProvider};
+use crate::config::provider_display::{SearchQuery, ProviderDisplay};
 
-/// An identity provider that the page may show, in the order of all.
+/// An identity provider that the page may show. The candidates are sorted.
 #[derive(Clone, Debug)]
-pub struct Candidate<'a> {
+pub struct ProviderCandidate<'a> {
     pub id: &'a str,
-    /// In the page's language.
+    /// Name in the page's language.
     pub name: &'a str,
-    pub shown: &'a Shown,
-    /// Why it can't be chosen; `None` when it can.
-    pub refusal: Option<Refusal>,
-    /// One that had a problem a moment ago, and may be tried.
-    pub trouble: Option<Trouble>,
+    pub shown: &'a ProviderDisplay,
+    /// Why it can't be chosen; `None` if it can.
+    pub unavailable_label: Option<UnavailableLabel>,
+    /// Shown beside the name.
+    pub warning: Option<ProviderWarning>,
 }
 
-/// A category: its id in addresses, and its name in the page's language.
+/// A category: its id in URLs, and its name in the page's language.
 #[derive(Clone, Copy, Debug)]
-pub struct Heading<'a> {
+pub struct CategoryHeading<'a> {
     pub id: &'a str,
     pub name: &'a str,
 }
 
-/// What the address asks for; anything that makes no sense is as if it were not there.
+/// Query of the choice page. Invalid values are ignored.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
-    /// What the person searched for (`q`), as sent.
+pub struct ListQuery {
+    /// Search text (`q`), as sent.
     pub query: Option<String>,
     /// The id of a category.
     pub category: Option<String>,
-    /// Counted from 1.
+    /// Page number, from 1.
     pub page: usize,
 }
 
-/// What a page shows.
+/// The identity providers that a page shows.
 #[derive(Clone, Debug, Default)]
-pub struct Arrangement {
-    /// Above all others.
-    pub last_used: Option<Provider>,
-    pub groups: Vec<Group>,
-    pub unavailable: Vec<Unavailable>,
-    /// Unavailable ones beyond those shown.
-    pub unavailable_more: usize,
-    /// Everything that can be chosen and that was asked for, shown here or not.
+pub struct ProviderList {
+    /// Shown above all others.
+    pub last_used: Option<ProviderOption>,
+    pub groups: Vec<ProviderGroup>,
+    pub unavailable: Vec<UnavailableProvider>,
+    /// Number of unavailable ones beyond those shown.
+    pub more_unavailable: usize,
+    /// Number of available ones that match the query, on all pages.
     pub total: usize,
-    /// Set where the list goes over several pages.
-    pub leaf: Option<Leaf>,
-    /// Set where the page shows the beginning of each category.
+    /// Set if the list has several pages.
+    pub list_page: Option<ProviderListPage>,
+    /// Whether the page shows the first entries of each category.
     pub is_overview: bool,
-    pub is_search: bool,
-    /// As asked, where it made sense.
+    pub has_search: bool,
+    /// The query, if it is valid.
     pub query: Option<String>,
     pub category: Option<String>,
 }
 
+/// Identity providers under one heading.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Group {
-    pub title: Title,
-    pub providers: Vec<Provider>,
-    /// Where the rest of it is: a category's id, and how many it holds.
+pub struct ProviderGroup {
+    pub title: GroupTitle,
+    pub providers: Vec<ProviderOption>,
+    /// Link to the whole category: its id, and its number of providers.
     pub more: Option<(String, usize)>,
 }
 
+/// Heading of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Title {
-    /// Nothing to tell it from.
+pub enum GroupTitle {
+    /// There is only one group.
     None,
     Category(String),
     Others,
 }
 
-/// One page of several: places counted from 1.
+/// Position of a page in a list of several pages. All numbers start at 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leaf {
+pub struct ProviderListPage {
     pub page: usize,
     pub pages: usize,
     pub first: usize,
     pub last: usize,
 }
 
-/// From this many identity providers up there is a search box.
-const SEARCH_FROM: usize = 8;
-/// A page shows no more of a list, so that 300 identity providers still make a light page.
-const SHOWN_AT_MOST: usize = 24;
-/// An overview shows of each category at least this many.
-const OF_EACH_AT_LEAST: usize = 2;
-/// Reasons for those that can't be chosen are given at the end of the page, to no more than these.
-const UNAVAILABLE_AT_MOST: usize = 6;
-/// In addresses: those without a category. No category can have this id.
-const REST: &str = "_rest";
+/// Number of identity providers from which the page has a search box.
+const MIN_PROVIDERS_FOR_SEARCH: usize = 8;
+/// Identity providers per page, so that a page of 300 stays small.
+const MAX_PROVIDERS_PER_PAGE: usize = 24;
+/// Identity providers that an overview shows of each category at least.
+const MIN_SHOWN_PER_CATEGORY: usize = 2;
+/// Unavailable identity providers that the end of the page lists with their reasons.
+const MAX_UNAVAILABLE_SHOWN: usize = 6;
+/// Id in URLs of those without a category. No category can have this id.
+const OTHERS_CATEGORY_ID: &str = "_rest";
 
-/// The arrangement of these candidates; `last_used` counts only if it can be chosen.
+/// Returns the list of these candidates. `last_used` is ignored if it can't be chosen.
 #[must_use]
-pub fn arrange(
-    candidates: &[Candidate<'_>],
-    headings: &[Heading<'_>],
+pub fn build_provider_list(
+    candidates: &[ProviderCandidate<'_>],
+    headings: &[CategoryHeading<'_>],
     last_used: Option<&str>,
-    asked: &Asked,
-) -> Arrangement {
-    let query = asked.query.as_deref().and_then(Query::of);
-    let category = asked.category.as_deref().and_then(|id| match id {
-        REST => Some(headings.len()),
+    list_query: &ListQuery,
+) -> ProviderList {
+    let query = list_query.query.as_deref().and_then(SearchQuery::parse);
+    let category = list_query.category.as_deref().and_then(|id| match id {
+        OTHERS_CATEGORY_ID => Some(headings.len()),
         _ => headings.iter().position(|heading| heading.id == id),
     });
-    let is_asked = |candidate: &&Candidate<'_>| {
-        query.as_ref().is_none_or(|query| candidate.shown.is_found_by(query))
-            && category.is_none_or(|category| candidate.group(headings) == category)
+    let is_match = |candidate: &&ProviderCandidate<'_>| {
+        query.as_ref().is_none_or(|query| candidate.shown.matches(query))
+            && category.is_none_or(|category| candidate.category_index(headings) == category)
     };
-    let (mut available, mut refused) = (Vec::new(), Vec::new());
-    for candidate in candidates.iter().filter(is_asked) {
-        match &candidate.refusal {
+    let (mut available, mut unavailable) = (Vec::new(), Vec::new());
+    for candidate in candidates.iter().filter(is_match) {
+        match &candidate.unavailable_label {
             None => available.push(candidate),
-            Some(refusal) => refused.push((candidate, refusal)),
+            Some(label) => unavailable.push((candidate, label)),
         }
     }
-    let mut arrangement = Arrangement {
+    let mut list = ProviderList {
         total: available.len(),
-        is_search: candidates.len() >= SEARCH_FROM,
-        query: asked.query.clone().filter(|_| query.is_some()),
-        category: asked.category.clone().filter(|_| category.is_some()),
-        ..Arrangement::default()
+        has_search: candidates.len() >= MIN_PROVIDERS_FOR_SEARCH,
+        query: list_query.query.clone().filter(|_| query.is_some()),
+        category: list_query.category.clone().filter(|_| category.is_some()),
+        ..ProviderList::default()
     };
-    // The one used last stands above, and not a second time below.
+    // The one used last is shown at the top only.
     let is_whole = query.is_none() && category.is_none();
     let last_used = last_used
         .filter(|_| is_whole)
         .and_then(|id| available.iter().position(|candidate| candidate.id == id));
     let last_used = last_used.map(|at| available.remove(at));
 
-    let mut groups = grouped(&available, headings);
+    let mut groups = group_by_category(&available, headings);
     // A category's own page shows all of it.
-    let elsewhere = last_used.map(|candidate| candidate.group(headings));
-    if let Some(group) = groups.iter_mut().find(|group| Some(group.at) == elsewhere) {
-        group.count += 1;
+    let last_used_category = last_used.map(|candidate| candidate.category_index(headings));
+    if let Some(group) = groups.iter_mut().find(|group| Some(group.index) == last_used_category) {
+        group.total += 1;
     }
-    let several = groups.len() > 1;
-    if available.len() <= SHOWN_AT_MOST {
-        let is_titled = several || category.is_some();
-        arrangement.groups =
-            groups.into_iter().map(|group| group.shown(usize::MAX, is_titled)).collect();
-    } else if is_whole && several {
-        arrangement.is_overview = true;
-        let share = (SHOWN_AT_MOST / groups.len()).max(OF_EACH_AT_LEAST);
-        arrangement.groups = groups.into_iter().map(|group| group.shown(share, true)).collect();
+    let has_several = groups.len() > 1;
+    if available.len() <= MAX_PROVIDERS_PER_PAGE {
+        let is_titled = has_several || category.is_some();
+        list.groups =
+            groups.into_iter().map(|group| group.into_group(usize::MAX, is_titled)).collect();
+    } else if is_whole && has_several {
+        list.is_overview = true;
+        let share = (MAX_PROVIDERS_PER_PAGE / groups.len()).max(MIN_SHOWN_PER_CATEGORY);
+        list.groups = groups.into_iter().map(|group| group.into_group(share, true)).collect();
     } else {
-        let title = category.map_or(Title::None, |category| title(headings, category));
-        arrangement.show_leaf(&available, title, asked.page);
+        let title = category.map_or(GroupTitle::None, |category| group_title(headings, category));
+        list.set_page(&available, title, list_query.page);
     }
-    if arrangement.leaf.is_none_or(|leaf| leaf.page == 1) {
-        arrangement.show_last_used(last_used);
-        arrangement.show_refused(refused);
+    if list.list_page.is_none_or(|page| page.page == 1) {
+        list.set_last_used(last_used);
+        list.set_unavailable(unavailable);
     }
-    arrangement
+    list
 }
 
-/// The members of a category, or of none.
-struct Grouped<'a> {
-    at: usize,
+/// The available members of a category, or those without one.
+struct CategoryMembers<'a> {
+    index: usize,
     id: &'a str,
-    title: Title,
-    members: Vec<&'a Candidate<'a>>,
-    /// With the one that stands elsewhere on the page.
-    count: usize,
+    title: GroupTitle,
+    members: Vec<&'a ProviderCandidate<'a>>,
+    /// Number of members, including the one used last.
+    total: usize,
 }
 
-/// Those of each heading, and at last the rest; none is empty.
-fn grouped<'a>(available: &[&'a Candidate<'a>], headings: &[Heading<'a>]) -> Vec<Grouped<'a>> {
-    let empty = |at: usize| Grouped {
-        at,
-        count: 0,
-        id: headings.get(at).map_or(REST, |heading| heading.id),
-        title: title(headings, at),
+/// Groups candidates by heading, those without one last. Empty groups are omitted.
+fn group_by_category<'a>(available: &[&'a ProviderCandidate<'a>], headings: &[CategoryHeading<'a>]) -> Vec<CategoryMembers<'a>> {
+    let empty = |at: usize| CategoryMembers {
+        index: at,
+        total: 0,
+        id: headings.get(at).map_or(OTHERS_CATEGORY_ID, |heading| heading.id),
+        title: group_title(headings, at),
         members: Vec::new(),
     };
-    let mut groups: Vec<Grouped<'a>> = (0..=headings.len()).map(empty).collect();
+    let mut groups: Vec<CategoryMembers<'a>> = (0..=headings.len()).map(empty).collect();
     for candidate in available {
-        if let Some(group) = groups.get_mut(candidate.group(headings)) {
+        if let Some(group) = groups.get_mut(candidate.category_index(headings)) {
             group.members.push(candidate);
-            group.count += 1;
+            group.total += 1;
         }
     }
     groups.retain(|group| !group.members.is_empty());
     groups
 }
 
-fn title(headings: &[Heading<'_>], group: usize) -> Title {
-    headings.get(group).map_or(Title::Others, |heading| Title::Category(heading.name.to_owned()))
+fn group_title(headings: &[CategoryHeading<'_>], group: usize) -> GroupTitle {
+    headings.get(group).map_or(GroupTitle::Others, |heading| GroupTitle::Category(heading.name.to_owned()))
 }
 
-impl Grouped<'_> {
-    /// Its first `share` members, and the way to the others.
-    fn shown(self, share: usize, is_titled: bool) -> Group {
-        let there = self.members.len();
-        // A single one more takes no more room than the link to it.
-        let shown = if there <= share.saturating_add(1) { there } else { share };
-        Group {
-            title: if is_titled { self.title } else { Title::None },
-            providers: self.members.into_iter().take(shown).map(Provider::of).collect(),
-            more: (shown < there).then(|| (self.id.to_owned(), self.count)),
+impl CategoryMembers<'_> {
+    /// Returns the first `share` members, and a link to the others.
+    fn into_group(self, share: usize, is_titled: bool) -> ProviderGroup {
+        let all = self.members.len();
+        // One more entry takes no more space than the link.
+        let shown = if all <= share.saturating_add(1) { all } else { share };
+        ProviderGroup {
+            title: if is_titled { self.title } else { GroupTitle::None },
+            providers: self.members.into_iter().take(shown).map(ProviderOption::from_candidate).collect(),
+            more: (shown < all).then(|| (self.id.to_owned(), self.total)),
         }
     }
 }
 
-impl Candidate<'_> {
-    /// The place of its heading; that after the last is for the rest.
-    fn group(&self, headings: &[Heading<'_>]) -> usize {
+impl ProviderCandidate<'_> {
+    /// Returns the index of its heading; `headings.len()` if it has none.
+    fn category_index(&self, headings: &[CategoryHeading<'_>]) -> usize {
         let category = self.shown.category.as_deref();
         category
             .and_then(|id| headings.iter().position(|heading| heading.id == id))
@@ -216,51 +218,51 @@ impl Candidate<'_> {
     }
 }
 
-impl Provider {
-    fn of(candidate: &Candidate<'_>) -> Self {
-        let Candidate { id, name, shown, trouble, .. } = *candidate;
+impl ProviderOption {
+    fn from_candidate(candidate: &ProviderCandidate<'_>) -> Self {
+        let ProviderCandidate { id, name, shown, warning: trouble, .. } = *candidate;
         let logo = shown.logo.as_ref().map(|logo| format!("/assets/idp/{id}?v={}", logo.version));
-        Self { id: id.to_owned(), name: name.to_owned(), logo, trouble }
+        Self { id: id.to_owned(), name: name.to_owned(), logo, warning: trouble }
     }
 }
 
-impl Arrangement {
-    /// One page of a list.
-    fn show_leaf(&mut self, available: &[&Candidate<'_>], title: Title, page: usize) {
-        let pages = available.len().div_ceil(SHOWN_AT_MOST);
+impl ProviderList {
+    /// Shows one page of a list.
+    fn set_page(&mut self, available: &[&ProviderCandidate<'_>], title: GroupTitle, page: usize) {
+        let pages = available.len().div_ceil(MAX_PROVIDERS_PER_PAGE);
         let page = page.clamp(1, pages);
-        let before = (page - 1) * SHOWN_AT_MOST;
-        let providers: Vec<Provider> = available
+        let before = (page - 1) * MAX_PROVIDERS_PER_PAGE;
+        let providers: Vec<ProviderOption> = available
             .iter()
             .skip(before)
-            .take(SHOWN_AT_MOST)
-            .map(|candidate| Provider::of(candidate))
+            .take(MAX_PROVIDERS_PER_PAGE)
+            .map(|candidate| ProviderOption::from_candidate(candidate))
             .collect();
-        self.leaf = Some(Leaf { page, pages, first: before + 1, last: before + providers.len() });
-        self.groups = vec![Group { title, providers, more: None }];
+        self.list_page = Some(ProviderListPage { page, pages, first: before + 1, last: before + providers.len() });
+        self.groups = vec![ProviderGroup { title, providers, more: None }];
     }
 
-    /// Below it a list needs a heading of its own.
-    fn show_last_used(&mut self, last_used: Option<&Candidate<'_>>) {
-        self.last_used = last_used.map(Provider::of);
-        if let (Some(_), [Group { title: title @ Title::None, .. }]) =
+    /// Shows the one used last, and gives the list below it a heading.
+    fn set_last_used(&mut self, last_used: Option<&ProviderCandidate<'_>>) {
+        self.last_used = last_used.map(ProviderOption::from_candidate);
+        if let (Some(_), [ProviderGroup { title: title @ GroupTitle::None, .. }]) =
             (&self.last_used, self.groups.as_mut_slice())
         {
-            *title = Title::Others;
+            *title = GroupTitle::Others;
         }
     }
 
-    fn show_refused(&mut self, mut refused: Vec<(&Candidate<'_>, &Refusal)>) {
-        // What this service never takes says least.
-        refused.sort_by_key(|(_, refusal)| **refusal == Refusal::NotForThisService);
-        self.unavailable_more = refused.len().saturating_sub(UNAVAILABLE_AT_MOST);
-        let shown = refused.into_iter().take(UNAVAILABLE_AT_MOST);
+    fn set_unavailable(&mut self, mut unavailable: Vec<(&ProviderCandidate<'_>, &UnavailableLabel)>) {
+        // Those that this service never accepts come last: they are the least interesting.
+        unavailable.sort_by_key(|(_, label)| **label == UnavailableLabel::NotForThisService);
+        self.more_unavailable = unavailable.len().saturating_sub(MAX_UNAVAILABLE_SHOWN);
+        let shown = unavailable.into_iter().take(MAX_UNAVAILABLE_SHOWN);
         self.unavailable = shown
-            .map(|(one, reason)| Unavailable { name: one.name.to_owned(), reason: reason.clone() })
+            .map(|(one, reason)| UnavailableProvider { name: one.name.to_owned(), label: reason.clone() })
             .collect();
     }
 
-    /// True if nothing that was asked for can be chosen.
+    /// Returns whether no available provider matches the query.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.total == 0

@@ -1,48 +1,50 @@
-//! The sandbox identity provider's page: who to be, how strongly, or what shall go wrong.
+//! The form of the sandbox identity provider: test user, level, methods, simulated failure.
 
 use askama::Template;
 
-use super::{Chrome, Field, Locale, draw};
+use super::{PageChrome, HiddenField, Locale, render_template};
 
-/// One form: `person`, `level` and `failure` once each, `method` for each one ticked, and the hidden fields.
+/// The sandbox form: one `person`, `level` and `failure`, a `method` for each selected one, and the
+/// hidden fields.
 #[derive(Clone, Debug)]
 pub struct SandboxPage {
-    /// The connector's name.
+    /// Name of the connector.
     pub provider: String,
-    /// Where the form is posted.
+    /// URL that the form posts to.
     pub action: String,
-    pub hidden: Vec<Field>,
-    pub persons: Vec<Pick>,
-    pub levels: Vec<Pick>,
-    pub methods: Vec<Pick>,
-    /// "Nothing goes wrong" first.
-    pub failures: Vec<Pick>,
+    pub hidden: Vec<HiddenField>,
+    pub persons: Vec<SandboxOption>,
+    pub levels: Vec<SandboxOption>,
+    pub methods: Vec<SandboxOption>,
+    /// The first one is "no failure".
+    pub failures: Vec<SandboxOption>,
 }
 
-/// One thing to pick.
+/// An option of the sandbox form.
 #[derive(Clone, Debug)]
-pub struct Pick {
+pub struct SandboxOption {
     pub id: String,
     /// In the page's language.
     pub label: String,
-    /// A second, quieter line.
+    /// Second line.
     pub hint: Option<String>,
-    /// Picked when the page is opened.
-    pub is_picked: bool,
+    /// Whether it is initially selected.
+    pub is_selected: bool,
 }
 
 impl SandboxPage {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        draw(&SandboxTemplate { chrome, t, title: t.text("sandbox-title"), page: self })
+        render_template(&SandboxTemplate { chrome, t, title: t.text("sandbox-title"), page: self })
     }
 }
 
 #[derive(Template)]
 #[template(path = "sandbox.html")]
 struct SandboxTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     page: &'a SandboxPage,

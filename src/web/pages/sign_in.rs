@@ -1,72 +1,73 @@
-//! The page where a password is typed: the only one of the hub that asks for any, and only for a connector whose directory
-//! has no page of its own.
+//! The password form, for connectors whose directory has no page of its own. No other page of the
+//! hub asks for a password.
 
 use askama::Template;
 
-use super::{Chrome, Field, Locale, draw};
+use super::{PageChrome, HiddenField, Locale, render_template};
 use crate::protocol::catalogue::ErrorCode;
 
-/// One form: `username` and `password`, and the hidden fields.
+/// The password form: `username`, `password` and the hidden fields.
 #[derive(Clone, Debug)]
 pub struct SignInPage {
-    /// Whose password it is: the connector's name.
+    /// Name of the connector, whose password the user enters.
     pub provider: String,
-    /// The service provider's name, from its file.
+    /// Name of the service provider.
     pub service: String,
-    /// Where the form is posted.
+    /// URL that the form posts to.
     pub action: String,
-    pub hidden: Vec<Field>,
-    /// As it was typed; a password never comes back.
+    pub hidden: Vec<HiddenField>,
+    /// The entered username. The password is never returned.
     pub username: String,
-    pub trouble: Option<SignInTrouble>,
-    /// Where another account is chosen.
-    pub back: String,
+    pub error: Option<SignInError>,
+    /// URL of the choice of another account.
+    pub back_url: String,
 }
 
-/// Why the page is shown again.
+/// Error that the form shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SignInTrouble {
-    /// One of the two was left empty.
-    Empty,
-    /// Which of the two is wrong is not told.
-    Wrong,
-    /// Not before so many minutes have passed.
+pub enum SignInError {
+    /// The username or the password is empty.
+    MissingField,
+    /// The username or the password is wrong; the page does not say which.
+    WrongCredentials,
+    /// Too many attempts; the next one is allowed after `minutes`.
     Wait { minutes: u64 },
-    /// The directory could not be asked.
+    /// The directory is unavailable.
     Failed { code: ErrorCode, support_id: String },
 }
 
-impl SignInTrouble {
-    fn words(&self, t: &Locale) -> String {
+impl SignInError {
+    fn text(&self, t: &Locale) -> String {
         match self {
-            Self::Empty => t.text("sign-in-empty"),
-            Self::Wrong => t.text("sign-in-wrong"),
+            Self::MissingField => t.text("sign-in-empty"),
+            Self::WrongCredentials => t.text("sign-in-wrong"),
             Self::Wait { minutes: 0 | 1 } => t.text("sign-in-wait-one"),
-            Self::Wait { minutes } => t.with("sign-in-wait", "minutes", &minutes.to_string()),
-            Self::Failed { code, .. } => t.text(code.entry().text),
+            Self::Wait { minutes } => t.text_with("sign-in-wait", "minutes", &minutes.to_string()),
+            Self::Failed { code, .. } => t.text(code.entry().page_text),
         }
     }
 
-    /// Whether the fields are what is wrong.
-    const fn is_of_the_fields(&self) -> bool {
-        matches!(self, Self::Empty | Self::Wrong)
+    /// Returns whether the error concerns the input fields.
+    const fn concerns_fields(&self) -> bool {
+        matches!(self, Self::MissingField | Self::WrongCredentials)
     }
 }
 
 impl SignInPage {
+    /// Renders the page as HTML.
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        let title = t.with("sign-in-title", "provider", &self.provider);
-        let is_invalid = self.trouble.as_ref().is_some_and(SignInTrouble::is_of_the_fields);
-        draw(&SignInTemplate { chrome, t, title, page: self, is_invalid })
+        let title = t.text_with("sign-in-title", "provider", &self.provider);
+        let is_invalid = self.error.as_ref().is_some_and(SignInError::concerns_fields);
+        render_template(&SignInTemplate { chrome, t, title, page: self, is_invalid })
     }
 }
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 struct SignInTemplate<'a> {
-    chrome: &'a Chrome<'a>,
+    chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
     page: &'a SignInPage,

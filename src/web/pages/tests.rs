@@ -1,33 +1,33 @@
-//! What holds for every page, in every language.
+//! Tests of every page in every language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::arrangement::{Group, Leaf, Title};
-use super::gallery::Crowd;
+use super::provider_list::{ProviderGroup, ProviderListPage, GroupTitle};
+use super::gallery::ProviderFixture;
 use super::*;
-use crate::config::notices::Severity;
-use crate::connector::persona::Failure;
+use crate::config::notices::NoticeSeverity;
+use crate::connector::persona::SimulatedFailure;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
 const NONCE: &str = "bm9uY2U";
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
 
-/// (language, page, HTML) of the whole gallery.
+/// Returns (language, page, HTML) of the whole gallery.
 fn every_page() -> Vec<(Locale, String, String)> {
     let theme = gallery::theme();
     let draw = |locale| {
         let chrome =
-            Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
-        gallery::all(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
+            PageChrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
+        gallery::all_pages(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
     };
     Locale::all().flat_map(draw).collect()
 }
 
-fn in_french<T>(render: impl FnOnce(&Chrome<'_>) -> T) -> T {
-    render(&Chrome {
+fn in_french<T>(render: impl FnOnce(&PageChrome<'_>) -> T) -> T {
+    render(&PageChrome {
         locale: Locale::default(),
         nonce: NONCE,
         theme: &gallery::theme(),
@@ -36,13 +36,13 @@ fn in_french<T>(render: impl FnOnce(&Chrome<'_>) -> T) -> T {
     })
 }
 
-/// The values of an attribute, in document order.
+/// Returns the values of an attribute, in document order.
 fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// Keys of one language's file.
+/// Returns the keys of one language's file.
 fn keys(language: &str) -> BTreeSet<String> {
     let folder = fs::read_dir(format!("{HERE}/locales/{language}")).unwrap();
     let text: String =
@@ -54,7 +54,7 @@ fn keys(language: &str) -> BTreeSet<String> {
     text.lines().filter_map(key).collect()
 }
 
-/// The sources that name keys, tests left out.
+/// Returns the sources that use keys, without tests.
 fn sources() -> String {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -85,9 +85,9 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     }
     let sources = sources();
     let mut named: BTreeSet<&str> = sources.split('"').collect();
-    named.extend(ErrorCode::ALL.iter().map(|code| code.entry().text));
-    // Looked up by the name of what shall go wrong.
-    let failures: Vec<String> = Failure::ALL
+    named.extend(ErrorCode::ALL.iter().map(|code| code.entry().page_text));
+    // The keys of simulated failures are built from their names.
+    let failures: Vec<String> = SimulatedFailure::ALL
         .iter()
         .map(|failure| failure.as_str())
         .chain(["none"])
@@ -97,7 +97,7 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     for key in &expected {
         assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
     }
-    for call in ["t.text(\"", "t.with(\"", "t.filled(\"", "self.format(\""] {
+    for call in ["t.text(\"", "t.text_with(\"", "t.text_with_values(\"", "self.format_text(\""] {
         for key in sources.split(call).skip(1).filter_map(|rest| rest.split('"').next()) {
             assert!(expected.contains(key), "`{key}` has no text");
         }
@@ -108,7 +108,7 @@ fn every_language_has_the_same_keys_and_each_is_used() {
 fn every_error_has_a_text_in_every_language() {
     for locale in Locale::all() {
         for code in ErrorCode::ALL {
-            let key = code.entry().text;
+            let key = code.entry().page_text;
             assert_ne!(locale.text(key), key, "{locale} {}", code.entry().code);
             assert!(keys(&locale.to_string()).contains(key), "{locale} falls back for `{key}`");
         }
@@ -128,7 +128,7 @@ fn no_page_shows_a_key_or_an_unfilled_value() {
 }
 
 #[test]
-fn every_page_is_whole_and_accessible_in_outline() {
+fn every_page_is_complete_and_has_an_accessible_structure() {
     for (locale, name, html) in every_page() {
         let count = |what: &str| html.matches(what).count();
         assert!(
@@ -142,7 +142,7 @@ fn every_page_is_whole_and_accessible_in_outline() {
         assert_eq!(count("<form"), count("</form>"), "{name}");
         let ids = values(&html, "id");
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id twice");
-        assert!(html.contains("Passerelle"), "{name} does not say whose page it is");
+        assert!(html.contains("Passerelle"), "{name} does not name the hub");
     }
 }
 
@@ -193,44 +193,44 @@ fn script_in_names_and_values_stays_inert() {
     const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
     let evil = || EVIL.to_owned();
     let pages = in_french(|chrome| {
-        let provider = Provider {
+        let provider = ProviderOption {
             id: evil(),
             name: evil(),
             logo: Some(evil()),
-            trouble: Some(Trouble::Recent),
+            warning: Some(ProviderWarning::RecentFailure),
         };
-        let unavailable = Unavailable { name: evil(), reason: Refusal::Message(evil()) };
-        let group = Group {
-            title: Title::Category(evil()),
+        let unavailable = UnavailableProvider { name: evil(), label: UnavailableLabel::Message(evil()) };
+        let group = ProviderGroup {
+            title: GroupTitle::Category(evil()),
             providers: vec![provider.clone(); 9],
             more: Some((evil(), 99)),
         };
-        let leaf = Some(Leaf { page: 2, pages: 3, first: 25, last: 48 });
-        let arrangement = Arrangement {
+        let page = Some(ProviderListPage { page: 2, pages: 3, first: 25, last: 48 });
+        let list = ProviderList {
             last_used: Some(provider),
             groups: vec![group],
             unavailable: vec![unavailable],
             total: 9,
-            leaf,
-            is_search: true,
+            list_page: page,
+            has_search: true,
             query: Some(evil()),
             category: Some(evil()),
-            ..Arrangement::default()
+            ..ProviderList::default()
         };
-        let banner = Some(Banner {
+        let banner = Some(FailureBanner {
             provider: evil(),
             code: ErrorCode::IdpTimeout,
             message: Some(evil()),
             support_id: evil(),
         });
-        let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();
-        let way = Way::BackToService(Leave::Post {
+        let claims = ClaimName::ALL.map(|name| ConsentClaim { name, value: Some(evil()) }).to_vec();
+        let action = PageAction::BackToService(ServiceReturn::Post {
             action: evil(),
-            fields: vec![Field::new(EVIL, EVIL)],
+            fields: vec![HiddenField::new(EVIL, EVIL)],
         });
-        let link = Way::ServiceHome { href: evil() };
-        let said = [Notice { text: evil(), severity: Severity::Warning, link: Some(evil()) }];
-        let chrome = &Chrome { notices: &said, ..*chrome };
+        let link = PageAction::ServiceHome { href: evil() };
+        let notices = [DisplayedNotice { text: evil(), severity: NoticeSeverity::Warning, link: Some(evil()) }];
+        let chrome = &PageChrome { notices: &notices, ..*chrome };
         vec![
             ChoicePage {
                 interaction: evil(),
@@ -239,14 +239,14 @@ fn script_in_names_and_values_stays_inert() {
                 service: evil(),
                 service_logo: Some(evil()),
                 forget_csrf: evil(),
-                arrangement,
+                list,
                 banner,
-                ..gallery::choice(0)
+                ..gallery::choice_page(0)
             }
             .render(chrome),
             ChoicePage {
-                arrangement: Crowd::of(9).arranged(None, &gallery::search(EVIL)),
-                ..gallery::choice(9)
+                list: ProviderFixture::with_available(9).list(None, &gallery::search_query(EVIL)),
+                ..gallery::choice_page(9)
             }
             .render(chrome),
             ConsentPage {
@@ -254,32 +254,30 @@ fn script_in_names_and_values_stays_inert() {
                 provider: evil(),
                 csrf: evil(),
                 claims,
-                ..gallery::consent(Question::Consent)
+                ..gallery::consent_page(ConsentMode::Consent)
             }
             .render(chrome),
             ErrorPage {
-                detail: Some(Detail { code: evil(), line: evil() }),
+                detail: Some(ErrorDetail { code: evil(), description: evil() }),
                 service: Some(evil()),
                 provider: Some(evil()),
                 message: Some(evil()),
                 support_id: evil(),
-                ways: vec![way.clone(), link],
-                ..gallery::error(ErrorCode::BadRequest)
+                actions: vec![action.clone(), link],
+                ..gallery::error_page(ErrorCode::BadRequest)
             }
             .render(chrome),
-            FormPostPage { action: evil(), fields: vec![Field::new(EVIL, EVIL)], service: evil() }
+            FormPostPage { action: evil(), fields: vec![HiddenField::new(EVIL, EVIL)], service: evil() }
                 .render(chrome),
-            ProgressPage { service: evil(), stage: Stage::Away { provider: evil() }, ways: vec![] }
-                .render(chrome),
-            LoggedOutPage { service: Some(evil()), way: Some(way), unreached: Some(evil()) }
+            LoggedOutPage { service: Some(evil()), action: Some(action), unreached_provider: Some(evil()) }
                 .render(chrome),
             DemoSignedIn {
-                data_provider: Some(evil()),
+                introspection: Some(evil()),
                 level: Level::Eidas2,
-                claims: vec![Fact { name: evil(), value: evil() }],
-                id_token: TokenParts { seal: Some(evil()), header: evil(), payload: evil() },
-                userinfo: TokenParts { seal: None, header: evil(), payload: evil() },
-                token_answer: evil(),
+                claims: vec![NamedValue { name: evil(), value: evil() }],
+                id_token: TokenParts { jwe_header: Some(evil()), header: evil(), payload: evil() },
+                userinfo: TokenParts { jwe_header: None, header: evil(), payload: evil() },
+                token_response: evil(),
             }
             .render(chrome),
             DemoError::Returned { error: evil(), description: Some(evil()) }.render(chrome),
@@ -289,7 +287,7 @@ fn script_in_names_and_values_stays_inert() {
     for html in pages {
         assert!(
             html.contains("&#60;script&#62;") || html.contains("&lt;script&gt;"),
-            "the value is gone"
+            "the value is missing"
         );
         assert!(
             !html.contains("<script>") && !html.contains("<img src=x") && !html.contains("\"'>"),
@@ -300,7 +298,7 @@ fn script_in_names_and_values_stays_inert() {
 
 #[test]
 fn the_first_form_is_the_first_available_provider_s() {
-    let html = in_french(|chrome| gallery::choice(20).render(chrome));
+    let html = in_french(|chrome| gallery::choice_page(20).render(chrome));
     let first = html.split("<form").nth(1).unwrap();
     assert!(first.starts_with(" method=\"post\"") && first.contains("/provider\""), "{first}");
     assert!(
@@ -314,8 +312,8 @@ fn the_first_form_is_the_first_available_provider_s() {
 
 #[test]
 fn the_consent_form_s_first_button_says_yes() {
-    for question in [Question::Information, Question::Consent] {
-        let html = in_french(|chrome| gallery::consent(question).render(chrome));
+    for question in [ConsentMode::Information, ConsentMode::Consent] {
+        let html = in_french(|chrome| gallery::consent_page(question).render(chrome));
         let form = html.split("<form").nth(1).unwrap();
         assert!(form.contains("/consent\"") && form.contains("name=\"csrf\""), "{form}");
         let answers: Vec<&str> = form
@@ -330,8 +328,8 @@ fn the_consent_form_s_first_button_says_yes() {
 #[test]
 fn search_forgives_case_and_accents_and_appears_from_eight_up() {
     let found = |query: &str| {
-        let arrangement = Crowd::of(20).arranged(None, &gallery::search(query));
-        let page = ChoicePage { arrangement, ..gallery::choice(20) };
+        let arrangement = ProviderFixture::with_available(20).list(None, &gallery::search_query(query));
+        let page = ChoicePage { list: arrangement, ..gallery::choice_page(20) };
         in_french(|chrome| page.render(chrome)).matches("name=\"provider\"").count()
     };
     assert_eq!(
@@ -339,7 +337,7 @@ fn search_forgives_case_and_accents_and_appears_from_eight_up() {
         [1, 1, 3, 0, 20]
     );
     let has_search = |count| {
-        in_french(|chrome| gallery::choice(count).render(chrome)).contains("type=\"search\"")
+        in_french(|chrome| gallery::choice_page(count).render(chrome)).contains("type=\"search\"")
     };
     assert!(!has_search(7) && has_search(8));
 }
@@ -362,16 +360,16 @@ fn headings_go_down_by_one_at_most() {
 }
 
 #[test]
-fn of_three_hundred_each_can_be_reached_and_is_there_once() {
-    let offered = |page: &Arrangement| -> Vec<String> {
+fn each_of_three_hundred_can_be_reached_and_is_listed_once() {
+    let offered = |page: &ProviderList| -> Vec<String> {
         let grouped = page.groups.iter().flat_map(|group| &group.providers);
         page.last_used.iter().chain(grouped).map(|provider| provider.id.clone()).collect()
     };
-    let list = Crowd::of(300);
-    for last_used in [None, Some("idp-299"), Some("idp-0"), Some("nobody")] {
-        let leaf = |page| list.arranged(last_used, &Asked { page, ..Asked::default() });
+    let list = ProviderFixture::with_available(300);
+    for last_used in [None, Some("idp-299"), Some("idp-0"), Some("unknown")] {
+        let page_at = |page| list.list(last_used, &ListQuery { page, ..ListQuery::default() });
         let mut all: Vec<String> =
-            (1..=leaf(0).leaf.unwrap().pages).flat_map(|page| offered(&leaf(page))).collect();
+            (1..=page_at(0).list_page.unwrap().pages).flat_map(|page| offered(&page_at(page))).collect();
         assert_eq!(
             all.first().map(String::as_str),
             Some(if last_used == Some("idp-299") { "idp-299" } else { "idp-0" })
@@ -379,24 +377,24 @@ fn of_three_hundred_each_can_be_reached_and_is_there_once() {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 300);
-        assert_eq!(offered(&leaf(99)), offered(&leaf(13)), "beyond the end is the end");
+        assert_eq!(offered(&page_at(99)), offered(&page_at(13)), "beyond the end is the end");
     }
-    let many = Crowd::of(300).in_categories();
-    let overview = many.arranged(None, &Asked::default());
+    let many = ProviderFixture::with_available(300).in_categories();
+    let overview = many.list(None, &ListQuery::default());
     assert!(overview.is_overview && offered(&overview).len() <= 26);
     let more: Vec<_> = overview.groups.iter().map(|group| group.more.clone().unwrap()).collect();
     assert_eq!(more.iter().map(|(_, count)| count).sum::<usize>(), 300);
-    let remembering = many.arranged(Some("idp-7"), &Asked::default());
+    let remembering = many.list(Some("idp-7"), &ListQuery::default());
     assert!(
         remembering.groups.iter().zip(&more).all(|(group, more)| group.more.as_ref() == Some(more)),
-        "its category still has it"
+        "its category still counts it"
     );
     let mut all = Vec::new();
     for (category, count) in more {
         for page in 1..=count.div_ceil(24) {
-            all.extend(offered(&many.arranged(
+            all.extend(offered(&many.list(
                 Some("idp-0"),
-                &Asked { category: Some(category.clone()), page, query: None },
+                &ListQuery { category: Some(category.clone()), page, query: None },
             )));
         }
     }
@@ -406,39 +404,39 @@ fn of_three_hundred_each_can_be_reached_and_is_there_once() {
 }
 
 #[test]
-fn what_makes_no_sense_in_an_address_is_as_if_it_were_not_there() {
-    let crowd = Crowd::of(12).in_categories();
-    let plain = crowd.arranged(None, &Asked::default());
-    for asked in [
-        Asked { category: Some("<script>".into()), ..Asked::default() },
-        Asked { page: usize::MAX, ..Asked::default() },
-        gallery::search(" ’ "),
+fn invalid_query_values_are_ignored() {
+    let providers = ProviderFixture::with_available(12).in_categories();
+    let plain = providers.list(None, &ListQuery::default());
+    for query in [
+        ListQuery { category: Some("<script>".into()), ..ListQuery::default() },
+        ListQuery { page: usize::MAX, ..ListQuery::default() },
+        gallery::search_query(" ’ "),
     ] {
-        let page = crowd.arranged(None, &asked);
+        let page = providers.list(None, &query);
         assert_eq!(
             (&page.groups, &page.query, &page.category),
             (&plain.groups, &None, &None),
-            "{asked:?}"
+            "{query:?}"
         );
     }
 }
 
 #[test]
-fn those_that_can_not_be_chosen_come_last_with_their_reasons_and_are_never_many() {
-    let crowd = (0..40).fold(Crowd::of(1), |crowd, n| {
-        crowd.without(&format!("Fermé {n}"), Refusal::NotForThisService)
+fn unavailable_ones_come_last_with_their_reasons_and_their_number_is_limited() {
+    let providers = (0..40).fold(ProviderFixture::with_available(1), |providers, n| {
+        providers.with_unavailable(&format!("Fermé {n}"), UnavailableLabel::NotForThisService)
     });
-    let page = crowd.without("En panne", Refusal::InTrouble).arranged(None, &Asked::default());
-    assert_eq!((page.unavailable.len(), page.unavailable_more), (6, 35));
-    assert_eq!(page.unavailable[0].name, "En panne", "what may be over tomorrow first");
-    // Nor is one of them shown as the last used.
-    let refused = Crowd::of(1).without("Fermé", Refusal::Off);
-    assert_eq!(refused.arranged(Some("not-1"), &Asked::default()).last_used, None);
+    let page = providers.with_unavailable("En panne", UnavailableLabel::Failing).list(None, &ListQuery::default());
+    assert_eq!((page.unavailable.len(), page.more_unavailable), (6, 35));
+    assert_eq!(page.unavailable[0].name, "En panne", "a temporary reason comes first");
+    // An unavailable one is not shown as the last used.
+    let unavailable = ProviderFixture::with_available(1).with_unavailable("Fermé", UnavailableLabel::Off);
+    assert_eq!(unavailable.list(Some("not-1"), &ListQuery::default()).last_used, None);
 }
 
 #[test]
-fn deceased_and_refused_look_like_any_other_no() {
-    let page = |code| in_french(|chrome| gallery::error(code).render(chrome));
+fn deceased_and_refused_look_like_any_other_rejection() {
+    let page = |code| in_french(|chrome| gallery::error_page(code).render(chrome));
     assert_eq!(page(ErrorCode::RegisterDeceased), page(ErrorCode::RegisterAnswer));
     assert_eq!(page(ErrorCode::RegisterRefused), page(ErrorCode::RegisterAnswer));
 }
@@ -449,9 +447,9 @@ fn names_by_language_reach_the_page() {
         BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())])
     };
     let theme =
-        Theme { name: names("Mon Guichet", "My Desk"), logo: Some(LOGO_PATH), ..Theme::default() };
-    let locale = negotiate(&["en".to_owned()], None);
-    let html = gallery::choice(1).render(&Chrome {
+        PageTheme { name: names("Mon Guichet", "My Desk"), logo: Some(LOGO_PATH), ..PageTheme::default() };
+    let locale = negotiate_language(&["en".to_owned()], None);
+    let html = gallery::choice_page(1).render(&PageChrome {
         locale,
         nonce: NONCE,
         theme: &theme,
@@ -464,7 +462,7 @@ fn names_by_language_reach_the_page() {
     );
 }
 
-/// Writes `target/pages/{language}/{page}.html`, to be looked at.
+/// Writes `target/pages/{language}/{page}.html`, for visual inspection.
 #[test]
 fn the_gallery_is_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/pages");

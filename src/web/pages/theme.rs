@@ -1,18 +1,17 @@
-//! The theme as pages see it: name, logo, accent colours and footer links of one hub.
+//! The theme of the pages: name, logo, accent colours and footer links of one hub.
 //!
-//! Owns: which of it reaches a page. Must not know: files; `config::theme` reads them and checks the colours, the
-//! contrast and the links, so that no page has to.
+//! Does not read files: `config::theme` does, and checks colours, contrast and links.
 
 use std::collections::BTreeMap;
 
 use crate::config::theme::{self, Accent, Accents, FooterLink};
 
-/// Where the hub serves the theme's logo: pages may load images from the hub only.
+/// Path of the theme's logo. Pages load images from the hub only.
 pub const LOGO_PATH: &str = "/assets/logo";
 
-/// Comes from a checked [`theme::Theme`]; whoever builds one otherwise answers for its colours.
+/// Theme of the pages, built from a checked [`theme::Theme`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Theme {
+pub struct PageTheme {
     /// The hub's name by language, on every page.
     pub name: BTreeMap<String, String>,
     /// Path on this host, square.
@@ -21,7 +20,7 @@ pub struct Theme {
     pub footer: Vec<FooterLink>,
 }
 
-impl From<&theme::Theme> for Theme {
+impl From<&theme::Theme> for PageTheme {
     fn from(theme: &theme::Theme) -> Self {
         Self {
             name: theme.name.clone(),
@@ -33,7 +32,7 @@ impl From<&theme::Theme> for Theme {
 }
 
 /// The built-in theme.
-impl Default for Theme {
+impl Default for PageTheme {
     fn default() -> Self {
         let name = |language: &str| (language.to_owned(), "Passerelle".to_owned());
         let accent = |background: &str, text: &str| Accent {
@@ -60,25 +59,25 @@ mod tests {
     #[test]
     fn the_default_is_the_built_in_theme() {
         assert_eq!(
-            theme::built_in(&mut Vec::new()).as_ref().map(Theme::from),
-            Some(Theme::default())
+            theme::built_in_theme(&mut Vec::new()).as_ref().map(PageTheme::from),
+            Some(PageTheme::default())
         );
     }
 
     #[test]
     fn a_logo_is_shown_from_the_hub_s_own_path() {
-        let mut built_in = theme::built_in(&mut Vec::new()).unwrap();
+        let mut built_in = theme::built_in_theme(&mut Vec::new()).unwrap();
         built_in.logo = Some(Logo::new("image/png", b"png".to_vec()));
-        assert_eq!(Theme::from(&built_in).logo, Some("/assets/logo"));
+        assert_eq!(PageTheme::from(&built_in).logo, Some("/assets/logo"));
     }
 
     #[test]
     fn the_grounds_checked_against_are_those_of_the_style_sheet() {
         let style = include_str!("templates/style.css");
-        let [card, page] = theme::LIGHT_GROUNDS;
+        let [card, page] = theme::LIGHT_BACKGROUNDS;
         assert_eq!(card, "#ffffff");
         assert!(style.contains("--card:#fff;") && style.contains(&format!("--ground:{page};")));
-        let [card, page] = theme::DARK_GROUNDS;
+        let [card, page] = theme::DARK_BACKGROUNDS;
         assert!(
             style.contains(&format!("--card:{card};"))
                 && style.contains(&format!("--ground:{page};"))

@@ -6,35 +6,35 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::super::*;
-use crate::config::blocks::{Reach as Whom, Words};
-use crate::env::{HandClock, SeededEntropy};
-use crate::store::conformance::ROOMY;
+use crate::config::blocks::{BlockTarget, BlockInput};
+use crate::env::{ManualClock, SeededEntropy};
+use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
-use crate::store::redis::tests::released::{Sample, released};
-use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, StoreFault, Taken, Version};
+use crate::store::redis::tests::released::{Sample, released_samples};
+use crate::store::{NewRecord, Family, RecordKey, RecordKind, StoreScope, Record, ReplaceOutcome, StoreError, TakeOutcome, RecordVersion};
 
-/// A store that can be switched off.
-pub(crate) struct Servers {
+/// A store that can be made unavailable.
+pub(crate) struct FakeSharedStore {
     inner: MemoryStore,
-    away: AtomicBool,
+    is_unavailable: AtomicBool,
     is_outrun: AtomicBool,
-    asked: AtomicUsize,
+    calls: AtomicUsize,
 }
 
-impl Servers {
+impl FakeSharedStore {
     pub(crate) fn new() -> Arc<Self> {
         let (away, is_outrun, asked) =
             (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
-        Arc::new(Self { inner: MemoryStore::new(ROOMY), away, is_outrun, asked })
+        Arc::new(Self { inner: MemoryStore::new(AMPLE_CAPACITIES), is_unavailable: away, is_outrun, calls: asked })
     }
 
-    /// How many calls there were.
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+    /// Returns the number of calls.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn go(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
+    pub(crate) fn set_unavailable(&self, away: bool) {
+        self.is_unavailable.store(away, Ordering::Relaxed);
     }
 
     /// Lets another writer be faster than the next `replace`.
@@ -42,23 +42,23 @@ impl Servers {
         self.is_outrun.store(true, Ordering::Relaxed);
     }
 
-    fn ask(&self) -> Result<&MemoryStore, StoreFault> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        if self.away.load(Ordering::Relaxed) {
-            Err(StoreFault::Unavailable("cut off".into()))
+    fn reach(&self) -> Result<&MemoryStore, StoreError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        if self.is_unavailable.load(Ordering::Relaxed) {
+            Err(StoreError::Unavailable("cut off".into()))
         } else {
             Ok(&self.inner)
         }
     }
 
-    /// As a failover to a replica that has not heard of the latest.
+    /// Simulates a failover to a replica that misses the latest writes.
     async fn put_back(&self, record: Option<Record>) {
         self.inner.remove(&record_key()).await.unwrap();
         if let Some(record) = record {
-            let draft = Draft {
+            let draft = NewRecord {
                 value: record.value.to_vec(),
                 expires_at: record.expires_at,
-                unread_until: None,
+                expires_unread_at: None,
                 families: Arc::default(),
             };
             self.inner.insert(record_key(), draft, now()).await.unwrap();
@@ -71,65 +71,65 @@ impl Servers {
 }
 
 #[async_trait]
-impl Store for Servers {
-    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
-        self.ask()?.insert(key, draft, now).await
+impl Store for FakeSharedStore {
+    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+        self.reach()?.insert(key, draft, now).await
     }
-    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        self.ask()?.load(key, now).await
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
+        self.reach()?.load(key, now).await
     }
     async fn replace(
         &self,
-        key: &Key,
-        expected: Version,
+        key: &RecordKey,
+        expected: RecordVersion,
         value: Vec<u8>,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Replaced, StoreFault> {
-        let inner = self.ask()?;
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let inner = self.reach()?;
         if self.is_outrun.swap(false, Ordering::Relaxed) {
-            return Ok(Replaced::Stale);
+            return Ok(ReplaceOutcome::Stale);
         }
         inner.replace(key, expected, value, until, now).await
     }
     async fn take(
         &self,
-        key: &Key,
+        key: &RecordKey,
         tombstone: Vec<u8>,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Taken, StoreFault> {
-        self.ask()?.take(key, tombstone, until, now).await
+    ) -> Result<TakeOutcome, StoreError> {
+        self.reach()?.take(key, tombstone, until, now).await
     }
-    async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        self.ask()?.remove(key).await
+    async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
+        self.reach()?.remove(key).await
     }
     async fn remove_version(
         &self,
-        key: &Key,
-        version: Version,
+        key: &RecordKey,
+        version: RecordVersion,
         now: Timestamp,
-    ) -> Result<bool, StoreFault> {
-        self.ask()?.remove_version(key, version, now).await
+    ) -> Result<bool, StoreError> {
+        self.reach()?.remove_version(key, version, now).await
     }
     async fn revoke(
         &self,
         family: &Family,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreFault> {
-        self.ask()?.revoke(family, until, now).await
+    ) -> Result<(), StoreError> {
+        self.reach()?.revoke(family, until, now).await
     }
-    fn reach(&self) -> Reach {
-        Reach::Shared
+    fn scope(&self) -> StoreScope {
+        StoreScope::Shared
     }
-    fn count(&self, kind: Kind) -> usize {
+    fn count(&self, kind: RecordKind) -> usize {
         self.inner.count(kind)
     }
 }
 
-fn record_key() -> Key {
-    Key { kind: Kind::Blocks, name: "all".into() }
+fn record_key() -> RecordKey {
+    RecordKey { kind: RecordKind::Blocks, name: "all".into() }
 }
 
 fn now() -> Timestamp {
@@ -146,19 +146,19 @@ impl Node {
         Self { folder: tempfile::tempdir().unwrap(), seed }
     }
 
-    /// As at a start.
-    async fn start(&self, servers: &Arc<Servers>) -> Blocks {
-        let env = Env::new(Arc::new(HandClock::at(now())), Arc::new(SeededEntropy::new(self.seed)));
+    /// Starts the hub with this store.
+    async fn start(&self, servers: &Arc<FakeSharedStore>) -> Blocks {
+        let env = Env::new(Arc::new(ManualClock::at(now())), Arc::new(SeededEntropy::new(self.seed)));
         let blocks = Blocks::load(self.folder.path(), &env).unwrap();
-        blocks.share(Arc::clone(servers) as _);
+        blocks.share_through(Arc::clone(servers) as _);
         blocks.refresh().await;
         blocks
     }
 }
 
 fn block(connector: &str) -> Block {
-    let words = Words { reason: "leaked keys", message: &BTreeMap::new(), from: None, until: None };
-    Block::new(connector.into(), Whom::Everyone, words).unwrap()
+    let words = BlockInput { reason: "leaked keys", message: &BTreeMap::new(), from: None, until: None };
+    Block::new(connector.into(), BlockTarget::Everyone, words).unwrap()
 }
 
 fn names(blocks: &Blocks) -> Vec<String> {
@@ -166,14 +166,14 @@ fn names(blocks: &Blocks) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_one_hub_blocks_or_lifts_is_so_at_all_of_them() {
-    let servers = Servers::new();
+async fn a_change_at_one_hub_applies_at_all() {
+    let servers = FakeSharedStore::new();
     let (one, other) = (Node::new(1).start(&servers).await, Node::new(2).start(&servers).await);
     let (first, survival) = one.add(block("first")).await.unwrap();
-    assert!(matches!(survival, Survival::Kept) && names(&one) == ["first"]);
+    assert!(matches!(survival, Persistence::Persisted) && names(&one) == ["first"]);
     other.refresh().await;
     assert_eq!(*one.all(), *other.all());
-    // Without having heard of each other.
+    // Before they have read each other's change.
     one.add(block("second")).await.unwrap();
     other.add(block("third")).await.unwrap();
     assert_eq!(names(&other), ["first", "second", "third"]);
@@ -185,42 +185,42 @@ async fn what_one_hub_blocks_or_lifts_is_so_at_all_of_them() {
         (names(&one), names(&other)),
         (vec!["second".into(), "third".into()], vec!["second".into(), "third".into()])
     );
-    assert_eq!((one.complaint(), one.unread()), (None, None));
+    assert_eq!((one.warning(), one.not_ready_reason()), (None, None));
 }
 
 #[tokio::test]
-async fn cutting_the_store_off_opens_nothing_and_a_change_is_refused_whole() {
-    let servers = Servers::new();
+async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
+    let servers = FakeSharedStore::new();
     let node = Node::new(1);
     let blocks = node.start(&servers).await;
     let (added, _) = blocks.add(block("first")).await.unwrap();
-    servers.go(true);
+    servers.set_unavailable(true);
     blocks.refresh().await;
-    assert!(matches!(blocks.add(block("second")).await, Err(Unchanged::Away(_))));
-    assert!(matches!(blocks.remove(&added.id).await, Err(Unchanged::Away(_))));
-    assert_eq!(names(&blocks), ["first"], "something is half-done");
+    assert!(matches!(blocks.add(block("second")).await, Err(BlockUpdateError::StoreUnavailable(_))));
+    assert!(matches!(blocks.remove(&added.id).await, Err(BlockUpdateError::StoreUnavailable(_))));
+    assert_eq!(names(&blocks), ["first"], "a change was half made");
     assert!(
-        blocks.complaint().is_some_and(|told| told.contains("cut off") && told.contains("mend: "))
+        blocks.warning().is_some_and(|warning| warning.contains("cut off") && warning.contains("fix: "))
     );
-    assert_eq!(blocks.unread(), None, "it has read them once");
-    // Nor does a restart meanwhile.
+    assert_eq!(blocks.not_ready_reason(), None, "it has read them once");
+    // A restart meanwhile lifts no block either.
     let restarted = node.start(&servers).await;
     assert_eq!(names(&restarted), ["first"]);
     assert!(
-        restarted.unread().is_some(),
-        "what others did since is not known: others may serve better"
+        restarted.not_ready_reason().is_some(),
+        "the changes of others since then are unknown"
     );
-    servers.go(false);
+    servers.set_unavailable(false);
     restarted.refresh().await;
     assert_eq!(
-        (restarted.complaint(), restarted.unread(), names(&restarted)),
+        (restarted.warning(), restarted.not_ready_reason(), names(&restarted)),
         (None, None, vec!["first".to_owned()])
     );
 }
 
 #[tokio::test]
 async fn a_restart_of_all_hubs_forgets_neither_a_block_nor_that_one_was_lifted() {
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let (one, other) = (Node::new(1), Node::new(2));
     let running = one.start(&servers).await;
     let (lifted, _) = running.add(block("lifted")).await.unwrap();
@@ -234,8 +234,8 @@ async fn a_restart_of_all_hubs_forgets_neither_a_block_nor_that_one_was_lifted()
 }
 
 #[tokio::test]
-async fn a_failover_that_loses_the_latest_opens_nothing_that_was_blocked() {
-    let servers = Servers::new();
+async fn a_failover_that_loses_the_latest_writes_lifts_no_block() {
+    let servers = FakeSharedStore::new();
     let (one, other) = (Node::new(1).start(&servers).await, Node::new(2).start(&servers).await);
     let (first, _) = one.add(block("first")).await.unwrap();
     let old = servers.record().await;
@@ -253,7 +253,7 @@ async fn a_failover_that_loses_the_latest_opens_nothing_that_was_blocked() {
             "the store has it again"
         );
     }
-    // A change on top of what was lost builds on what was acknowledged.
+    // A change after the loss builds on the confirmed blocks.
     servers.put_back(None).await;
     other.add(block("third")).await.unwrap();
     one.refresh().await;
@@ -261,18 +261,18 @@ async fn a_failover_that_loses_the_latest_opens_nothing_that_was_blocked() {
 }
 
 #[tokio::test]
-async fn what_was_blocked_before_hubs_shared_a_store_is_blocked_at_all_of_them() {
-    let servers = Servers::new();
+async fn blocks_from_before_hubs_shared_a_store_apply_at_all() {
+    let servers = FakeSharedStore::new();
     let (one, other) = (Node::new(1), Node::new(2));
-    let env = Env::new(Arc::new(HandClock::at(now())), Arc::new(SeededEntropy::new(3)));
+    let env = Env::new(Arc::new(ManualClock::at(now())), Arc::new(SeededEntropy::new(3)));
     Blocks::load(one.folder.path(), &env).unwrap().add(block("first")).await.unwrap();
     assert_eq!(names(&one.start(&servers).await), ["first"]);
     assert_eq!(names(&other.start(&servers).await), ["first"]);
 }
 
 #[tokio::test]
-async fn a_record_that_makes_no_sense_opens_nothing() {
-    let servers = Servers::new();
+async fn an_invalid_record_lifts_no_block() {
+    let servers = FakeSharedStore::new();
     let blocks = Node::new(1).start(&servers).await;
     blocks.add(block("first")).await.unwrap();
     let good = servers.record().await.unwrap();
@@ -288,7 +288,7 @@ async fn a_record_that_makes_no_sense_opens_nothing() {
         blocks.refresh().await;
         assert_eq!(names(&blocks), ["first"]);
         assert!(
-            blocks.complaint().is_some_and(|told| told.contains("make no sense to this release"))
+            blocks.warning().is_some_and(|warning| warning.contains("can't parse the blocks in the store"))
         );
         assert!(blocks.add(block("second")).await.is_err());
     }
@@ -296,14 +296,14 @@ async fn a_record_that_makes_no_sense_opens_nothing() {
 
 #[tokio::test]
 async fn of_many_changes_at_many_hubs_at_once_none_is_lost() {
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let mut writers = Vec::new();
     for seed in 0..4 {
         let blocks = Node::new(seed).start(&servers).await;
         let runtime = tokio::runtime::Handle::current();
         writers.push(tokio::task::spawn_blocking(move || {
             for round in 0..5 {
-                // An honest refusal changes nothing; then it is tried again.
+                // A refusal changes nothing; the change is repeated.
                 while runtime.block_on(blocks.add(block(&format!("c-{seed}-{round}")))).is_err() {}
             }
         }));
@@ -317,9 +317,9 @@ async fn of_many_changes_at_many_hubs_at_once_none_is_lost() {
     assert_eq!(all.len(), 20, "{all:?}");
 }
 
-/// What is kept of two blocks, for the fixture of a release.
+/// Returns the stored record of two blocks, for the fixture of a release.
 pub(crate) async fn sample() -> Sample {
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let one = Node::new(1).start(&servers).await;
     one.add(block("first")).await.unwrap();
     one.add(block("second")).await.unwrap();
@@ -329,18 +329,18 @@ pub(crate) async fn sample() -> Sample {
 
 #[tokio::test]
 async fn blocks_of_the_last_release_stay_in_force() {
-    for sample in released(Kind::Blocks) {
-        let servers = Servers::new();
-        let draft = Draft {
+    for sample in released_samples(RecordKind::Blocks) {
+        let servers = FakeSharedStore::new();
+        let draft = NewRecord {
             value: sample.bytes(),
             expires_at: now() + Duration::from_secs(60),
-            unread_until: None,
+            expires_unread_at: None,
             families: Arc::default(),
         };
         servers.inner.insert(record_key(), draft, now()).await.unwrap();
         let blocks = Node::new(2).start(&servers).await;
         assert_eq!(
-            (names(&blocks), blocks.unread()),
+            (names(&blocks), blocks.not_ready_reason()),
             (vec!["first".to_owned(), "second".to_owned()], None)
         );
         assert_eq!(blocks.all()[0].block.reason, "leaked keys");

@@ -1,15 +1,15 @@
-//! Hubs that share a store: one of them probes, all know, and one that dies is replaced.
+//! Tests hubs that share a store: one of them probes, all know, and one that dies is replaced.
 
 use super::super::tests::{Mode, TestHub, clock, pass};
 use super::super::*;
-use crate::actor::blocks::tests::shared::Servers;
-use crate::actor::health::{ProbeOutcome, Standing};
-use crate::env::{HandClock, SeededEntropy};
+use crate::actor::blocks::tests::store_sync::FakeSharedStore;
+use crate::actor::health::{ProbeOutcome, Availability};
+use crate::env::{ManualClock, SeededEntropy};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::conformance::ROOMY;
-use crate::store::redis::tests::{fresh_prefix, shared, store_at};
+use crate::store::conformance::AMPLE_CAPACITIES;
+use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};
 
-fn hubs(count: u64, servers: &Arc<Servers>) -> (Arc<HandClock>, Vec<TestHub>) {
+fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<TestHub>) {
     let clock = clock();
     let hubs = (1..=count)
         .map(|seed| TestHub::start(3, Arc::clone(servers) as Arc<_>, Arc::clone(&clock), seed))
@@ -24,24 +24,24 @@ fn probes(hub: &TestHub) -> usize {
 #[actix::test]
 async fn one_hub_probes_for_all_that_share_a_store() {
     tokio::time::pause();
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let (clock, hubs) = hubs(3, &servers);
     pass(&clock, 10).await;
-    let asked = servers.asked();
+    let calls_before = servers.calls();
     pass(&clock, 120).await;
     let probing: Vec<_> = hubs.iter().filter(|hub| probes(hub) > 0).collect();
     assert_eq!(probing.len(), 1);
-    let calls = servers.asked() - asked;
+    let calls = servers.calls() - calls_before;
     assert!(
         calls <= 3 * 60 + 40,
         "{calls} store calls of three hubs in two minutes: a read each two seconds, and heartbeats"
     );
     let gauges: Vec<_> = hubs
         .iter()
-        .map(|hub| hub.metrics.render().contains("\npasserelle_connector_prober 1\n"))
+        .map(|hub| hub.metrics.render().contains("\npasserelle_connector_probe_leader 1\n"))
         .collect();
     assert_eq!(gauges.iter().filter(|gauge| **gauge).count(), 1);
-    // A login on another hub makes the connector one in use.
+    // A login on another hub marks the connector as in use.
     let prober = hubs.iter().position(|hub| probes(hub) > 0).unwrap();
     let other = (prober + 1) % 3;
     hubs[other].use_it(0);
@@ -49,52 +49,52 @@ async fn one_hub_probes_for_all_that_share_a_store() {
     let before = hubs[prober].idps[0].probes();
     pass(&clock, 30).await;
     assert_eq!(hubs[prober].idps[0].probes(), before + 3);
-    // What the prober finds all know, within the time that holds for one.
+    // All hubs learn what the prober finds, within the time that applies to one.
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Refuses));
     pass(&clock, 20).await;
     assert!(
         hubs.iter()
-            .all(|hub| hub.standing(0) == Standing::Failing && hub.standing(1) == Standing::Well)
+            .all(|hub| hub.availability(0) == Availability::Unavailable && hub.availability(1) == Availability::Available)
     );
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
     pass(&clock, 20).await;
-    assert!(hubs.iter().all(|hub| hub.standing(0) == Standing::Well));
+    assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Available));
 }
 
 #[actix::test]
 async fn a_prober_that_dies_is_replaced() {
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let clock = clock();
     tokio::time::pause();
-    // The first takes the record, and never comes again.
+    // The first takes the lease, and never returns.
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(99)));
-    let dead = Lease::new(Arc::clone(&servers) as Arc<_>, &env);
+    let dead = ProberLease::new(Arc::clone(&servers) as Arc<_>, &env);
     dead.sync(&[], env.now()).await;
-    assert_eq!(dead.role(), Role::Prober);
+    assert_eq!(dead.role(), ProberRole::Prober);
     let hub = TestHub::start(3, Arc::clone(&servers) as Arc<_>, Arc::clone(&clock), 1);
     pass(&clock, 10).await;
     assert_eq!(probes(&hub), 0);
     pass(&clock, 70).await;
     assert!(probes(&hub) > 0);
     dead.sync(&[], env.now()).await;
-    assert_eq!(dead.role(), Role::Follower, "one that was only slow finds that it was replaced");
+    assert_eq!(dead.role(), ProberRole::Follower, "a prober that was only slow does not notice that it was replaced");
 }
 
 #[tokio::test]
 async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_others_with_the_next_exchange()
  {
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let start = Timestamp::from_seconds(1_700_000_000);
     let hub = |seed| {
-        let env = Env::new(Arc::new(HandClock::at(start)), Arc::new(SeededEntropy::new(seed)));
+        let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(seed)));
         (
-            Lease::new(Arc::clone(&servers) as Arc<_>, &env),
+            ProberLease::new(Arc::clone(&servers) as Arc<_>, &env),
             [(ConnectorId::from("idp"), Arc::new(Health::default()))],
         )
     };
     let ((prober, found), (follower, known)) = (hub(1), hub(2));
     prober.sync(&found, start).await;
-    found[0].1.record_documents(
+    found[0].1.record_document_probe(
         ProbeOutcome::Failed(ErrorCode::IdpUnreachable),
         false,
         Duration::ZERO,
@@ -103,40 +103,40 @@ async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_ot
     let mut now = start + Duration::from_secs(2);
     servers.outrun_next_replace();
     prober.sync(&found, now).await;
-    assert_eq!(prober.role(), Role::Prober);
+    assert_eq!(prober.role(), ProberRole::Prober);
     // Sooner than a heartbeat.
     now = now + Duration::from_secs(1);
     prober.sync(&found, now).await;
     follower.sync(&known, now).await;
-    assert!(follower.role() == Role::Follower && known[0].1.documents_failing().is_some());
+    assert!(follower.role() == ProberRole::Follower && known[0].1.documents_failing().is_some());
 }
 
 #[actix::test]
 async fn without_the_store_each_hub_probes_for_itself() {
     tokio::time::pause();
-    let servers = Servers::new();
+    let servers = FakeSharedStore::new();
     let (clock, hubs) = hubs(2, &servers);
     pass(&clock, 10).await;
-    servers.go(true);
+    servers.set_unavailable(true);
     pass(&clock, 70).await;
     assert!(hubs.iter().all(|hub| probes(hub) > 0));
-    servers.go(false);
+    servers.set_unavailable(false);
     pass(&clock, 20).await;
     let before: Vec<_> = hubs.iter().map(probes).collect();
     pass(&clock, 120).await;
     assert_eq!(hubs.iter().zip(before).filter(|(hub, before)| probes(hub) > *before).count(), 1);
 }
 
-/// Hubs on one real Redis: at most one of them probes at any moment, and one that stops is replaced.
+/// Hubs on one real Redis: at most one of them probes at any time, and one that stops is replaced.
 #[tokio::test]
 async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
     let prefix = fresh_prefix();
     let start = Timestamp::from_seconds(1_700_000_000);
     let hub = |seed| {
-        let env = Env::new(Arc::new(HandClock::at(start)), Arc::new(SeededEntropy::new(seed)));
+        let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(seed)));
         let health = Arc::new(Health::default());
-        let store = store_at(shared(), &prefix, &["key"], ROOMY);
-        (Lease::new(Arc::new(store), &env), [(ConnectorId::from("idp"), health)])
+        let store = store_at(shared_server(), &prefix, &["key"], AMPLE_CAPACITIES);
+        (ProberLease::new(Arc::new(store), &env), [(ConnectorId::from("idp"), health)])
     };
     let hubs = [hub(1), hub(2), hub(3)];
     let probers = |alive: &[bool]| {
@@ -145,14 +145,14 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
             .zip(alive)
             .filter(|(_, is_alive)| **is_alive)
             .map(|((lease, _), _)| lease.role());
-        roles.filter(|role| *role == Role::Prober).count()
+        roles.filter(|role| *role == ProberRole::Prober).count()
     };
     let mut alive = [true; 3];
     let mut first = None;
     for second in 0..60 {
         let now = start + Duration::from_secs(second);
         if second == 30 {
-            let prober = hubs.iter().position(|(lease, _)| lease.role() == Role::Prober).unwrap();
+            let prober = hubs.iter().position(|(lease, _)| lease.role() == ProberRole::Prober).unwrap();
             alive[prober] = false;
             first = Some(prober);
         }
@@ -160,8 +160,8 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
             if second % 2 == 0 {
                 lease.sync(probed, now).await;
             }
-            if second == 10 && lease.role() == Role::Prober {
-                probed[0].1.record_documents(
+            if second == 10 && lease.role() == ProberRole::Prober {
+                probed[0].1.record_document_probe(
                     ProbeOutcome::Failed(ErrorCode::IdpUnreachable),
                     false,
                     Duration::ZERO,
@@ -172,7 +172,7 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
         assert!(probers(&alive) <= 1, "second {second}");
         if second == 20 {
             let found = hubs.iter().all(|(_, probed)| probed[0].1.documents_failing().is_some());
-            assert!(found, "what one has found all know");
+            assert!(found, "a hub does not know what the prober found");
         }
     }
     assert_eq!(probers(&alive), 1, "another one has taken over from hub {first:?}");

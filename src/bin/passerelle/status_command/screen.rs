@@ -1,87 +1,87 @@
-//! What `passerelle top` shows, as plain lines.
+//! Renders the output of `passerelle status` as text.
 
 use std::fmt::Write as _;
 
-use passerelle::actor::registry::{ConnectorRow, ConnectorStanding};
-use passerelle::web::private::CheckState;
+use passerelle::actor::registry::{ConnectorRow, ConnectorCondition};
+use passerelle::web::private_listener::CheckState;
 
-use super::reading::Told;
+use super::scrape::StatusView;
 
-/// A screen has room for so many of each; the worst come first.
-const CONNECTORS: usize = 12;
-const ENDPOINTS: usize = 8;
+/// Maximum of rows shown; unhealthy connectors and busy endpoints come first.
+const MAX_CONNECTORS: usize = 12;
+const MAX_ENDPOINTS: usize = 8;
 
-pub fn draw(told: &Told) -> String {
+/// Renders the status without control characters.
+pub fn render_screen(view: &StatusView) -> String {
     let mut text = String::new();
     // Writing to a String can't fail.
-    let _ok = write(&mut text, told);
-    // Names come from files: none of them speaks to the terminal.
+    let _ok = write_screen(&mut text, view);
+    // Names come from files and must not send escape sequences to the terminal.
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-fn write(text: &mut String, told: &Told) -> std::fmt::Result {
-    let verdict = match told.checks.iter().map(|check| check.state).max() {
-        _ if !told.ready => "NOT READY",
+fn write_screen(text: &mut String, view: &StatusView) -> std::fmt::Result {
+    let state = match view.checks.iter().map(|check| check.state).max() {
+        _ if !view.ready => "NOT READY",
         Some(CheckState::Degraded | CheckState::NotReady) => "DEGRADED",
-        Some(CheckState::Ok) | None => "well",
+        Some(CheckState::Ok) | None => "healthy",
     };
-    writeln!(text, "passerelle {} · {} · {}", told.version, told.issuer, told.at)?;
+    writeln!(text, "passerelle {} · {} · {}", view.version, view.issuer, view.at)?;
     writeln!(
         text,
-        "The hub is {verdict}. Rates are of the last {:.0} s; so are times, or since the start where nobody asked.",
-        told.over_seconds
+        "The hub is {state}. Rates and times cover the last {:.0} s; times without requests cover the time since the start.",
+        view.interval_seconds
     )?;
-    for check in told.checks.iter().filter(|check| check.state != CheckState::Ok) {
+    for check in view.checks.iter().filter(|check| check.state != CheckState::Ok) {
         for finding in &check.findings {
-            let mend =
-                finding.mend.as_ref().map(|mend| format!("; mend: {mend}")).unwrap_or_default();
-            writeln!(text, "  {} {}: {}{mend}", check.name, check.state.as_str(), finding.what)?;
+            let fix = finding.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
+            writeln!(text, "  {} {}: {}{fix}", check.name, check.state.as_str(), finding.message)?;
         }
     }
-    writeln!(text, "\nLogins           {:>8.1}/s", told.logins_per_second)?;
+    writeln!(text, "\nLogins           {:>8.1}/s", view.logins_per_second)?;
     let outcomes: Vec<String> =
-        told.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        view.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(
         text,
         "  ended          {}",
         if outcomes.is_empty() { "none yet".to_owned() } else { outcomes.join(" · ") }
     )?;
     let rows: Vec<String> =
-        told.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
-    writeln!(text, "  on their way   {}", rows.join(" · "))?;
+        view.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(text, "  in progress    {}", rows.join(" · "))?;
     writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Endpoint", "per s", "p50", "p99")?;
-    for one in told.endpoints.iter().take(ENDPOINTS) {
-        let (p50, p99) = (seconds(one.p50_seconds), seconds(one.p99_seconds));
+    for one in view.endpoints.iter().take(MAX_ENDPOINTS) {
+        let (p50, p99) = (format_seconds(one.p50_seconds), format_seconds(one.p99_seconds));
         writeln!(text, "{:<44} {:>9.1} {p50:>10} {p99:>10}", one.endpoint, one.per_second)?;
     }
-    connectors(text, told)?;
-    writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Store", "held", "places", "full")?;
-    for row in &told.store {
+    write_connectors(text, view)?;
+    writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Store", "records", "capacity", "used")?;
+    for row in &view.store {
         writeln!(
             text,
             "{:<44} {:>9} {:>10} {:>8} %",
             row.records,
-            row.held,
-            row.places,
-            row.percent()
+            row.used,
+            row.capacity,
+            row.percent_used()
         )?;
     }
     Ok(())
 }
 
-fn connectors(text: &mut String, told: &Told) -> std::fmt::Result {
+fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
     writeln!(
         text,
         "\n{:<32} {:<11} {:>9} {:>10}  findings",
         "Identity provider", "state", "failed", "p99"
     )?;
-    let mut rows: Vec<&ConnectorRow> = told.connectors.iter().collect();
-    rows.sort_by_key(|row| (row.standing() == ConnectorStanding::Well, row.id.clone()));
-    for row in rows.iter().take(CONNECTORS) {
+    let mut rows: Vec<&ConnectorRow> = view.connectors.iter().collect();
+    rows.sort_by_key(|row| (row.condition() == ConnectorCondition::Well, row.id.clone()));
+    for row in rows.iter().take(MAX_CONNECTORS) {
         let health = row.health.as_ref();
         let failed = health
             .map_or_else(String::new, |health| format!("{:.0} %", health.failure_ratio * 100.0));
-        let p99 = seconds(health.and_then(|health| health.p99_seconds));
+        let p99 = format_seconds(health.and_then(|health| health.p99_seconds));
         let reasons = health.map(|health| {
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect()
         });
@@ -90,17 +90,17 @@ fn connectors(text: &mut String, told: &Told) -> std::fmt::Result {
             text,
             "{:<32} {:<11} {failed:>9} {p99:>10}  {}",
             row.id.as_str(),
-            row.standing().as_str(),
+            row.condition().as_str(),
             reasons.join(", ")
         )?;
     }
-    if rows.len() > CONNECTORS {
-        writeln!(text, "… and {} more: `passerelle idp list`", rows.len() - CONNECTORS)?;
+    if rows.len() > MAX_CONNECTORS {
+        writeln!(text, "… and {} more: `passerelle idp list`", rows.len() - MAX_CONNECTORS)?;
     }
     Ok(())
 }
 
-fn seconds(within: Option<f64>) -> String {
+fn format_seconds(within: Option<f64>) -> String {
     match within {
         None => "–".to_owned(),
         Some(within) if within < 1.0 => format!("{:.1} ms", within * 1000.0),
@@ -110,14 +110,14 @@ fn seconds(within: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use passerelle::web::private::{CheckRow, Finding};
+    use passerelle::web::private_listener::{CheckResult, CheckFinding};
 
     use super::*;
 
-    fn told() -> Told {
-        let reading = super::super::reading::tests::status();
-        Told {
-            over_seconds: 1.0,
+    fn view() -> StatusView {
+        let reading = super::super::scrape::tests::status();
+        StatusView {
+            interval_seconds: 1.0,
             version: reading.version,
             issuer: reading.issuer,
             at: reading.at,
@@ -133,39 +133,39 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_says_first_whether_it_is_well() {
-        let text = draw(&told());
+    fn the_screen_begins_with_the_state_of_the_hub() {
+        let text = render_screen(&view());
         assert!(
-            text.contains("The hub is well.")
+            text.contains("The hub is healthy.")
                 && text.contains("12.3/s")
                 && text.contains("choosing 3"),
             "{text}"
         );
         let finding =
-            Finding { what: "connectors/a.toml is bad".into(), mend: Some("correct it".into()) };
-        let check = CheckRow {
+            CheckFinding { message: "connectors/a.toml is invalid".into(), fix: Some("correct it".into()) };
+        let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,
             findings: vec![finding],
         };
-        let text = draw(&Told { checks: vec![check], ..told() });
+        let text = render_screen(&StatusView { checks: vec![check], ..view() });
         assert!(
             text.contains("DEGRADED")
-                && text.contains("config degraded: connectors/a.toml is bad; mend: correct it"),
+                && text.contains("config degraded: connectors/a.toml is invalid; fix: correct it"),
             "{text}"
         );
-        assert!(draw(&Told { ready: false, ..told() }).contains("NOT READY"));
+        assert!(render_screen(&StatusView { ready: false, ..view() }).contains("NOT READY"));
     }
 
     #[test]
     fn escape_sequences_in_names_do_not_reach_the_terminal() {
-        let finding = Finding { what: "\x1b]0;owned\x07\x1b[2J\r\u{9b}31m".into(), mend: None };
-        let check = CheckRow {
+        let finding = CheckFinding { message: "\x1b]0;owned\x07\x1b[2J\r\u{9b}31m".into(), fix: None };
+        let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,
             findings: vec![finding],
         };
-        let text = draw(&Told { checks: vec![check], ..told() });
+        let text = render_screen(&StatusView { checks: vec![check], ..view() });
         assert!(
             text.contains("owned") && !text.chars().any(|c| c.is_control() && c != '\n'),
             "{text:?}"

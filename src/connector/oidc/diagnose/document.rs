@@ -1,237 +1,242 @@
-//! What a configuration document announces, against what the connector's file relies on (OpenID Connect Discovery 1.0, 3;
-//! RFC 8414, 2). A member that is not there says nothing, unless its default does.
+//! Compares a configuration document with the connector's file (OpenID Connect Discovery 1.0 §3;
+//! RFC 8414 §2). An absent member proves nothing, unless it has a default.
 
 use serde_json::{Map, Value};
 
-use crate::assurance::acr::Agreement;
+use crate::assurance::acr::AcrPolicy;
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
-use crate::connector::code_flow::printable;
-use crate::connector::finding::{Examination, Finding};
+use crate::connector::code_flow::printable_ascii;
+use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
 
-const OPEN: &str = "is not announced, which says nothing";
-/// Announced values that a finding repeats, and the characters of each.
-const REPEATED_VALUES: usize = 40;
-const REPEATED_CHARS: usize = 64;
+/// Ending of a message about an absent member.
+const NOT_ANNOUNCED: &str = "can't be checked: the identity provider announces no values";
+/// Number of announced values shown in a diagnostic.
+const MAX_SHOWN_VALUES: usize = 40;
+/// Characters shown of each value.
+const MAX_SHOWN_CHARS: usize = 64;
 
-pub(super) fn look(
+/// Returns the diagnostics of a configuration document.
+pub(super) fn diagnose_document(
     members: &Map<String, Value>,
     kind: &OidcKind,
-    levels: &Agreement,
-    examination: &Examination,
-) -> Vec<Finding> {
+    acr_policy: &AcrPolicy,
+    context: &DiagnosisContext,
+) -> Vec<ConnectorDiagnostic> {
     let document = Document(members);
     vec![
-        document.pkce(),
-        document.issuer_parameter(),
-        document.response_mode(),
-        document.authentication_method(kind),
-        document.signing(kind),
-        document.levels(levels),
-        document.prompt(),
-        document.scopes(kind),
-        document.claims(examination),
+        document.check_pkce(),
+        document.check_iss_parameter(),
+        document.check_response_mode(),
+        document.check_authentication_method(kind),
+        document.check_signing_algorithm(kind),
+        document.check_acr_values(acr_policy),
+        document.check_prompt(),
+        document.check_scopes(kind),
+        document.check_claims(context),
     ]
 }
 
 struct Document<'a>(&'a Map<String, Value>);
 
 impl<'a> Document<'a> {
-    fn list(&self, name: &str) -> Option<Vec<&'a str>> {
+    fn string_list(&self, name: &str) -> Option<Vec<&'a str>> {
         Some(self.0.get(name)?.as_array()?.iter().filter_map(Value::as_str).collect())
     }
 
-    fn pkce(&self) -> Finding {
-        match self.list("code_challenge_methods_supported") {
-            Some(methods) if methods.contains(&"S256") => Finding::ok("pkce", "S256 is announced"),
-            Some(_) | None => Finding::warning(
+    fn check_pkce(&self) -> ConnectorDiagnostic {
+        match self.string_list("code_challenge_methods_supported") {
+            Some(methods) if methods.contains(&"S256") => ConnectorDiagnostic::ok("pkce", "S256 is announced"),
+            Some(_) | None => ConnectorDiagnostic::warning(
                 "pkce",
-                "PKCE with S256 is not announced; it is used all the same, and protects only if it is checked",
+                "PKCE with S256 is not announced; the hub uses it anyway, but it protects only if the identity provider checks it",
                 "ask the identity provider whether it checks code_verifier (RFC 7636)",
             ),
         }
     }
 
-    fn issuer_parameter(&self) -> Finding {
+    fn check_iss_parameter(&self) -> ConnectorDiagnostic {
         let announced =
             self.0.get("authorization_response_iss_parameter_supported").and_then(Value::as_bool);
-        Finding::ok(
+        ConnectorDiagnostic::ok(
             "iss-parameter",
             match announced {
-                Some(true) => "answers carry iss (RFC 9207), and one without it is refused",
+                Some(true) => "authorization responses contain iss (RFC 9207), and those without it are rejected",
                 Some(false) | None => {
-                    "answers carry no iss (RFC 9207); each identity provider has a redirect URI of its own here"
+                    "authorization responses contain no iss (RFC 9207); each identity provider has its own redirect URI instead"
                 }
             },
         )
     }
 
-    fn response_mode(&self) -> Finding {
-        match self.list("response_modes_supported") {
+    fn check_response_mode(&self) -> ConnectorDiagnostic {
+        match self.string_list("response_modes_supported") {
             Some(modes) if !modes.contains(&"query") => {
-                let mend = "have the response mode query allowed for this client";
-                Finding::fault(
+                let fix = "ask the identity provider to allow the response mode query for this client";
+                ConnectorDiagnostic::error(
                     "response-mode",
-                    "answers in the query are not announced, and the hub reads no others",
-                    mend,
+                    "response_mode=query is not announced, but the hub supports no other",
+                    fix,
                 )
             }
-            // Discovery 1.0, 3: the default is query and fragment.
-            Some(_) | None => Finding::ok("response-mode", "answers come in the query"),
+            // Discovery 1.0 §3: the default is query and fragment.
+            Some(_) | None => ConnectorDiagnostic::ok("response-mode", "authorization responses arrive in the query"),
         }
     }
 
-    fn authentication_method(&self, kind: &OidcKind) -> Finding {
+    fn check_authentication_method(&self, kind: &OidcKind) -> ConnectorDiagnostic {
         let ours = match kind.token_endpoint_auth_method {
             UpstreamAuthMethod::ClientSecretPost => "client_secret_post",
             UpstreamAuthMethod::ClientSecretBasic => "client_secret_basic",
             UpstreamAuthMethod::PrivateKeyJwt => "private_key_jwt",
         };
-        // Discovery 1.0, 3: the default is client_secret_basic.
+        // Discovery 1.0 §3: the default is client_secret_basic.
         let methods = self
-            .list("token_endpoint_auth_methods_supported")
+            .string_list("token_endpoint_auth_methods_supported")
             .unwrap_or_else(|| vec!["client_secret_basic"]);
         if methods.contains(&ours) {
-            return Finding::ok("authentication-method", format!("{ours} is announced"));
+            return ConnectorDiagnostic::ok("authentication-method", format!("{ours} is announced"));
         }
-        let mend = "write token_endpoint_auth_method as it is registered there";
-        Finding::warning("authentication-method", format!("{ours} is not announced"), mend)
+        let fix = "set token_endpoint_auth_method to the method registered there";
+        ConnectorDiagnostic::warning("authentication-method", format!("{ours} is not announced"), fix)
     }
 
-    fn signing(&self, kind: &OidcKind) -> Finding {
+    fn check_signing_algorithm(&self, kind: &OidcKind) -> ConnectorDiagnostic {
         let alg = kind.id_token_signed_response_alg.as_str();
-        match self.list("id_token_signing_alg_values_supported") {
-            Some(algs) if !algs.contains(&alg) => Finding::warning(
+        match self.string_list("id_token_signing_alg_values_supported") {
+            Some(algs) if !algs.contains(&alg) => ConnectorDiagnostic::warning(
                 "signing-algorithm",
                 format!(
-                    "ID tokens signed with {alg} are not announced, and no others are believed"
+                    "ID tokens signed with {alg} are not announced, but the hub accepts no others"
                 ),
-                "write id_token_signed_response_alg as it is registered there",
+                "set id_token_signed_response_alg to the algorithm registered there",
             ),
-            Some(_) => Finding::ok("signing-algorithm", format!("{alg} is announced")),
-            None => Finding::ok("signing-algorithm", format!("{alg} {OPEN}")),
+            Some(_) => ConnectorDiagnostic::ok("signing-algorithm", format!("{alg} is announced")),
+            None => ConnectorDiagnostic::ok("signing-algorithm", format!("{alg} {NOT_ANNOUNCED}")),
         }
     }
 
-    /// Initiating User Registration via OpenID Connect 1.0, 4.1, defines the member.
-    fn prompt(&self) -> Finding {
-        match self.list("prompt_values_supported") {
-            Some(values) if !values.contains(&"login") => Finding::warning(
+    /// The member is defined in Initiating User Registration via OpenID Connect 1.0 §4.1.
+    fn check_prompt(&self) -> ConnectorDiagnostic {
+        match self.string_list("prompt_values_supported") {
+            Some(values) if !values.contains(&"login") => ConnectorDiagnostic::warning(
                 "prompt",
-                "prompt=login is not announced: where a fresh login is demanded, an identity provider that ignores it makes \
-                 the login fail (Y020370)",
-                "ask the identity provider whether it heeds prompt=login for this client",
+                "prompt=login is not announced: if the identity provider ignores it, logins that require \
+                 reauthentication fail (Y020370)",
+                "ask the identity provider whether it respects prompt=login for this client",
             ),
-            Some(_) => Finding::ok("prompt", "prompt=login is announced"),
-            None => Finding::ok("prompt", format!("prompt {OPEN}")),
+            Some(_) => ConnectorDiagnostic::ok("prompt", "prompt=login is announced"),
+            None => ConnectorDiagnostic::ok("prompt", format!("prompt=login {NOT_ANNOUNCED}")),
         }
     }
 
-    /// What a login with `assumed_level` fails by: an `acr` that is returned, and not listed.
-    fn unlisted_levels(&self, levels: &Agreement) -> Option<Finding> {
-        levels.assumed?;
-        let values = self.list("acr_values_supported");
+    /// Warns of returned `acr` values that are not listed, which make logins with `assumed_level`
+    /// fail.
+    fn check_unlisted_acr_values(&self, acr_policy: &AcrPolicy) -> Option<ConnectorDiagnostic> {
+        acr_policy.assumed?;
+        let values = self.string_list("acr_values_supported");
         let unlisted: Vec<&str> =
-            values.iter().flatten().copied().filter(|value| levels.refuses_value(value)).collect();
+            values.iter().flatten().copied().filter(|value| acr_policy.rejects_acr(value)).collect();
         let returns_acr =
-            self.list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
+            self.string_list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
         let announced = match (&values, unlisted.is_empty()) {
             (Some(_), false) => format!(
                 "the acr values {}, which the [acr] table does not list",
-                repeated(&unlisted)
+                format_values(&unlisted)
             ),
-            (None, _) if returns_acr && levels.values.is_empty() => {
+            (None, _) if returns_acr && acr_policy.values.is_empty() => {
                 "that it returns acr, and the file has no [acr] table".into()
             }
             _ => return None,
         };
-        let what = format!(
-            "it announces {announced}: a login that returns such a value is refused (Y100001), for assumed_level counts only \
-             where no acr is returned"
+        let message = format!(
+            "it announces {announced}: a login that returns such a value is rejected (Y100001), as assumed_level \
+             applies only if no acr is returned"
         );
-        let mend = "set ignore_acr = true if its acr says nothing about the level; else list the values in [acr]";
-        Some(Finding::warning("acr", what, mend))
+        let fix = "set ignore_acr = true if its acr does not express a level; otherwise list the values in [acr]";
+        Some(ConnectorDiagnostic::warning("acr", message, fix))
     }
 
-    fn levels(&self, levels: &Agreement) -> Finding {
-        if levels.ignores_acr {
-            return Finding::ok(
+    fn check_acr_values(&self, acr_policy: &AcrPolicy) -> ConnectorDiagnostic {
+        if acr_policy.ignores_acr {
+            return ConnectorDiagnostic::ok(
                 "acr",
-                "a returned acr is ignored (ignore_acr): every answer counts as assumed_level",
+                "a returned acr is ignored (ignore_acr): every login has assumed_level",
             );
         }
-        if let Some(finding) = self.unlisted_levels(levels) {
-            return finding;
+        if let Some(diagnostic) = self.check_unlisted_acr_values(acr_policy) {
+            return diagnostic;
         }
         let sent: Vec<&str> =
-            levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
-        let Some(announced) = self.list("acr_values_supported") else {
-            return Finding::ok("acr", format!("acr {OPEN}"));
+            acr_policy.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
+        let Some(announced) = self.string_list("acr_values_supported") else {
+            return ConnectorDiagnostic::ok("acr", format!("acr {NOT_ANNOUNCED}"));
         };
         let missing = absent(sent.iter().copied(), &announced);
-        let announced = repeated(&announced);
+        let announced = format_values(&announced);
         if missing.is_empty() {
-            return Finding::ok(
+            return ConnectorDiagnostic::ok(
                 "acr",
                 format!(
-                    "every acr value that is asked for is announced; announced are: {announced}"
+                    "every requested acr value is announced; announced are: {announced}"
                 ),
             );
         }
-        let mend = format!(
-            "write the identity provider's own values into the [acr] table; it announces: {announced}"
+        let fix = format!(
+            "list the identity provider's values in the [acr] table; it announces: {announced}"
         );
-        Finding::warning("acr", format!("not announced: {}", missing.join(", ")), mend)
+        ConnectorDiagnostic::warning("acr", format!("not announced: {}", missing.join(", ")), fix)
     }
 
-    fn scopes(&self, kind: &OidcKind) -> Finding {
-        let Some(announced) = self.list("scopes_supported") else {
-            return Finding::ok("scopes", format!("scopes {OPEN}"));
+    fn check_scopes(&self, kind: &OidcKind) -> ConnectorDiagnostic {
+        let Some(announced) = self.string_list("scopes_supported") else {
+            return ConnectorDiagnostic::ok("scopes", format!("scopes {NOT_ANNOUNCED}"));
         };
         let missing = absent(kind.scopes.iter().map(|scope| scope.as_str()), &announced);
         if missing.is_empty() {
-            return Finding::ok("scopes", "every scope that is asked for is announced");
+            return ConnectorDiagnostic::ok("scopes", "every requested scope is announced");
         }
-        let what = format!(
-            "the identity provider does not know {}; it lists {}",
+        let message = format!(
+            "the identity provider does not announce {}; it announces {}",
             missing.join(", "),
-            repeated(&announced)
+            format_values(&announced)
         );
-        let mend = "write into kind.oidc.scopes only what it lists: it may refuse every login (invalid_scope)";
-        Finding::fault("scopes", what, mend)
+        let fix = "list only announced scopes in kind.oidc.scopes: otherwise it may reject every login (invalid_scope)";
+        ConnectorDiagnostic::error("scopes", message, fix)
     }
 
-    fn claims(&self, examination: &Examination) -> Finding {
-        let Some(announced) = self.list("claims_supported") else {
-            return Finding::ok("claims", format!("claims {OPEN}"));
+    fn check_claims(&self, context: &DiagnosisContext) -> ConnectorDiagnostic {
+        let Some(announced) = self.string_list("claims_supported") else {
+            return ConnectorDiagnostic::ok("claims", format!("claims {NOT_ANNOUNCED}"));
         };
-        let missing = examination.needed.iter().filter_map(|(claim, made_of)| {
-            let lacking = absent(made_of.iter().map(String::as_str), &announced);
-            // One claim of several is enough to make something.
-            let nothing = !made_of.is_empty() && lacking.len() == made_of.len();
-            nothing.then(|| format!("{} (for {claim})", lacking.join(", ")))
+        let missing = context.required_claims.iter().filter_map(|(claim, sources)| {
+            let lacking = absent(sources.iter().map(String::as_str), &announced);
+            // One of several source claims is enough.
+            let all_lacking = !sources.is_empty() && lacking.len() == sources.len();
+            all_lacking.then(|| format!("{} (for {claim})", lacking.join(", ")))
         });
         let missing: Vec<String> = missing.collect();
         if missing.is_empty() {
-            return Finding::ok("claims", "every claim that an identity needs is announced");
+            return ConnectorDiagnostic::ok("claims", "every claim that an identity requires is announced");
         }
-        let mend =
-            "map them from what the identity provider has ([mapping]), or ask for them there";
-        Finding::warning("claims", format!("not announced: {}", missing.join(", ")), mend)
+        let fix =
+            "map them from claims of the identity provider ([mapping]), or ask it to send them";
+        ConnectorDiagnostic::warning("claims", format!("not announced: {}", missing.join(", ")), fix)
     }
 }
 
-/// The identity provider's own values, fit for a terminal.
-fn repeated(values: &[&str]) -> String {
-    let shown: Vec<String> =
-        values.iter().take(REPEATED_VALUES).map(|value| printable(value, REPEATED_CHARS)).collect();
-    let more = values.len().saturating_sub(REPEATED_VALUES);
-    match (shown.is_empty(), more) {
+/// Formats values of the identity provider for a terminal.
+fn format_values(values: &[&str]) -> String {
+    let texts: Vec<String> =
+        values.iter().take(MAX_SHOWN_VALUES).map(|value| printable_ascii(value, MAX_SHOWN_CHARS)).collect();
+    let more = values.len().saturating_sub(MAX_SHOWN_VALUES);
+    match (texts.is_empty(), more) {
         (true, _) => "none".to_owned(),
-        (false, 0) => shown.join(", "),
-        (false, more) => format!("{} and {more} more", shown.join(", ")),
+        (false, 0) => texts.join(", "),
+        (false, more) => format!("{} and {more} more", texts.join(", ")),
     }
 }
 
+/// Returns the wanted values that are not announced.
 fn absent<'t>(wanted: impl Iterator<Item = &'t str>, announced: &[&str]) -> Vec<&'t str> {
     wanted.filter(|value| !announced.contains(value)).collect()
 }

@@ -1,107 +1,107 @@
-//! What an operator is told of good and bad identity providers.
+//! Diagnostics of valid and misconfigured OpenID providers.
 
 use serde_json::json;
 
 use super::super::fake_idp::*;
 use super::*;
 use crate::connector::Connector as _;
-use crate::connector::finding::Verdict;
-use crate::egress::fake::{FakeServer, Told as Answered};
-use crate::egress::guard::GuardFault;
+use crate::connector::diagnostic::DiagnosticStatus;
+use crate::egress::fake_server::{FakeResponse, FakeServer};
+use crate::egress::safe_http_client::EgressError;
 use crate::env::{Env, Timestamp};
 use crate::identity::Claim;
 
-fn examination() -> Examination {
-    Examination {
+fn context() -> DiagnosisContext {
+    DiagnosisContext {
         redirect_uri: "https://hub.example/api/v2/callback/fake".into(),
-        needed: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
+        required_claims: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
     }
 }
 
-impl Script {
+impl IdpScript {
     fn drop_member(&mut self, name: &str) {
         self.discovery.as_object_mut().unwrap().remove(name);
     }
 }
 
-async fn findings(world: &World) -> Vec<Finding> {
-    world.connector.examine(&examination()).await
+async fn diagnose(fixture: &OidcFixture) -> Vec<ConnectorDiagnostic> {
+    fixture.connector.diagnose(&context()).await
 }
 
-fn refuses(error: &str) -> Option<Answered> {
-    Some(Answered { status: 400, ..Answered::json(&json!({ "error": error })) })
+fn error_response(error: &str) -> Option<FakeResponse> {
+    Some(FakeResponse { status: 400, ..FakeResponse::json(&json!({ "error": error })) })
 }
 
 #[track_caller]
-fn named<'f>(findings: &'f [Finding], name: &str) -> &'f Finding {
-    findings
+fn diagnostic_named<'f>(diagnostics: &'f [ConnectorDiagnostic], name: &str) -> &'f ConnectorDiagnostic {
+    diagnostics
         .iter()
-        .find(|finding| finding.name == name)
-        .unwrap_or_else(|| panic!("no {name}: {findings:#?}"))
+        .find(|diagnostic| diagnostic.name == name)
+        .unwrap_or_else(|| panic!("no {name}: {diagnostics:#?}"))
 }
 
 #[tokio::test]
-async fn a_good_identity_provider_has_no_fault() {
-    let world = World::new().await;
-    world.script().token = refuses("invalid_grant");
-    world.script().discovery["code_challenge_methods_supported"] = json!(["S256"]);
-    world.script().discovery["end_session_endpoint"] =
-        json!(format!("{}/end", world.server.base()));
-    world.script().discovery["token_endpoint_auth_methods_supported"] =
+async fn a_valid_identity_provider_has_no_errors() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().token_response = error_response("invalid_grant");
+    fixture.script().discovery["code_challenge_methods_supported"] = json!(["S256"]);
+    fixture.script().discovery["end_session_endpoint"] =
+        json!(format!("{}/end", fixture.server.base()));
+    fixture.script().discovery["token_endpoint_auth_methods_supported"] =
         json!(["client_secret_post"]);
-    let found = findings(&world).await;
-    let amiss: Vec<&str> = found
+    let diagnostics = diagnose(&fixture).await;
+    let failed: Vec<&str> = diagnostics
         .iter()
-        .filter(|finding| finding.verdict != Verdict::Ok)
-        .map(|finding| finding.name)
+        .filter(|diagnostic| diagnostic.status != DiagnosticStatus::Ok)
+        .map(|diagnostic| diagnostic.name)
         .collect();
-    assert_eq!(amiss, ["certificate"], "there is no TLS in this test: {found:#?}");
-    assert!(named(&found, "client-authentication").what.contains("believes who we are"));
+    assert_eq!(failed, ["certificate"], "there is no TLS in this test: {diagnostics:#?}");
+    assert!(diagnostic_named(&diagnostics, "client-authentication").message.contains("accepts the hub's client authentication"));
     let page = include_str!("../../../../docs/checking-a-connector.md");
-    for Finding { name, .. } in &found {
+    for ConnectorDiagnostic { name, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
     }
 }
 
 #[tokio::test]
-async fn each_flaw_is_named_with_its_mend() {
-    type Spoil = fn(&mut Script);
-    let table: [(&str, Spoil, &str, Verdict, &str); 26] = [
+async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
+    type Change = fn(&mut IdpScript);
+    let table: [(&str, Change, &str, DiagnosticStatus, &str); 26] = [
         (
             "slash",
             |s| s.discovery["issuer"] = json!(format!("{}/", s.base)),
             "issuer",
-            Verdict::Fault,
-            "by a slash at its end",
+            DiagnosticStatus::Error,
+            "by a trailing slash",
         ),
         (
             "other",
             |s| s.discovery["issuer"] = json!("https://evil.example"),
             "issuer",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "https://evil.example",
         ),
         (
             "none",
             |s| s.discovery["issuer"] = json!(null),
             "issuer",
-            Verdict::Fault,
-            "names no issuer",
+            DiagnosticStatus::Error,
+            "has no issuer",
         ),
-        ("array", |s| s.discovery = json!([]), "discovery", Verdict::Fault, "not a JSON object"),
-        ("no jwks", |s| s.drop_member("jwks_uri"), "discovery", Verdict::Fault, "jwks_uri"),
+        ("array", |s| s.discovery = json!([]), "discovery", DiagnosticStatus::Error, "not a JSON object"),
+        ("no jwks", |s| s.drop_member("jwks_uri"), "discovery", DiagnosticStatus::Error, "jwks_uri"),
         (
             "inside",
             |s| s.discovery["token_endpoint"] = json!("http://10.0.0.1/token"),
             "discovery",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "internal_hosts",
         ),
         (
             "no keys",
             |s| s.published = vec![],
             "keys",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "no key of the set can verify ES256",
         ),
         (
@@ -111,17 +111,17 @@ async fn each_flaw_is_named_with_its_mend() {
                 s.discovery["id_token_signing_alg_values_supported"] = json!(["RS256"]);
             },
             "keys",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "RS256",
         ),
         (
             "Keycloak before its first ES256 signature",
             |s| s.published = vec![rsa(2048)],
             "keys",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "at the first signature",
         ),
-        ("weak", |s| s.published.push(rsa(1024)), "weak-keys", Verdict::Warning, "1024 bits"),
+        ("weak", |s| s.published.push(rsa(1024)), "weak-keys", DiagnosticStatus::Warning, "1024 bits"),
         (
             "private",
             |s| {
@@ -130,14 +130,14 @@ async fn each_flaw_is_named_with_its_mend() {
                 s.published.push(jwk);
             },
             "weak-keys",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "anyone can sign",
         ),
         (
             "twins",
             |s| s.published = vec![ec_key("k").1, ec_key("k").1],
             "key-ids",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "kid k",
         ),
         (
@@ -148,7 +148,7 @@ async fn each_flaw_is_named_with_its_mend() {
                 s.published.push(jwk);
             },
             "key-ids",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "1 keys have no kid",
         ),
         (
@@ -158,149 +158,149 @@ async fn each_flaw_is_named_with_its_mend() {
                     (0..10_000).map(|n| json!({ "kty": "oct", "kid": n.to_string() })).collect()
             },
             "keys",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "10000 keys",
         ),
-        ("no logout", |_| {}, "end-session", Verdict::Warning, "leaves"),
+        ("no logout", |_| {}, "end-session", DiagnosticStatus::Warning, "leaves"),
         (
             "pkce",
             |s| s.discovery["code_challenge_methods_supported"] = json!(["plain"]),
             "pkce",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "S256",
         ),
         (
             "modes",
             |s| s.discovery["response_modes_supported"] = json!(["fragment"]),
-            "response-mode",
-            Verdict::Fault,
+            "text-mode",
+            DiagnosticStatus::Error,
             "query",
         ),
         (
             "acr",
             |s| s.discovery["acr_values_supported"] = json!(["low"]),
             "acr",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "substantial",
         ),
         (
             "scopes",
             |s| s.discovery["scopes_supported"] = json!(["openid"]),
             "scopes",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "identite_pivot",
         ),
         (
             "the scopes it has",
             |s| s.discovery["scopes_supported"] = json!(["openid", "prof\u{1b}ile", "web-origins"]),
             "scopes",
-            Verdict::Fault,
-            "it lists openid, prof?ile, web-origins",
+            DiagnosticStatus::Error,
+            "it announces openid, prof?ile, web-origins",
         ),
         (
             "prompt",
             |s| s.discovery["prompt_values_supported"] = json!(["none"]),
             "prompt",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "Y020370",
         ),
         (
             "claims",
             |s| s.discovery["claims_supported"] = json!(["sub"]),
             "claims",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "sn (for family_name)",
         ),
         (
             "wrong secret",
-            |s| s.token = refuses("invalid_client"),
+            |s| s.token_response = error_response("invalid_client"),
             "client-authentication",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "client_secret and token_endpoint_auth_method",
         ),
         (
             "no codes",
-            |s| s.token = refuses("unauthorized_client"),
+            |s| s.token_response = error_response("unauthorized_client"),
             "client-authentication",
-            Verdict::Fault,
+            DiagnosticStatus::Error,
             "authorization_code",
         ),
         (
             "odd",
-            |s| s.token = refuses("invalid_request"),
+            |s| s.token_response = error_response("invalid_request"),
             "client-authentication",
-            Verdict::Warning,
+            DiagnosticStatus::Warning,
             "error=invalid_request",
         ),
-        ("believes anything", |_| {}, "client-authentication", Verdict::Fault, "nobody issued"),
+        ("believes anything", |_| {}, "client-authentication", DiagnosticStatus::Error, "never issued"),
     ];
-    for (case, spoil, name, verdict, words) in table {
-        let world = World::new().await;
-        spoil(&mut world.script());
-        let found = findings(&world).await;
-        let finding =
-            found.iter().find(|finding| finding.name == name && finding.verdict == verdict);
-        let finding = finding.unwrap_or_else(|| panic!("{case}: {found:#?}"));
-        let told = format!("{} {}", finding.what, finding.mend.as_deref().unwrap_or_default());
-        assert!(told.contains(words), "{case}: {told}");
-        assert!(finding.mend.is_some(), "{case}");
-        for finding in &found {
-            let told = format!("{finding:?}");
-            assert!(!told.contains(SECRET) && !told.contains("at-1"), "{case}: {told}");
+    for (case, change, name, status, words) in table {
+        let fixture = OidcFixture::new().await;
+        change(&mut fixture.script());
+        let diagnostics = diagnose(&fixture).await;
+        let diagnostic =
+            diagnostics.iter().find(|diagnostic| diagnostic.name == name && diagnostic.status == status);
+        let diagnostic = diagnostic.unwrap_or_else(|| panic!("{case}: {diagnostics:#?}"));
+        let text = format!("{} {}", diagnostic.message, diagnostic.fix.as_deref().unwrap_or_default());
+        assert!(text.contains(words), "{case}: {text}");
+        assert!(diagnostic.fix.is_some(), "{case}");
+        for diagnostic in &diagnostics {
+            let text = format!("{diagnostic:?}");
+            assert!(!text.contains(SECRET) && !text.contains("at-1"), "{case}: {text}");
         }
     }
 }
 
 #[tokio::test]
-async fn an_unlisted_acr_beside_assumed_level_is_warned_of_before_the_first_login() {
+async fn an_unlisted_acr_beside_assumed_level_is_a_warning() {
     let assumed =
         "levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"";
     let acr = async |levels: &str, announced: &[(&str, Value)]| {
-        let world = World::with_levels(levels, "").await;
+        let fixture = OidcFixture::with_levels(levels, "").await;
         for (name, value) in announced {
-            world.script().discovery[*name] = value.clone();
+            fixture.script().discovery[*name] = value.clone();
         }
-        named(&findings(&world).await, "acr").clone()
+        diagnostic_named(&diagnose(&fixture).await, "acr").clone()
     };
     let keycloak =
         [("acr_values_supported", json!(["0", "1"])), ("claims_supported", json!(["sub", "acr"]))];
     for announced in [&keycloak[..], &keycloak[1..]] {
-        let finding = acr(assumed, announced).await;
-        assert_eq!(finding.verdict, Verdict::Warning, "{finding:?}");
-        assert!(finding.mend.unwrap().contains("ignore_acr = true"));
+        let diagnostic = acr(assumed, announced).await;
+        assert_eq!(diagnostic.status, DiagnosticStatus::Warning, "{diagnostic:?}");
+        assert!(diagnostic.fix.unwrap().contains("ignore_acr = true"));
     }
-    assert!(acr(assumed, &keycloak).await.what.contains("the acr values 0, 1"));
+    assert!(acr(assumed, &keycloak).await.message.contains("the acr values 0, 1"));
     for (levels, announced) in [
         (format!("{assumed}\nignore_acr = true"), &keycloak[..]),
         (format!("{assumed}\nacr = {{ eidas1 = [\"0\", \"1\"] }}"), &keycloak[..]),
         (assumed.to_owned(), &[]),
     ] {
-        assert_eq!(acr(&levels, announced).await.verdict, Verdict::Ok, "{levels}");
+        assert_eq!(acr(&levels, announced).await.status, DiagnosticStatus::Ok, "{levels}");
     }
 }
 
 #[tokio::test]
-async fn a_refused_assertion_leads_the_operator_to_client_assertion_audience() {
+async fn a_rejected_assertion_is_diagnosed_with_client_assertion_audience() {
     for (more, other) in
         [("", "token_endpoint"), ("client_assertion_audience = \"token_endpoint\"", "issuer")]
     {
-        let world =
-            World::with(&format!("token_endpoint_auth_method = \"private_key_jwt\"\n{more}")).await;
+        let fixture =
+            OidcFixture::with(&format!("token_endpoint_auth_method = \"private_key_jwt\"\n{more}")).await;
         for error in ["invalid_client", "unauthorized_client", "invalid_request"] {
-            world.script().token = refuses(error);
-            let found = findings(&world).await;
-            let mend = named(&found, "client-authentication").mend.clone().unwrap();
+            fixture.script().token_response = error_response(error);
+            let diagnostics = diagnose(&fixture).await;
+            let fix = diagnostic_named(&diagnostics, "client-authentication").fix.clone().unwrap();
             assert!(
-                mend.contains(&format!("client_assertion_audience = \"{other}\"")),
-                "{error}: {mend}"
+                fix.contains(&format!("client_assertion_audience = \"{other}\"")),
+                "{error}: {fix}"
             );
         }
-        world.script().token = refuses("invalid_client");
-        let refused =
-            world.connector.complete(world.attempt().await, world.arrival()).await.unwrap_err();
+        fixture.script().token_response = error_response("invalid_client");
+        let error =
+            fixture.connector.complete_login(fixture.attempt().await, fixture.callback()).await.unwrap_err();
         assert!(
-            refused.detail.contains("client_assertion_audience"),
-            "the log names it too: {refused}"
+            error.detail.contains("client_assertion_audience"),
+            "the login error names it too: {error}"
         );
     }
 }
@@ -315,11 +315,11 @@ fn rsa(bits: u32) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_no_configuration_document_is_told_in_words() {
-    type Answer = fn() -> Answered;
+async fn each_invalid_configuration_document_has_a_diagnostic() {
+    type Answer = fn() -> FakeResponse;
     let table: [(Answer, &str, &str); 6] = [
         (
-            || Answered {
+            || FakeResponse {
                 status: 200,
                 headers: vec![("content-type", "text/html".into())],
                 body: b"hello".to_vec(),
@@ -328,18 +328,18 @@ async fn what_is_no_configuration_document_is_told_in_words() {
             "web page (HTML)",
         ),
         (
-            || Answered { status: 200, headers: vec![], body: b" <!doctype html>".to_vec() },
+            || FakeResponse { status: 200, headers: vec![], body: b" <!doctype html>".to_vec() },
             "discovery",
             "web page (HTML)",
         ),
         (
-            || Answered { status: 200, headers: vec![], body: vec![b' '; 50 << 20] },
+            || FakeResponse { status: 200, headers: vec![], body: vec![b' '; 50 << 20] },
             "reachable",
             "larger than 1 MiB",
         ),
-        (|| Answered::status(404), "discovery", "status 404"),
+        (|| FakeResponse::status(404), "discovery", "status 404"),
         (
-            || Answered {
+            || FakeResponse {
                 status: 302,
                 headers: vec![("location", "http://169.254.169.254/latest".into())],
                 body: vec![],
@@ -348,7 +348,7 @@ async fn what_is_no_configuration_document_is_told_in_words() {
             "169.254.169.254, which the hub must not call",
         ),
         (
-            || Answered {
+            || FakeResponse {
                 status: 301,
                 headers: vec![("location", "http://www.example.org/x".into())],
                 body: vec![],
@@ -360,26 +360,26 @@ async fn what_is_no_configuration_document_is_told_in_words() {
     for (answer, name, words) in table {
         let server = FakeServer::start(move |_| answer()).await;
         let env = Env::new(
-            std::sync::Arc::new(crate::env::HandClock::at(Timestamp::from_seconds(NOW))),
+            std::sync::Arc::new(crate::env::ManualClock::at(Timestamp::from_seconds(NOW))),
             std::sync::Arc::new(crate::env::SeededEntropy::new(3)),
         );
         let connector =
             connector(&server.base(), "", "internal_hosts = [\"127.0.0.1\"]", env).unwrap();
-        let found = connector.examine(&examination()).await;
-        let finding = named(&found, name);
+        let diagnostics = connector.diagnose(&context()).await;
+        let diagnostic = diagnostic_named(&diagnostics, name);
         assert!(
-            finding.verdict == Verdict::Fault && finding.what.contains(words),
-            "{words}: {found:#?}"
+            diagnostic.status == DiagnosticStatus::Error && diagnostic.message.contains(words),
+            "{words}: {diagnostics:#?}"
         );
     }
 }
 
 #[test]
-fn a_call_without_an_answer_is_told_in_words() {
+fn each_failed_call_has_a_diagnostic() {
     let unreachable =
-        |why: &str| GuardFault::Unreachable { host: "idp.example".into(), why: why.into() };
-    for (fault, name, word) in [
-        (unreachable("Connection refused (os error 111)"), "reachable", "firewall|call it"),
+        |why: &str| EgressError::Unreachable { host: "idp.example".into(), why: why.into() };
+    for (error, name, word) in [
+        (unreachable("Connection error (os error 111)"), "reachable", "firewall"),
         (
             unreachable(
                 "invalid peer certificate: certificate expired: verification time 2 (UNIX)",
@@ -391,40 +391,40 @@ fn a_call_without_an_answer_is_told_in_words() {
         (
             unreachable("invalid peer certificate: certificate not valid for name \"idp.example\""),
             "certificate",
-            "another host's",
+            "for another host",
         ),
-        (unreachable("invalid peer certificate: BadEncoding"), "certificate", "show these words"),
-        (GuardFault::Timeout("idp.example".into()), "reachable", "as long"),
-        (GuardFault::AddressForbidden("10.0.0.1: private".into()), "reachable", "internal_hosts"),
+        (unreachable("invalid peer certificate: BadEncoding"), "certificate", "send this message"),
+        (EgressError::Timeout("idp.example".into()), "reachable", "as long"),
+        (EgressError::AddressForbidden("10.0.0.1: private".into()), "reachable", "internal_hosts"),
         (
-            GuardFault::TooLarge { host: "idp.example".into(), limit: 1 },
+            EgressError::TooLarge { host: "idp.example".into(), limit: 1 },
             "reachable",
             "few kilobytes",
         ),
     ] {
-        let finding = unreached("reachable", "its configuration document", &fault);
-        let mend = finding.mend.unwrap();
-        assert_eq!((finding.name, finding.verdict), (name, Verdict::Fault));
-        assert!(word.split('|').any(|word| mend.contains(word)), "{mend}");
+        let diagnostic = diagnostic_for_call_error("reachable", "its configuration document", &error);
+        let fix = diagnostic.fix.unwrap();
+        assert_eq!((diagnostic.name, diagnostic.status), (name, DiagnosticStatus::Error));
+        assert!(word.split('|').any(|word| fix.contains(word)), "{fix}");
     }
 }
 
 #[tokio::test]
-async fn the_acr_values_that_an_identity_provider_announces_are_listed() {
-    let world = World::new().await;
-    world.script().discovery["acr_values_supported"] = json!(["urn:loa:1", "\u{1b}[31mred"]);
-    let found = findings(&world).await;
-    let acr = named(&found, "acr");
-    let mend = acr.mend.as_deref().unwrap_or_default();
+async fn the_announced_acr_values_are_shown() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().discovery["acr_values_supported"] = json!(["urn:loa:1", "\u{1b}[31mred"]);
+    let diagnostics = diagnose(&fixture).await;
+    let acr = diagnostic_named(&diagnostics, "acr");
+    let fix = acr.fix.as_deref().unwrap_or_default();
     assert!(
-        acr.what.contains("not announced: low") && mend.contains("it announces: urn:loa:1, "),
+        acr.message.contains("not announced: low") && fix.contains("it announces: urn:loa:1, "),
         "{acr:?}"
     );
-    assert!(!mend.contains('\u{1b}'), "what a terminal would obey is not shown: {acr:?}");
-    world.script().discovery["acr_values_supported"] = json!(["low", "substantial", "more"]);
+    assert!(!fix.contains('\u{1b}'), "control characters are not shown: {acr:?}");
+    fixture.script().discovery["acr_values_supported"] = json!(["low", "substantial", "more"]);
     assert!(
-        named(&findings(&world).await, "acr")
-            .what
+        diagnostic_named(&diagnose(&fixture).await, "acr")
+            .message
             .contains("announced are: low, substantial, more")
     );
 }

@@ -1,4 +1,5 @@
-//! How the hub proves to an identity provider who it is: what arrives at the token endpoint, judged without our own code.
+//! Client authentication of the hub: the requests at the token endpoint, verified with an
+//! independent library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +12,22 @@ use serde_json::json;
 use super::super::fake_idp::*;
 use super::super::*;
 use crate::config::model::ConnectorKind;
-use crate::connector::Sandbox;
-use crate::egress::shared::Guards;
+use crate::connector::PersonaSupport;
+use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::SeededEntropy;
 
-/// The head and the form of the last token request.
-fn token_request(world: &World) -> (String, BTreeMap<String, String>) {
-    let script = world.script();
-    let asked = script.log.iter().rfind(|asked| asked.target == "/token").unwrap();
-    (asked.head.clone(), url::form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect())
+/// Returns the headers and the form of the last token request.
+fn token_request(fixture: &OidcFixture) -> (String, BTreeMap<String, String>) {
+    let script = fixture.script();
+    let request = script.log.iter().rfind(|request| request.target == "/token").unwrap();
+    (request.headers.clone(), url::form_urlencoded::parse(request.body.as_bytes()).into_owned().collect())
 }
 
-/// Verified by josekit alone with the key of our published set that the header names; header and claims.
-fn judged(world: &World, assertion: &str) -> (Value, Value) {
+/// Verifies an assertion with josekit and the published key set, and returns its header and claims.
+fn verify_assertion(fixture: &OidcFixture, assertion: &str) -> (Value, Value) {
     let header = crate::digest::from_base64url(assertion.split('.').next().unwrap()).unwrap();
     let header: Value = serde_json::from_slice(&header).unwrap();
-    let set = JwkSet::from_bytes(world.keys.load().jwks(Timestamp::from_seconds(NOW))).unwrap();
+    let set = JwkSet::from_bytes(fixture.keys.load().jwks(Timestamp::from_seconds(NOW))).unwrap();
     let key = *set.get(header["kid"].as_str().unwrap()).first().unwrap();
     assert_eq!((key.key_use(), key.algorithm()), (Some("sig"), header["alg"].as_str()));
     let (payload, _) = match header["alg"].as_str().unwrap() {
@@ -37,14 +38,14 @@ fn judged(world: &World, assertion: &str) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn the_secret_travels_in_the_header_where_basic_is_registered() {
-    let world = World::with("token_endpoint_auth_method = \"client_secret_basic\"").await;
-    world.complete().await.unwrap();
-    let (head, form) = token_request(&world);
-    // RFC 6749, 2.3.1: id and secret are form-encoded first.
+async fn the_secret_is_in_the_header_with_client_secret_basic() {
+    let fixture = OidcFixture::with("token_endpoint_auth_method = \"client_secret_basic\"").await;
+    fixture.complete_login().await.unwrap();
+    let (head, form) = token_request(&fixture);
+    // RFC 6749 §2.3.1: id and secret are form-encoded first.
     let expected = STANDARD.encode(format!("hub:{}", SECRET.replace(' ', "+")));
     assert!(head.contains(&format!("authorization: Basic {expected}")), "{head}");
-    // RFC 6749, 2.3: one method in a request.
+    // RFC 6749 §2.3: one method in a request.
     assert_eq!(
         form.keys().map(String::as_str).collect::<Vec<_>>(),
         ["code", "code_verifier", "grant_type", "redirect_uri"]
@@ -52,7 +53,7 @@ async fn the_secret_travels_in_the_header_where_basic_is_registered() {
 }
 
 #[tokio::test]
-async fn an_assertion_proves_the_hub_where_private_key_jwt_is_registered() {
+async fn an_assertion_is_sent_with_private_key_jwt() {
     let method = "token_endpoint_auth_method = \"private_key_jwt\"";
     let table = [
         ("", "ES256", ""),
@@ -61,10 +62,10 @@ async fn an_assertion_proves_the_hub_where_private_key_jwt_is_registered() {
     ];
     let mut ids = BTreeSet::new();
     for (more, alg, audience) in table {
-        let world = World::with(&format!("{method}\n{more}")).await;
+        let fixture = OidcFixture::with(&format!("{method}\n{more}")).await;
         for _ in 0..2 {
-            world.complete().await.unwrap();
-            let (head, form) = token_request(&world);
+            fixture.complete_login().await.unwrap();
+            let (head, form) = token_request(&fixture);
             assert!(
                 !head.to_ascii_lowercase().contains("authorization:")
                     && !form.contains_key("client_secret")
@@ -74,29 +75,29 @@ async fn an_assertion_proves_the_hub_where_private_key_jwt_is_registered() {
                 form["client_assertion_type"],
                 "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
             );
-            let (header, claims) = judged(&world, &form["client_assertion"]);
+            let (header, claims) = verify_assertion(&fixture, &form["client_assertion"]);
             assert_eq!((header["alg"].as_str(), header["typ"].as_str()), (Some(alg), Some("JWT")));
             let named = |name: &str| claims[name].as_str().unwrap().to_owned();
             assert_eq!((named("iss"), named("sub")), ("hub".into(), "hub".into()));
-            assert_eq!(named("aud"), format!("{}{audience}", world.server.base()));
+            assert_eq!(named("aud"), format!("{}{audience}", fixture.server.base()));
             assert_eq!((&claims["iat"], &claims["exp"]), (&json!(NOW), &json!(NOW + 60)));
             assert_eq!(claims.as_object().unwrap().len(), 6);
             assert!(named("jti").len() >= 22);
             ids.insert((more, named("jti")));
         }
     }
-    assert_eq!(ids.len(), 6, "no jti is used twice at one identity provider");
+    assert_eq!(ids.len(), 6, "every jti is unique");
 }
 
 #[tokio::test]
-async fn without_a_key_to_prove_itself_the_hub_sends_no_code() {
-    let world = World::with("token_endpoint_auth_method = \"private_key_jwt\"").await;
-    world.keys.store(Arc::new(UpstreamKeys::none()));
-    assert_eq!(world.complete().await.err(), Some(ErrorCode::IdpAssertion));
+async fn without_a_signing_key_the_hub_sends_no_code() {
+    let fixture = OidcFixture::with("token_endpoint_auth_method = \"private_key_jwt\"").await;
+    fixture.keys.store(Arc::new(UpstreamKeys::empty()));
+    assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::IdpAssertion));
     assert_eq!(
-        world.script().calls("/token"),
+        fixture.script().calls("/token"),
         0,
-        "without a proof nothing is sent, the code least of all"
+        "nothing is sent without client authentication"
     );
 }
 
@@ -106,14 +107,14 @@ fn a_method_with_a_secret_needs_one() {
                 [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\n";
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    let env = Env::new(Arc::new(crate::env::HandClock::default()), Arc::new(SeededEntropy::new(1)));
-    let means = ConnectorContext {
+    let env = Env::new(Arc::new(crate::env::ManualClock::default()), Arc::new(SeededEntropy::new(1)));
+    let context = ConnectorContext {
         env,
-        keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
-        sandbox: Sandbox::Off,
-        guards: Guards::default(),
-        codes: crate::connector::one_time::in_memory::codes(),
+        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        sandbox: PersonaSupport::Disabled,
+        http_clients: HttpClientPool::default(),
+        code_store: crate::connector::one_time_code::in_memory::code_store(),
     };
-    let refused = OidcConnector::new("fake".into(), &file, kind, None, means).err().unwrap();
-    assert_eq!(refused.key, "kind.oidc.client_secret");
+    let error = OidcConnector::new("fake".into(), &file, kind, None, context).err().unwrap();
+    assert_eq!(error.key, "kind.oidc.client_secret");
 }

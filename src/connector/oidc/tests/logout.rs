@@ -1,4 +1,4 @@
-//! The way to an identity provider's own logout (RP-Initiated Logout 1.0, 2).
+//! Logout request to the identity provider (RP-Initiated Logout 1.0 §2).
 
 use serde_json::json;
 
@@ -9,24 +9,24 @@ fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()
 }
 
-fn farewell() -> Farewell {
-    Farewell {
+fn end_session_request() -> EndSessionRequest {
+    EndSessionRequest {
         id_token: Secret::new("id.token.signed".into()),
         state: "s".repeat(43),
-        return_uri: "https://hub.example/api/v2/session/end/fake".into(),
+        post_logout_redirect_uri: "https://hub.example/api/v2/session/end/fake".into(),
     }
 }
 
 // R171
 #[tokio::test]
-async fn the_browser_is_sent_to_the_logout_that_the_identity_provider_announces() {
-    let world = World::new().await;
-    assert_eq!(world.connector.end(farewell()).await, Ok(None), "it announces none");
+async fn the_logout_url_is_the_announced_end_session_endpoint() {
+    let fixture = OidcFixture::new().await;
+    assert_eq!(fixture.connector.end_session(end_session_request()).await, Ok(None), "none is announced");
 
-    let world = World::new().await;
-    let endpoint = format!("{}/logout?tenant=1", world.script().base);
-    world.script().discovery["end_session_endpoint"] = json!(endpoint);
-    let url = world.connector.end(farewell()).await.unwrap().unwrap();
+    let fixture = OidcFixture::new().await;
+    let endpoint = format!("{}/logout?tenant=1", fixture.script().base);
+    fixture.script().discovery["end_session_endpoint"] = json!(endpoint);
+    let url = fixture.connector.end_session(end_session_request()).await.unwrap().unwrap();
     assert!(url.as_str().starts_with(&format!("{endpoint}&")), "{url}");
     let state = "s".repeat(43);
     let expected = [
@@ -42,7 +42,7 @@ async fn the_browser_is_sent_to_the_logout_that_the_identity_provider_announces(
 }
 
 #[tokio::test]
-async fn a_logout_address_that_nobody_may_be_sent_to_stops_no_login() {
+async fn an_invalid_end_session_endpoint_does_not_stop_logins() {
     for endpoint in [
         json!("javascript:alert(1)"),
         json!("/logout"),
@@ -50,9 +50,9 @@ async fn a_logout_address_that_nobody_may_be_sent_to_stops_no_login() {
         json!(7),
         json!(null),
     ] {
-        let world = World::new().await;
-        world.script().discovery["end_session_endpoint"] = endpoint.clone();
-        assert_eq!(world.connector.end(farewell()).await, Ok(None), "{endpoint}");
-        world.complete().await.unwrap();
+        let fixture = OidcFixture::new().await;
+        fixture.script().discovery["end_session_endpoint"] = endpoint.clone();
+        assert_eq!(fixture.connector.end_session(end_session_request()).await, Ok(None), "{endpoint}");
+        fixture.complete_login().await.unwrap();
     }
 }

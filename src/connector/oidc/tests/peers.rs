@@ -1,101 +1,101 @@
-//! What real identity providers stumble over, and what the operator then reads.
+//! Deviations of real identity providers, and the messages for the operator.
 
 use serde_json::json;
 
 use super::super::fake_idp::*;
 use super::super::*;
 
-/// A file for an identity provider whose levels are not agreed.
+/// Levels of a file for an identity provider without `acr`.
 const ASSUMED: &str =
     "levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"";
 
-async fn fault(world: &World, attempt: Attempt) -> ConnectorFault {
-    world.connector.complete(attempt, world.arrival()).await.unwrap_err()
+async fn login_error(fixture: &OidcFixture, attempt: LoginAttempt) -> ConnectorError {
+    fixture.connector.complete_login(attempt, fixture.callback()).await.unwrap_err()
 }
 
-fn sends_acr_values(left: &AuthorizationRedirect) -> bool {
-    Url::parse(&left.url).unwrap().query_pairs().any(|(name, _)| name == "acr_values")
+fn sends_acr_values(redirect: &AuthorizationRedirect) -> bool {
+    Url::parse(&redirect.url).unwrap().query_pairs().any(|(name, _)| name == "acr_values")
 }
 
 #[tokio::test]
-async fn keycloaks_acr_1_is_named_to_the_operator_and_can_be_ignored() {
-    let world = World::with_levels(ASSUMED, "").await;
-    world.script().claims["acr"] = json!("1");
-    let refused = fault(&world, world.attempt().await).await;
-    assert_eq!(refused.code, ErrorCode::AcrUnlisted);
+async fn keycloaks_acr_1_is_named_in_the_error_and_can_be_ignored() {
+    let fixture = OidcFixture::with_levels(ASSUMED, "").await;
+    fixture.script().claims["acr"] = json!("1");
+    let error = login_error(&fixture, fixture.attempt().await).await;
+    assert_eq!(error.code, ErrorCode::AcrUnlisted);
     assert!(
-        refused.detail.contains("acr \"1\"") && refused.detail.contains("ignore_acr = true"),
-        "{refused}"
+        error.detail.contains("acr \"1\"") && error.detail.contains("ignore_acr = true"),
+        "{error}"
     );
 
-    let ignoring = World::with_levels(&format!("{ASSUMED}\nignore_acr = true"), "").await;
-    for acr in [json!("1"), json!("loa-of-another-world"), json!(null)] {
+    let ignoring = OidcFixture::with_levels(&format!("{ASSUMED}\nignore_acr = true"), "").await;
+    for acr in [json!("1"), json!("loa-of-another-idp"), json!(null)] {
         ignoring.script().claims["acr"] = acr.clone();
         assert_eq!(
-            ignoring.complete().await.map(|proven| proven.level),
+            ignoring.complete_login().await.map(|authentication| authentication.level),
             Ok(Level::Eidas1),
             "{acr}"
         );
     }
-    // The assumed level is all that such an answer proves.
-    let higher = Attempt { level: Level::Eidas2, ..ignoring.attempt().await };
-    assert_eq!(ignoring.complete_as(higher).await.err(), Some(ErrorCode::AcrTooLow));
+    // Only the assumed level is achieved.
+    let higher = LoginAttempt { level: Level::Eidas2, ..ignoring.attempt().await };
+    assert_eq!(ignoring.complete_login_with(higher).await.err(), Some(ErrorCode::AcrTooLow));
 }
 
 #[tokio::test]
-async fn a_hostile_acr_is_bounded_and_printable_in_the_operators_line() {
-    let world = World::new().await;
-    world.script().claims["acr"] = json!(format!("\u{1b}[2J\u{202e}\n\"{}", "x".repeat(5_000)));
-    let refused = fault(&world, world.attempt().await).await;
+async fn a_malicious_acr_is_shown_truncated_and_printable() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().claims["acr"] = json!(format!("\u{1b}[2J\u{202e}\n\"{}", "x".repeat(5_000)));
+    let error = login_error(&fixture, fixture.attempt().await).await;
     assert!(
-        refused.detail.len() < 300
-            && refused.detail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()),
-        "{refused}"
+        error.detail.len() < 300
+            && error.detail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()),
+        "{error}"
     );
     assert!(
-        !refused.detail.contains("ignore_acr"),
-        "there is no assumed_level to count instead: {refused}"
+        !error.detail.contains("ignore_acr"),
+        "there is no assumed_level: {error}"
     );
 }
 
 #[tokio::test]
-async fn an_idp_that_asks_for_the_password_at_every_acr_values_is_sent_none() {
+async fn acr_values_are_not_sent_if_disabled() {
     let levels = "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\n\
                   acr = { send = false, eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
-    let world = World::with_levels(levels, "").await;
-    assert!(sends_acr_values(&World::new().await.attempt().await.left));
-    assert!(!sends_acr_values(&world.attempt().await.left));
-    world.script().claims["acr"] = json!("substantial");
+    let fixture = OidcFixture::with_levels(levels, "").await;
+    assert!(sends_acr_values(&OidcFixture::new().await.attempt().await.redirect));
+    assert!(!sends_acr_values(&fixture.attempt().await.redirect));
+    fixture.script().claims["acr"] = json!("substantial");
     assert_eq!(
-        world.complete().await.unwrap().level,
+        fixture.complete_login().await.unwrap().level,
         Level::Eidas2,
-        "the returned acr counts all the same"
+        "the returned acr is evaluated anyway"
     );
-    world.script().claims["acr"] = json!("1");
-    assert_eq!(world.complete().await.err(), Some(ErrorCode::AcrUnlisted));
+    fixture.script().claims["acr"] = json!("1");
+    assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::AcrUnlisted));
 }
 
 #[tokio::test]
-async fn an_idp_that_ignores_prompt_login_is_diagnosed_by_name() {
-    let ignores = async |more: &str, attempt: fn(Attempt) -> Attempt| {
-        let world = World::with(more).await;
-        world.script().claims["auth_time"] = json!(NOW - 3_630);
-        fault(&world, attempt(world.attempt().await)).await
+async fn an_ignored_prompt_login_is_named_in_the_error() {
+    let ignores = async |more: &str, attempt: fn(LoginAttempt) -> LoginAttempt| {
+        let fixture = OidcFixture::with(more).await;
+        fixture.script().claims["auth_time"] = json!(NOW - 3_630);
+        login_error(&fixture, attempt(fixture.attempt().await)).await
     };
-    let again = |attempt| Attempt { reauthenticate: true, ..attempt };
-    let aged = |attempt| Attempt { max_age: Some(60), ..attempt };
-    for refused in
-        [ignores("", again).await, ignores("max_age = true", again).await, ignores("", aged).await]
+    let reauthenticate = |attempt| LoginAttempt { reauthenticate: true, ..attempt };
+    let with_max_age = |attempt| LoginAttempt { max_age: Some(60), ..attempt };
+    for error in
+        [ignores("", reauthenticate).await, ignores("max_age = true", reauthenticate).await, ignores("", with_max_age).await]
     {
-        assert_eq!(refused.code, ErrorCode::PromptLoginIgnored);
+        assert_eq!(error.code, ErrorCode::PromptLoginIgnored);
         assert!(
-            refused.detail.contains("ignored prompt=login")
-                && refused.detail.contains("3600 s before"),
-            "{refused}"
+            error.detail.contains("ignored prompt=login")
+                && error.detail.contains("3600 s before"),
+            "{error}"
         );
     }
     // Here max_age was sent, and no prompt.
-    assert_eq!(ignores("max_age = true", aged).await.code, ErrorCode::ReauthenticationNotProven);
+    assert_eq!(ignores("max_age = true", with_max_age).await.code, ErrorCode::ReauthenticationNotProven);
 }
 
 #[tokio::test]
@@ -120,17 +120,17 @@ async fn a_missing_or_mistyped_claim_of_the_id_token_is_named_and_no_value_is() 
             "the claim email_verified is of the wrong type",
         ),
     ];
-    let world = World::new().await;
-    let sound = world.script().claims.clone();
-    for (change, said) in table {
-        let mut claims = sound.clone();
+    let fixture = OidcFixture::new().await;
+    let valid = fixture.script().claims.clone();
+    for (change, expected) in table {
+        let mut claims = valid.clone();
         change(&mut claims);
-        world.script().claims = claims;
-        let refused = fault(&world, world.attempt().await).await;
-        assert_eq!(refused.code, ErrorCode::IdTokenMalformed, "{said}");
+        fixture.script().claims = claims;
+        let error = login_error(&fixture, fixture.attempt().await).await;
+        assert_eq!(error.code, ErrorCode::IdTokenMalformed, "{expected}");
         assert!(
-            refused.detail.contains(said) && !refused.detail.contains("4711"),
-            "{said}: {refused}"
+            error.detail.contains(expected) && !error.detail.contains("4711"),
+            "{expected}: {error}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What differs from the federation's rules, by table; and that nothing else does.
+//! What differs from the federation's rules, and that nothing else does.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use serde_json::json;
 
 use crate::ids::Scope;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::authorize::{AuthorizationRequest, Prompt, Refusal, RequestForm, SpAnswer};
+use crate::protocol::authorize::{AuthorizationRequest, Prompt, AuthorizationError, RequestMethod, AuthorizationResponse};
 use crate::protocol::catalogue::ErrorCode as E;
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Consent, Directory, Hints, Registration, Rules};
+use crate::protocol::registration::{ConsentRequirement, ClientDirectory, IdpHintPolicy, Registration, ProtocolRules};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
 
-struct Book([Registration; 2]);
+struct FakeDirectory([Registration; 2]);
 
-impl Directory for Book {
+impl ClientDirectory for FakeDirectory {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
     }
-    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool {
-        assert_eq!(rules, Rules::Openid);
+    fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool {
+        assert_eq!(rules, ProtocolRules::Openid);
         ["openid", "email", "profile", "phone"].contains(&scope)
     }
 }
 
-fn book() -> Book {
+fn directory() -> FakeDirectory {
     let sp = Registration {
         client_id: "sp".into(),
         active: true,
@@ -35,15 +35,15 @@ fn book() -> Book {
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
-        hints: Hints::default(),
+        hints: IdpHintPolicy::default(),
         home_page: "https://sp.example/".into(),
-        consent: Consent::None,
-        rules: Rules::Openid,
+        consent: ConsentRequirement::None,
+        rules: ProtocolRules::Openid,
     };
-    Book([Registration { client_id: "off".into(), active: false, ..sp.clone() }, sp])
+    FakeDirectory([Registration { client_id: "off".into(), active: false, ..sp.clone() }, sp])
 }
 
-/// The least that OpenID Connect asks for, and these.
+/// The minimum that OpenID Connect requires, with these changes.
 fn pairs(changes: &[(&str, &str)]) -> Vec<(String, String)> {
     let least = [
         ("response_type", "code"),
@@ -56,32 +56,32 @@ fn pairs(changes: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn judged(
+fn validate(
     pairs: Vec<(String, String)>,
-    form: RequestForm,
-) -> Result<AuthorizationRequest, Refusal> {
-    crate::protocol::authorize::check(
+    form: RequestMethod,
+) -> Result<AuthorizationRequest, AuthorizationError> {
+    crate::protocol::authorize::validate_request(
         &Params::new(pairs),
         form,
         Platform::Standard,
         ISSUER,
-        &book(),
+        &directory(),
     )
 }
 
-fn ask(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Refusal> {
-    judged(pairs(changes), RequestForm::Get)
+fn validate_get(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, AuthorizationError> {
+    validate(pairs(changes), RequestMethod::Get)
 }
 
-/// What the service provider hears of a request that is refused.
-fn heard(refused: Result<AuthorizationRequest, Refusal>) -> (E, BTreeMap<String, String>) {
-    let Err(Refusal::Redirect(redirect, code)) = refused else { panic!("{refused:?}") };
-    match redirect.error(code) {
-        SpAnswer::Redirect { location } => {
+/// The error that the service provider receives.
+fn redirected_error(refused: Result<AuthorizationRequest, AuthorizationError>) -> (E, BTreeMap<String, String>) {
+    let Err(AuthorizationError::Redirect(redirect, code)) = refused else { panic!("{refused:?}") };
+    match redirect.error_response(code) {
+        AuthorizationResponse::Redirect { location } => {
             let query = location.strip_prefix(CALLBACK).unwrap();
             (code, url::form_urlencoded::parse(query.as_bytes()).into_owned().collect())
         }
-        SpAnswer::FormPost { action, fields } => {
+        AuthorizationResponse::FormPost { action, fields } => {
             assert_eq!(action, CALLBACK);
             (code, fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
         }
@@ -90,8 +90,8 @@ fn heard(refused: Result<AuthorizationRequest, Refusal>) -> (E, BTreeMap<String,
 
 #[test]
 fn the_least_that_openid_connect_asks_for_is_enough() {
-    for form in [RequestForm::Get, RequestForm::Post] {
-        let request = judged(pairs(&[]), form).unwrap();
+    for form in [RequestMethod::Get, RequestMethod::Post] {
+        let request = validate(pairs(&[]), form).unwrap();
         assert_eq!(
             (request.nonce, request.level, request.acr_essential),
             (None, Level::Eidas1, false)
@@ -101,7 +101,7 @@ fn the_least_that_openid_connect_asks_for_is_enough() {
             request.prompt,
             Prompt { login: false, consent: false, none: false, select_account: false }
         );
-        let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
+        let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C") else { panic!() };
         assert!(!location.contains("state"), "{location}");
     }
 }
@@ -111,10 +111,10 @@ fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
     let printable: String = (0x20..=0x7e_u8).map(char::from).collect();
     let long = format!("{printable}{}", "x".repeat(128 - printable.len()));
     for value in ["s", "0123456789", &long, &"x".repeat(1024)] {
-        for form in [RequestForm::Get, RequestForm::Post] {
-            let request = judged(pairs(&[("state", value), ("nonce", value)]), form).unwrap();
+        for form in [RequestMethod::Get, RequestMethod::Post] {
+            let request = validate(pairs(&[("state", value), ("nonce", value)]), form).unwrap();
             assert_eq!(request.nonce.unwrap().reveal(), value);
-            let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
+            let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C") else { panic!() };
             let query = location.strip_prefix(CALLBACK).unwrap();
             let back: BTreeMap<_, _> =
                 url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -127,7 +127,7 @@ fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
 fn nothing_is_redirected_before_client_and_address_are_proven() {
     for (changes, code) in [
         (&[("client_id", "")][..], E::ClientIdMissing),
-        (&[("client_id", "nobody")], E::ClientIdUnknown),
+        (&[("client_id", "unknown")], E::ClientIdUnknown),
         (&[("client_id", "off")], E::ClientIdInactive),
         (&[("redirect_uri", "")], E::RedirectUriMissing),
         (&[("redirect_uri", "https://sp.example/cb")], E::RedirectUriNotRegistered),
@@ -136,18 +136,18 @@ fn nothing_is_redirected_before_client_and_address_are_proven() {
             E::RedirectUriNotRegistered,
         ),
     ] {
-        assert_eq!(ask(changes), Err(Refusal::Page(code)), "{changes:?}");
+        assert_eq!(validate_get(changes), Err(AuthorizationError::Page(code)), "{changes:?}");
     }
     for (name, code) in [("client_id", E::ClientIdTwice), ("redirect_uri", E::RedirectUriTwice)] {
         let mut twice = pairs(&[]);
         let again = twice.iter().find(|(known, _)| known == name).unwrap().clone();
         twice.push(again);
-        assert_eq!(judged(twice, RequestForm::Get), Err(Refusal::Page(code)), "{name}");
+        assert_eq!(validate(twice, RequestMethod::Get), Err(AuthorizationError::Page(code)), "{name}");
     }
 }
 
 #[test]
-fn after_that_every_finding_goes_back_in_the_mode_asked() {
+fn after_that_every_failure_is_redirected_in_the_requested_mode() {
     let too_long = "x".repeat(1025);
     let deep = format!("{{\"userinfo\":{}{}}}", "{\"a\":".repeat(500), "}".repeat(500));
     for (changes, code, error) in [
@@ -173,13 +173,13 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
         (("code_challenge", "short"), E::CodeChallengeMethodMissing, "invalid_request"),
     ] {
         for mode in ["query", "form_post"] {
-            let refused = ask(&[changes, ("state", "s"), ("response_mode", mode)]);
+            let refused = validate_get(&[changes, ("state", "s"), ("response_mode", mode)]);
             assert!(matches!(
                 (&refused, mode),
-                (Err(Refusal::Redirect(redirect, code)), mode)
-                    if matches!(redirect.error(*code), SpAnswer::FormPost { .. }) == (mode == "form_post")
+                (Err(AuthorizationError::Redirect(redirect, code)), mode)
+                    if matches!(redirect.error_response(*code), AuthorizationResponse::FormPost { .. }) == (mode == "form_post")
             ));
-            let (found, fields) = heard(refused);
+            let (found, fields) = redirected_error(refused);
             assert_eq!(
                 (found, fields["error"].as_str(), fields["state"].as_str()),
                 (code, error, "s"),
@@ -187,13 +187,14 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
             );
         }
     }
-    let (code, fields) = heard(ask(&[("response_mode", "fragment"), ("state", "s")]));
+    let (code, fields) = redirected_error(validate_get(&[("response_mode", "fragment"), ("state", "s")]));
     assert_eq!((code, fields["state"].as_str()), (E::ResponseModeUnknown, "s"));
 }
 
-/// The OpenID Foundation's Form Post plan, `oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported`.
+/// The OpenID Foundation's Form Post plan,
+/// `oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported`.
 #[test]
-fn a_refused_request_object_lends_its_response_mode_and_state_to_the_refusal() {
+fn a_rejected_request_object_lends_its_response_mode_and_state_to_the_error() {
     let object = |claims: serde_json::Value| {
         let part =
             |value: &serde_json::Value| crate::digest::base64url(value.to_string().as_bytes());
@@ -203,30 +204,30 @@ fn a_refused_request_object_lends_its_response_mode_and_state_to_the_refusal() {
     let whole = object(
         json!({ "state": "inside", "response_mode": "form_post", "redirect_uri": evil, "client_id": "off" }),
     );
-    let is_form = |refused: &Result<AuthorizationRequest, Refusal>| matches!(refused, Err(Refusal::Redirect(redirect, code)) if matches!(redirect.error(*code), SpAnswer::FormPost { .. }));
-    let refused = ask(&[("request", &whole)]);
+    let is_form = |refused: &Result<AuthorizationRequest, AuthorizationError>| matches!(refused, Err(AuthorizationError::Redirect(redirect, code)) if matches!(redirect.error_response(*code), AuthorizationResponse::FormPost { .. }));
+    let refused = validate_get(&[("request", &whole)]);
     assert!(is_form(&refused), "{refused:?}");
-    let (code, fields) = heard(refused);
+    let (code, fields) = redirected_error(refused);
     assert_eq!((code, fields["state"].as_str()), (E::RequestNotSupported, "inside"));
-    // What stands outside is what the service provider has said for certain.
-    let refused = ask(&[("request", &whole), ("state", "outside"), ("response_mode", "query")]);
+    // Parameters outside the object take precedence.
+    let refused = validate_get(&[("request", &whole), ("state", "outside"), ("response_mode", "query")]);
     assert!(!is_form(&refused), "{refused:?}");
-    assert_eq!(heard(refused).1["state"], "outside");
-    // No other finding loses its way back by it, and a parameter that came twice is not replaced.
-    assert_eq!(heard(ask(&[("request", &whole), ("scope", "")])).1["state"], "inside");
+    assert_eq!(redirected_error(refused).1["state"], "outside");
+    // Other errors are not affected, and a repeated parameter is not replaced.
+    assert_eq!(redirected_error(validate_get(&[("request", &whole), ("scope", "")])).1["state"], "inside");
     let mut twice = pairs(&[("request", &whole), ("state", "a")]);
     twice.push(("state".to_owned(), "b".to_owned()));
-    assert_eq!(heard(judged(twice, RequestForm::Get)).1.get("state"), None);
-    // An object alone proves neither the client nor the address.
+    assert_eq!(redirected_error(validate(twice, RequestMethod::Get)).1.get("state"), None);
+    // An object alone proves neither the client nor the redirect URI.
     let inside = object(json!({ "client_id": "sp", "redirect_uri": CALLBACK, "state": "inside" }));
     assert_eq!(
-        ask(&[("request", &inside), ("redirect_uri", "")]),
-        Err(Refusal::Page(E::RedirectUriMissing))
+        validate_get(&[("request", &inside), ("redirect_uri", "")]),
+        Err(AuthorizationError::Page(E::RedirectUriMissing))
     );
 }
 
 #[test]
-fn a_parameter_that_came_twice_is_told_by_redirect() {
+fn a_repeated_parameter_is_reported_by_redirect() {
     for (name, code, state) in [
         ("scope", E::ScopeTwice, Some("s")),
         ("state", E::StateTwice, None),
@@ -234,41 +235,41 @@ fn a_parameter_that_came_twice_is_told_by_redirect() {
     ] {
         let mut twice = pairs(&[("state", "s"), ("display", "page")]);
         twice.push((name.to_owned(), "again".to_owned()));
-        let (found, fields) = heard(judged(twice, RequestForm::Get));
+        let (found, fields) = redirected_error(validate(twice, RequestMethod::Get));
         assert_eq!((found, fields.get("state").map(String::as_str)), (code, state), "{name}");
     }
     let mut unknown = pairs(&[]);
     unknown.extend(
         [("extra", "1"), ("extra", "2")].map(|(name, value)| (name.to_owned(), value.to_owned())),
     );
-    assert!(judged(unknown, RequestForm::Get).is_ok());
+    assert!(validate(unknown, RequestMethod::Get).is_ok());
 }
 
 #[test]
 fn a_state_that_no_address_can_carry_is_refused_without_it() {
     for length in [1025, 60 * 1024] {
-        let (code, fields) = heard(ask(&[("state", &"x".repeat(length))]));
+        let (code, fields) = redirected_error(validate_get(&[("state", &"x".repeat(length))]));
         assert_eq!((code, fields.get("state")), (E::StateTooLong, None));
     }
-    let (code, fields) = heard(ask(&[("state", "line\nend")]));
+    let (code, fields) = redirected_error(validate_get(&[("state", "line\nend")]));
     assert_eq!((code, fields["state"].as_str()), (E::StateCharacters, "line\nend"));
 }
 
 #[test]
 fn a_level_that_is_not_to_be_had_is_ignored_unless_it_is_essential() {
     for acr_values in ["", "eidas1", "urn:mace:incommon:iap:silver", "eidas3 0", "eidas2 eidas1"] {
-        let request = ask(&[("acr_values", acr_values)]).unwrap();
+        let request = validate_get(&[("acr_values", acr_values)]).unwrap();
         assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false), "{acr_values}");
     }
     let wanting = |essential: bool, value: &str| {
         let claims =
             json!({"id_token": {"acr": {"essential": essential, "values": [value]}}}).to_string();
-        ask(&[("claims", &claims)])
+        validate_get(&[("claims", &claims)])
     };
     assert_eq!(wanting(false, "eidas3").unwrap().level, Level::Eidas1);
     assert_eq!(wanting(true, "eidas1").unwrap().level, Level::Eidas1);
-    // OpenID Connect Core 1.0, 5.5.1.1
-    assert_eq!(heard(wanting(true, "eidas3")).0, E::AcrValuesStandard);
+    // OpenID Connect Core 1.0 §5.5.1.1
+    assert_eq!(redirected_error(wanting(true, "eidas3")).0, E::AcrValuesStandard);
 }
 
 #[test]
@@ -278,20 +279,20 @@ fn claims_are_asked_for_by_name_and_place() {
         "id_token": {"email": null, "auth_time": {"essential": true}, "amr": {"essential": true}, "sub": {"value": "me"}},
         "someplace": {"else": null},
     });
-    let asked = ask(&[("claims", &claims.to_string())]).unwrap().claims;
+    let asked = validate_get(&[("claims", &claims.to_string())]).unwrap().claims;
     assert_eq!(asked.userinfo, ["name", "nickname", "shoe_size"]);
     assert_eq!(asked.id_token, ["email", "auth_time", "amr", "sub"]);
     assert!(asked.amr && asked.sub.is_some_and(|sub| sub.reveal() == "me"));
 }
 
 proptest! {
-    /// Whatever comes, and however often: once the address is proven, no page.
+    /// Once the redirect URI is proven, no request ends on a page.
     #[test]
     fn no_request_with_a_proven_address_ends_on_a_page(more in proptest::collection::vec(
         (prop::sample::select(vec!["state", "nonce", "scope", "claims", "prompt", "acr_values", "response_mode", "max_age", "x"]),
          ".{0,40}"), 0..6)) {
         let mut all = pairs(&[]);
         all.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
-        prop_assert!(!matches!(judged(all, RequestForm::Get), Err(Refusal::Page(_))));
+        prop_assert!(!matches!(validate(all, RequestMethod::Get), Err(AuthorizationError::Page(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! What a restart keeps, what it must not bring back, and what is not believed.
+//! Tests what a restart keeps, and which snapshots are rejected.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::super::keeping::{Found, SnapshotFault, Snapshots};
+use super::super::snapshot_file::{SnapshotLoad, SnapshotError, SnapshotFile};
 use super::super::*;
-use crate::env::{Env, HandClock, SeededEntropy};
+use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::ids::Secret;
 use crate::store::KINDS;
-use crate::store::conformance::{ROOMY, at, code, draft, key, kin, take, value};
+use crate::store::conformance::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
 
-fn kinds() -> impl Iterator<Item = Kind> {
-    KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| !kind.is_watched())
+fn kinds() -> impl Iterator<Item = RecordKind> {
+    KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| !kind.is_polled())
 }
 
 fn secrets(keys: &[&str]) -> Vec<Secret<String>> {
@@ -23,10 +23,10 @@ fn secrets(keys: &[&str]) -> Vec<Secret<String>> {
 }
 
 fn env(seconds: u64) -> Env {
-    Env::new(Arc::new(HandClock::at(at(seconds))), Arc::new(SeededEntropy::new(7)))
+    Env::new(Arc::new(ManualClock::at(at(seconds))), Arc::new(SeededEntropy::new(7)))
 }
 
-/// A hub's folder.
+/// Folder of a hub.
 struct Machine {
     folder: TempDir,
 }
@@ -40,30 +40,30 @@ impl Machine {
         self.folder.path().join("state/store.snapshot")
     }
 
-    fn snapshots(&self, keys: &[&str]) -> Snapshots {
-        Snapshots::new(&self.path(), &secrets(keys), "https://hub.example")
+    fn snapshots(&self, keys: &[&str]) -> SnapshotFile {
+        SnapshotFile::new(&self.path(), &secrets(keys), "https://hub.example")
     }
 
     fn save(&self, store: &MemoryStore, seconds: u64) {
         self.snapshots(&["key"]).save(store, &env(seconds)).unwrap();
     }
 
-    fn load(&self, capacities: Capacities, seconds: u64) -> (Arc<dyn Store>, Found) {
+    fn load(&self, capacities: Capacities, seconds: u64) -> (Arc<dyn Store>, SnapshotLoad) {
         self.load_with(&self.snapshots(&["key"]), capacities, seconds)
     }
 
     fn load_with(
         &self,
-        snapshots: &Snapshots,
+        snapshots: &SnapshotFile,
         capacities: Capacities,
         seconds: u64,
-    ) -> (Arc<dyn Store>, Found) {
+    ) -> (Arc<dyn Store>, SnapshotLoad) {
         let store = MemoryStore::new(capacities);
         let found = snapshots.load(&store, at(seconds)).unwrap();
         (Arc::new(store), found)
     }
 
-    /// What lies in the folder.
+    /// Names of the files in the folder.
     fn files(&self) -> Vec<String> {
         let names = fs::read_dir(self.path().parent().unwrap()).unwrap();
         let mut names: Vec<_> =
@@ -73,26 +73,26 @@ impl Machine {
     }
 }
 
-fn restored(found: &Found) -> Restored {
+fn restored(found: &SnapshotLoad) -> RestoreStats {
     match found {
-        Found::Taken { restored, .. } => *restored,
-        Found::Nothing | Found::SetAside { .. } => panic!("{found:?}"),
+        SnapshotLoad::Restored { restored, .. } => *restored,
+        SnapshotLoad::Nothing | SnapshotLoad::SetAside { .. } => panic!("{found:?}"),
     }
 }
 
 #[tokio::test]
 async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for kind in kinds() {
-        store.insert(key(kind, "one"), kin("first", at(50), "family"), at(0)).await.unwrap();
+        store.insert(key(kind, "one"), new_record_in_family("first", at(50), "family"), at(0)).await.unwrap();
         store
-            .replace(&key(kind, "one"), Version(1), format!("{kind:?}").into(), at(60), at(1))
+            .replace(&key(kind, "one"), RecordVersion(1), format!("{kind:?}").into(), at(60), at(1))
             .await
             .unwrap();
-        store.insert(key(kind, "two"), draft(&"x".repeat(3000), at(20)), at(0)).await.unwrap();
+        store.insert(key(kind, "two"), new_record(&"x".repeat(3000), at(20)), at(0)).await.unwrap();
     }
-    // These have a file of their own, and are not among the sixteen.
-    store.insert(key(Kind::Blocks, "blocks"), draft("1", at(90)), at(0)).await.unwrap();
+    // Blocks have their own file and are not among the sixteen.
+    store.insert(key(RecordKind::Blocks, "blocks"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
     assert_eq!(machine.files(), ["store.snapshot"]);
     assert_eq!(fs::metadata(machine.path()).unwrap().permissions().mode() & 0o777, 0o600);
@@ -101,24 +101,24 @@ async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
         0o700
     );
 
-    let (store, found) = machine.load(ROOMY, 12);
-    assert_eq!(restored(&found), Restored { records: 16, expired: 0, left_out: 0 });
-    assert!(matches!(found, Found::Taken { age, .. } if age == Duration::from_secs(2)));
+    let (store, found) = machine.load(AMPLE_CAPACITIES, 12);
+    assert_eq!(restored(&found), RestoreStats { records: 16, expired: 0, over_capacity: 0 });
+    assert!(matches!(found, SnapshotLoad::Restored { age, .. } if age == Duration::from_secs(2)));
     assert!(machine.files().is_empty());
     for kind in kinds() {
         let record = store.load(&key(kind, "one"), at(59)).await.unwrap().unwrap();
         assert_eq!(
             (record.version, &*record.value, record.expires_at),
-            (Version(2), format!("{kind:?}").as_bytes(), at(60))
+            (RecordVersion(2), format!("{kind:?}").as_bytes(), at(60))
         );
         assert!(store.load(&key(kind, "one"), at(60)).await.unwrap().is_none());
         assert_eq!(store.count(kind), 2);
         assert_eq!(
-            store.insert(key(kind, "one"), draft("", at(99)), at(12)).await,
-            Err(StoreFault::Exists)
+            store.insert(key(kind, "one"), new_record("", at(99)), at(12)).await,
+            Err(StoreError::Exists)
         );
     }
-    // Restored records go on belonging to their family.
+    // Restored records still belong to their family.
     store.revoke(&Family("family".into()), at(60), at(13)).await.unwrap();
     for kind in kinds() {
         assert_eq!(value(&store, &key(kind, "one"), at(14)).await, None);
@@ -127,103 +127,103 @@ async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
 }
 
 #[tokio::test]
-async fn a_code_spent_before_a_restart_stays_spent_and_tells_what_it_issued() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-    store.insert(code("a"), kin("1", at(30), "session"), at(0)).await.unwrap();
+async fn a_code_spent_before_a_restart_stays_spent_and_names_its_tokens() {
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+    store.insert(code("a"), new_record_in_family("1", at(30), "session"), at(0)).await.unwrap();
     store.take(&code("a"), "issued".into(), at(70), at(1)).await.unwrap();
-    // The tombstone outlives its family, also where that is closed.
+    // The tombstone outlives its revoked family.
     store.revoke(&Family("session".into()), at(70), at(2)).await.unwrap();
     machine.save(&store, 10);
-    let (store, _) = machine.load(ROOMY, 11);
-    assert_eq!(take(&store, &code("a"), "again", at(99), at(12)).await, "spent issued");
-    assert_eq!(store.insert(code("a"), draft("2", at(99)), at(12)).await, Err(StoreFault::Exists));
+    let (store, _) = machine.load(AMPLE_CAPACITIES, 11);
+    assert_eq!(take(&store, &code("a"), "again", at(99), at(12)).await, "already taken issued");
+    assert_eq!(store.insert(code("a"), new_record("2", at(99)), at(12)).await, Err(StoreError::Exists));
 }
 
 #[tokio::test]
 async fn a_token_revoked_before_a_restart_stays_dead_and_its_family_closed() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-    let token = |name: &str| key(Kind::Token, name);
-    store.insert(token("dead"), kin("1", at(60), "ended"), at(0)).await.unwrap();
-    store.insert(token("old"), kin("1", at(60), "reopened"), at(0)).await.unwrap();
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+    let token = |name: &str| key(RecordKind::Token, name);
+    store.insert(token("dead"), new_record_in_family("1", at(60), "ended"), at(0)).await.unwrap();
+    store.insert(token("old"), new_record_in_family("1", at(60), "reopened"), at(0)).await.unwrap();
     store.revoke(&Family("ended".into()), at(50), at(1)).await.unwrap();
     store.revoke(&Family("reopened".into()), at(2), at(1)).await.unwrap();
-    store.insert(token("young"), kin("1", at(60), "reopened"), at(3)).await.unwrap();
+    store.insert(token("young"), new_record_in_family("1", at(60), "reopened"), at(3)).await.unwrap();
     machine.save(&store, 10);
-    let (store, found) = machine.load(ROOMY, 11);
+    let (store, found) = machine.load(AMPLE_CAPACITIES, 11);
     assert_eq!(restored(&found).records, 1);
     for (name, alive) in [("dead", None), ("old", None), ("young", Some("1"))] {
         assert_eq!(value(&store, &token(name), at(12)).await.as_deref(), alive, "{name}");
     }
     assert_eq!(
-        store.insert(token("new"), kin("1", at(60), "ended"), at(49)).await,
-        Err(StoreFault::Revoked)
+        store.insert(token("new"), new_record_in_family("1", at(60), "ended"), at(49)).await,
+        Err(StoreError::Revoked)
     );
-    assert_eq!(store.insert(token("new"), kin("1", at(60), "ended"), at(50)).await, Ok(Version(1)));
+    assert_eq!(store.insert(token("new"), new_record_in_family("1", at(60), "ended"), at(50)).await, Ok(RecordVersion(1)));
 }
 
 #[tokio::test]
-async fn whoever_loads_a_snapshot_twice_finds_nothing_so_that_no_spent_code_comes_back() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-    store.insert(code("a"), draft("1", at(90)), at(0)).await.unwrap();
+async fn a_snapshot_loads_only_once_so_that_no_spent_code_comes_back() {
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+    store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
-    let (first, _) = machine.load(ROOMY, 11);
-    assert_eq!(take(&first, &code("a"), "t", at(99), at(12)).await, "won 1");
-    // It is killed; the next one starts.
-    let (second, found) = machine.load(ROOMY, 13);
-    assert!(matches!(found, Found::Nothing));
+    let (first, _) = machine.load(AMPLE_CAPACITIES, 11);
+    assert_eq!(take(&first, &code("a"), "t", at(99), at(12)).await, "taken 1");
+    // The process is killed; the next one starts.
+    let (second, found) = machine.load(AMPLE_CAPACITIES, 13);
+    assert!(matches!(found, SnapshotLoad::Nothing));
     assert_eq!(take(&second, &code("a"), "t", at(99), at(14)).await, "gone");
 }
 
 #[tokio::test]
 async fn a_snapshot_that_can_not_be_taken_away_is_not_loaded() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-    store.insert(code("a"), draft("1", at(90)), at(0)).await.unwrap();
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+    store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
-    // The name that it is taken to is one that nothing can be renamed to, for root neither.
+    // Nothing can be renamed to this path, not even by root.
     fs::create_dir_all(machine.folder.path().join("state/store.snapshot.loading/full")).unwrap();
-    let store = MemoryStore::new(ROOMY);
-    let fault = machine.snapshots(&["key"]).load(&store, at(11)).unwrap_err();
+    let store = MemoryStore::new(AMPLE_CAPACITIES);
+    let error = machine.snapshots(&["key"]).load(&store, at(11)).unwrap_err();
     assert!(
-        matches!(&fault, SnapshotFault::Stuck { .. })
-            && fault.to_string().contains("store.snapshot: "),
-        "{fault}"
+        matches!(&error, SnapshotError::NotRemovable { .. })
+            && error.to_string().contains("store.snapshot: "),
+        "{error}"
     );
-    assert_eq!(store.count(Kind::Code), 0);
+    assert_eq!(store.count(RecordKind::Code), 0);
 }
 
 #[tokio::test]
-async fn what_changes_after_the_snapshot_is_refused_so_that_nothing_is_told_and_then_forgotten() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-    store.insert(code("a"), draft("1", at(90)), at(0)).await.unwrap();
+async fn changes_after_the_snapshot_are_rejected_so_that_no_confirmed_change_is_lost() {
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+    store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
-    let refused = Err(StoreFault::Unavailable("the hub goes down".into()));
-    assert_eq!(store.insert(code("b"), draft("1", at(90)), at(11)).await.map(drop), refused);
+    let refused = Err(StoreError::Unavailable("the hub is shutting down".into()));
+    assert_eq!(store.insert(code("b"), new_record("1", at(90)), at(11)).await.map(drop), refused);
     assert_eq!(store.take(&code("a"), vec![], at(99), at(11)).await.map(drop), refused);
     assert_eq!(
-        store.replace(&code("a"), Version(1), vec![], at(99), at(11)).await.map(drop),
+        store.replace(&code("a"), RecordVersion(1), vec![], at(99), at(11)).await.map(drop),
         refused
     );
     assert_eq!(store.remove(&code("a")).await, refused);
     assert_eq!(store.revoke(&Family("f".into()), at(99), at(11)).await, refused);
-    let (store, _) = machine.load(ROOMY, 12);
-    assert_eq!(take(&store, &code("a"), "t", at(99), at(13)).await, "won 1");
+    let (store, _) = machine.load(AMPLE_CAPACITIES, 12);
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(13)).await, "taken 1");
 }
 
 #[tokio::test]
-async fn what_expires_while_nobody_runs_does_not_come_back_and_a_clock_set_back_prolongs_nothing() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
+async fn what_expires_while_the_hub_is_down_does_not_come_back_and_a_clock_set_back_prolongs_nothing() {
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for (name, until) in [("past", 9), ("meanwhile", 20), ("later", 30)] {
-        store.insert(code(name), draft(name, at(until)), at(0)).await.unwrap();
+        store.insert(code(name), new_record(name, at(until)), at(0)).await.unwrap();
     }
     machine.save(&store, 10);
     let copy = fs::read(machine.path()).unwrap();
-    let (store, found) = machine.load(ROOMY, 20);
-    assert_eq!(restored(&found), Restored { records: 1, expired: 1, left_out: 0 });
+    let (store, found) = machine.load(AMPLE_CAPACITIES, 20);
+    assert_eq!(restored(&found), RestoreStats { records: 1, expired: 1, over_capacity: 0 });
     assert_eq!(value(&store, &code("meanwhile"), at(20)).await, None);
     assert_eq!(value(&store, &code("later"), at(20)).await.unwrap(), "later");
 
     fs::write(machine.path(), copy).unwrap();
-    let (store, found) = machine.load(ROOMY, 5);
+    let (store, found) = machine.load(AMPLE_CAPACITIES, 5);
     assert_eq!(restored(&found).records, 2, "what had expired when it was written is not in it");
     assert_eq!(value(&store, &code("past"), at(5)).await, None);
     assert_eq!(value(&store, &code("later"), at(30)).await, None);
@@ -231,62 +231,62 @@ async fn what_expires_while_nobody_runs_does_not_come_back_and_a_clock_set_back_
 
 #[tokio::test]
 async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
+    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for n in 0..20 {
-        store.insert(key(Kind::Session, &n.to_string()), draft("1", at(90)), at(0)).await.unwrap();
-        store.insert(key(Kind::Assertion, &n.to_string()), draft("", at(90)), at(0)).await.unwrap();
-        store.insert(code(&n.to_string()), draft("1", at(90)), at(0)).await.unwrap();
+        store.insert(key(RecordKind::Session, &n.to_string()), new_record("1", at(90)), at(0)).await.unwrap();
+        store.insert(key(RecordKind::Assertion, &n.to_string()), new_record("", at(90)), at(0)).await.unwrap();
+        store.insert(code(&n.to_string()), new_record("1", at(90)), at(0)).await.unwrap();
     }
     for n in 0..10 {
         store.take(&code(&n.to_string()), "t".into(), at(95), at(1)).await.unwrap();
     }
     machine.save(&store, 10);
-    let small = Capacities { sessions: 5, assertions: 5, grants: 12, ..ROOMY };
+    let small = Capacities { sessions: 5, assertions: 5, grants: 12, ..AMPLE_CAPACITIES };
     let (store, found) = machine.load(small, 11);
     let restored = restored(&found);
     assert_eq!(
-        (restored.records, restored.left_out),
-        (60 - restored.left_out, 60 - restored.records)
+        (restored.records, restored.over_capacity),
+        (60 - restored.over_capacity, 60 - restored.records)
     );
-    assert_eq!((store.count(Kind::Session), store.count(Kind::Assertion)), (5, 20));
+    assert_eq!((store.count(RecordKind::Session), store.count(RecordKind::Assertion)), (5, 20));
     for n in 0..20 {
-        let used = key(Kind::Assertion, &n.to_string());
+        let used = key(RecordKind::Assertion, &n.to_string());
         assert_eq!(
-            store.insert(used, draft("", at(90)), at(12)).await,
-            Err(StoreFault::Exists),
-            "a replay is told as one"
+            store.insert(used, new_record("", at(90)), at(12)).await,
+            Err(StoreError::Exists),
+            "a replay is reported as one"
         );
         if n < 10 {
-            assert_eq!(take(&store, &code(&n.to_string()), "x", at(99), at(12)).await, "spent t");
+            assert_eq!(take(&store, &code(&n.to_string()), "x", at(99), at(12)).await, "already taken t");
         }
     }
-    let full = store.insert(key(Kind::Session, "new"), draft("1", at(90)), at(12)).await;
-    assert_eq!(full, Err(StoreFault::Full));
+    let full = store.insert(key(RecordKind::Session, "new"), new_record("1", at(90)), at(12)).await;
+    assert_eq!(full, Err(StoreError::Full));
     assert_eq!(
-        store.insert(key(Kind::Session, "new"), draft("1", at(99)), at(90)).await,
-        Ok(Version(1)),
-        "places come back"
+        store.insert(key(RecordKind::Session, "new"), new_record("1", at(99)), at(90)).await,
+        Ok(RecordVersion(1)),
+        "capacity becomes available again"
     );
 }
 
 #[tokio::test]
-async fn what_can_not_be_opened_is_set_aside_and_the_hub_starts_empty() {
+async fn an_unreadable_snapshot_is_set_aside_and_the_hub_starts_empty() {
     type Spoil = fn(&Path);
     let rows: [(&str, Spoil, &str); 5] = [
         (
             "a cut one",
             |path| fs::write(path, &fs::read(path).unwrap()[..60]).unwrap(),
-            "it is cut, or was changed",
+            "it is truncated or was changed",
         ),
-        ("something else", |path| fs::write(path, "[]").unwrap(), "no snapshot"),
-        ("an empty file", |path| fs::write(path, "").unwrap(), "no snapshot"),
+        ("something else", |path| fs::write(path, "[]").unwrap(), "not a snapshot"),
+        ("an empty file", |path| fs::write(path, "").unwrap(), "not a snapshot"),
         (
             "a folder",
             |path| {
                 fs::remove_file(path).unwrap();
                 fs::create_dir(path).unwrap()
             },
-            "no snapshot",
+            "not a snapshot",
         ),
         (
             "of a newer release",
@@ -295,47 +295,47 @@ async fn what_can_not_be_opened_is_set_aside_and_the_hub_starts_empty() {
                 bytes[7] = 2;
                 fs::write(path, bytes).unwrap();
             },
-            "a newer release has written it (format 2)",
+            "it was written by a newer release (format 2)",
         ),
     ];
     for (name, spoil, word) in rows {
-        let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-        store.insert(code("a"), draft("1", at(90)), at(0)).await.unwrap();
+        let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+        store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
         machine.save(&store, 10);
         spoil(&machine.path());
-        let (store, found) = machine.load(ROOMY, 11);
-        let Found::SetAside { why, lies } = found else { panic!("{name}: {found:?}") };
-        assert!(why.to_string().contains(word), "{name}: {why}");
+        let (store, found) = machine.load(AMPLE_CAPACITIES, 11);
+        let SnapshotLoad::SetAside { reason, moved_to } = found else { panic!("{name}: {found:?}") };
+        assert!(reason.to_string().contains(word), "{name}: {reason}");
         assert!(
-            lies.ends_with("store.snapshot.unreadable") && lies.exists(),
+            moved_to.ends_with("store.snapshot.unreadable") && moved_to.exists(),
             "{name}: {}",
-            lies.display()
+            moved_to.display()
         );
         assert_eq!(
-            (machine.files(), store.count(Kind::Code)),
+            (machine.files(), store.count(RecordKind::Code)),
             (vec!["store.snapshot.unreadable".to_owned()], 0),
             "{name}"
         );
-        assert!(matches!(machine.load(ROOMY, 12).1, Found::Nothing), "{name}");
+        assert!(matches!(machine.load(AMPLE_CAPACITIES, 12).1, SnapshotLoad::Nothing), "{name}");
     }
 }
 
 #[tokio::test]
 async fn one_with_another_key_or_too_large_is_set_aside_too() {
     for (keys, largest, word) in
-        [(&["other"], u64::MAX, "not in seal_keys"), (&["key"], 10, "larger than 10 bytes")]
+        [(&["other"], u64::MAX, "not in encryption_keys"), (&["key"], 10, "larger than 10 bytes")]
     {
-        let (machine, store) = (Machine::new(), MemoryStore::new(ROOMY));
-        store.insert(code("a"), draft("1", at(90)), at(0)).await.unwrap();
+        let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
+        store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
         machine.save(&store, 10);
         let mut snapshots = machine.snapshots(keys);
-        snapshots.largest = largest;
-        let (store, found) = machine.load_with(&snapshots, ROOMY, 11);
+        snapshots.max_bytes = largest;
+        let (store, found) = machine.load_with(&snapshots, AMPLE_CAPACITIES, 11);
         assert!(
-            matches!(&found, Found::SetAside { why, .. } if why.to_string().contains(word)),
+            matches!(&found, SnapshotLoad::SetAside { reason, .. } if reason.to_string().contains(word)),
             "{found:?}"
         );
-        assert_eq!(store.count(Kind::Code), 0);
+        assert_eq!(store.count(RecordKind::Code), 0);
     }
 }
 
@@ -344,36 +344,37 @@ async fn a_snapshot_that_can_not_be_written_leaves_nothing_and_one_half_written_
     let machine = Machine::new();
     fs::write(machine.folder.path().join("state"), "a file").unwrap();
     let snapshots = machine.snapshots(&["key"]);
-    assert!(snapshots.save(&MemoryStore::new(ROOMY), &env(0)).is_err());
-    assert!(Snapshots::examine(&machine.path()).is_err());
+    assert!(snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).is_err());
+    assert!(SnapshotFile::check_writable(&machine.path()).is_err());
 
     let machine = Machine::new();
-    Snapshots::examine(&machine.path()).unwrap();
-    assert!(!machine.path().parent().unwrap().exists(), "looking makes nothing");
+    SnapshotFile::check_writable(&machine.path()).unwrap();
+    assert!(!machine.path().parent().unwrap().exists(), "a check creates nothing");
     fs::create_dir(machine.path().parent().unwrap()).unwrap();
     fs::write(machine.folder.path().join("state/store.snapshot.writing"), "half").unwrap();
-    machine.save(&MemoryStore::new(ROOMY), 0);
+    machine.save(&MemoryStore::new(AMPLE_CAPACITIES), 0);
     assert_eq!(machine.files(), ["store.snapshot"]);
 
     let machine = Machine::new();
     let mut snapshots = machine.snapshots(&["key"]);
-    snapshots.largest = 10;
-    let fault = snapshots.save(&MemoryStore::new(ROOMY), &env(0)).unwrap_err().to_string();
+    snapshots.max_bytes = 10;
+    let error = snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).unwrap_err().to_string();
     assert!(
-        fault.contains("none of more than 10 is taken up") && machine.files().is_empty(),
-        "{fault}"
+        error.contains("more than the limit of 10") && machine.files().is_empty(),
+        "{error}"
     );
 }
 
-/// The figures of docs/deploying.md: `cargo test --lib a_hundred_thousand -- --ignored --nocapture`.
+/// Measures the figures of docs/deploying.md:
+/// `cargo test --lib a_hundred_thousand -- --ignored --nocapture`.
 #[tokio::test]
 #[ignore = "measures, and takes seconds"]
 async fn a_hundred_thousand_logins() {
-    let capacities = Capacities { logins: 100_000, ..ROOMY };
+    let capacities = Capacities { logins: 100_000, ..AMPLE_CAPACITIES };
     let (machine, store) = (Machine::new(), MemoryStore::new(capacities));
     for n in 0..100_000 {
         store
-            .insert(key(Kind::Login, &format!("{n:043}")), draft(&"x".repeat(1500), at(90)), at(0))
+            .insert(key(RecordKind::Login, &format!("{n:043}")), new_record(&"x".repeat(1500), at(90)), at(0))
             .await
             .unwrap();
     }
@@ -381,7 +382,7 @@ async fn a_hundred_thousand_logins() {
     let saved = machine.snapshots(&["key"]).save(&store, &env(1)).unwrap();
     println!(
         "{} records, {} bytes, written in {:?}",
-        saved.written.records,
+        saved.stats.records,
         saved.bytes,
         begun.elapsed()
     );

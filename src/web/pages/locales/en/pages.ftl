@@ -165,27 +165,27 @@ error-login-required = You need to sign in to continue.
 error-consent-required = Your agreement is needed to continue.
 error-csrf = For safety, this form was not accepted.
 
-## Errors: who can mend it, and how to go on
+## Errors: who can fix it, and what to do next
 
-mender-user = Nothing is lost: you can start again.
-mender-other = You can sign in with another account, or go back to the service.
-mender-service = Only the service that you came from can mend this. Give it the references at the bottom of the page.
-mender-provider = The organisation that runs your account has to mend this. Give it the references at the bottom of the page. Another account may work.
-mender-answer = This is not the service’s fault: the organisation that runs the account sent a wrong answer, or one to an older attempt. You can go on with your sign-in; another account may work.
-mender-answer-alone = This is not the service’s fault: the organisation that runs the account sent a wrong answer, and no sign-in is under way in this browser. You can close this page, then go back to the service’s site.
-mender-operator = It is up to us to mend this. Try again in a few minutes.
+responsible-user = Nothing is lost: you can start again.
+responsible-user-other = You can sign in with another account, or go back to the service.
+responsible-service = Only the service that you came from can fix this. Give it the references at the bottom of the page.
+responsible-provider = The organisation that runs your account has to fix this. Give it the references at the bottom of the page. Another account may work.
+responsible-answer = This is not the service’s fault: the organisation that runs the account sent a wrong answer, or one to an older attempt. You can go on with your sign-in; another account may work.
+responsible-answer-alone = This is not the service’s fault: the organisation that runs the account sent a wrong answer, and no sign-in is under way in this browser. You can close this page, then go back to the service’s site.
+responsible-operator = It is up to us to fix this. Try again in a few minutes.
 error-no-way = You can close this page, then go back to the service’s site.
 error-claim = Information concerned: { $claim }.
 error-service = Service: “{ $service }”
 error-account = Account: “{ $provider }”
-way-again = Try again
-way-continue = Continue signing in
-way-other = Choose another account
-way-service = Go back to “{ $service }”
-way-service-unnamed = Go back to the service
-way-home = Start again from “{ $service }”
-way-home-unnamed = Start again from the service
-way-sign-out = Sign out here
+action-again = Try again
+action-continue = Continue signing in
+action-other = Choose another account
+action-service = Go back to “{ $service }”
+action-service-unnamed = Go back to the service
+action-home = Start again from “{ $service }”
+action-home-unnamed = Start again from the service
+action-sign-out = Sign out here
 refs-title = References for support
 refs-code = Code
 refs-precise = Precise code
@@ -193,26 +193,21 @@ refs-support = Support number
 refs-time = Date
 refs-developer = For the service’s technical team
 
-## Way back, sign-in under way, signed out
+## Return to the service, signed out
 
 return-title = Back to the service
 return-lead = You are going back to “{ $service }”. If nothing happens, use the button.
 return-go = Continue
-progress-title = Your sign-in is under way
-progress-choosing = An account still has to be chosen.
-progress-away = The sign-in goes on at “{ $provider }”, perhaps in another tab.
-progress-checking = We are checking the answer of “{ $provider }”. It takes a few seconds.
-progress-consent = Your information still has to be checked.
 log-out-title = Do you want to sign out?
-log-out-asked = “{ $service }” asks you to sign out.
+log-out-requested = “{ $service }” asks you to sign out.
 log-out-account = You are signed in here with your account “{ $provider }”. After signing out, each service will ask you to sign in again.
-log-out-nobody = It seems that nobody is signed in here in this browser. To be sure, you can sign out all the same.
+log-out-no-session = It seems that no one is signed in here in this browser. To be sure, you can sign out all the same.
 log-out-go = Sign out
 log-out-stay = Stay signed in and go back to “{ $service }”
 log-out-close = To stay signed in, just close this page.
 logged-out-title = You are signed out
 logged-out-lead = Your sign-in here is over.
-logged-out-unreached = “{ $provider }” could not be told. To be safe, sign out of that account too, or close your browser.
+logged-out-unreached = “{ $provider }” could not be informed. To be safe, sign out of that account too, or close your browser.
 
 ## Sandbox
 
@@ -245,9 +240,9 @@ demo-sign-in-eidas3 = Sign in, high level (eidas3)
 demo-in-title = You are signed in
 demo-in-lead = This is everything that the service received, after checking it.
 demo-claims = Information received
-demo-in-sealed = Both tokens came encrypted; its private key opened them.
+demo-in-encrypted = Both tokens came encrypted; its private key opened them.
 demo-id-token = ID token
-demo-seal = Header of the encryption (JWE)
+demo-jwe-header = Header of the encryption (JWE)
 demo-header = Header of the signature (JWS)
 demo-payload = Payload
 demo-userinfo = The person’s information (userinfo)

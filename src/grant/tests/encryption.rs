@@ -1,5 +1,5 @@
-//! The high platform: nothing leaves unsealed, and keys that are gone for a moment cost nobody a code (R005, R007, R041,
-//! R042; decisions 6).
+//! The high platform: nothing is sent unencrypted, and briefly unavailable keys consume no code
+//! (R005, R007, R041, R042).
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::config::AnswerEncryption;
+use crate::config::ResponseEncryptionAlgs;
 use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 
 static PRIVATE: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 
-const ECDH: Option<AnswerEncryption> =
-    Some(AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs });
+const ECDH: Option<ResponseEncryptionAlgs> =
+    Some(ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs });
 
 /// The public half of [`PRIVATE`], for encryption or for signatures.
 pub(super) fn keys(purpose: &str) -> KeySource {
@@ -28,26 +28,26 @@ pub(super) fn keys(purpose: &str) -> KeySource {
 }
 
 impl Hub {
-    /// On the high platform, `sp` with its key.
+    /// Creates a hub on the high platform, where `sp` has its key.
     pub(super) fn high() -> Self {
         let mut hub = Self::new();
         hub.grants.platform = Platform::High;
-        hub.registers(keys("enc"), ECDH);
+        hub.set_encryption(keys("enc"), ECDH);
         hub
     }
 
-    fn registers(&mut self, keys: KeySource, encryption: Option<AnswerEncryption>) {
+    fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
         let service = Service { encryption, ..service_with("sp", keys) };
         self.grants.federation =
-            Federation::new([service], ScopeTable::default(), Unavailable::Greyed).into();
+            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed).into();
         self.grants.client_keys = Arc::new(
             KeyDirectory::new(&self.grants.federation.load(), &self.grants.metrics).unwrap(),
         );
     }
 }
 
-/// The JWS inside, opened by the service provider's private key alone.
-pub(super) fn unsealed(jwe: &str) -> String {
+/// Returns the JWS, decrypted with the service provider's private key.
+pub(super) fn decrypted(jwe: &str) -> String {
     let decrypter = ECDH_ES.decrypter_from_jwk(&PRIVATE).unwrap();
     let (jws, header) = josekit::jwe::deserialize_compact(jwe, &decrypter).unwrap();
     assert_eq!((header.key_id(), header.content_type()), (Some("enc-1"), Some("JWT")));
@@ -55,12 +55,12 @@ pub(super) fn unsealed(jwe: &str) -> String {
 }
 
 #[tokio::test]
-async fn both_answers_are_sealed_and_hold_the_signed_ones() {
+async fn both_responses_are_encrypted_and_contain_the_signed_ones() {
     let hub = Hub::high();
     let (access_token, id_token) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
     let userinfo = hub.userinfo(&access_token).await.unwrap();
     for jwe in [id_token, userinfo] {
-        let (header, claims) = read(&unsealed(&jwe));
+        let (header, claims) = read(&decrypted(&jwe));
         assert_eq!(
             (&header["alg"], &header["typ"], &claims["aud"]),
             (&json!("ES256"), &json!("JWT"), &json!("sp"))
@@ -69,43 +69,43 @@ async fn both_answers_are_sealed_and_hold_the_signed_ones() {
 }
 
 #[tokio::test]
-async fn keys_that_are_gone_for_a_moment_burn_no_code() {
+async fn briefly_unavailable_keys_consume_no_code() {
     let mut hub = Hub::high();
     hub.issue("code", &[("acr_values", "eidas2")]).await;
-    hub.registers(keys("sig"), ECDH);
-    assert_eq!(hub.grants.can_answer(&"sp".into()), Err(ErrorCode::ClientKeysMissing));
+    hub.set_encryption(keys("sig"), ECDH);
+    assert_eq!(hub.grants.check_response_keys(&"sp".into()), Err(ErrorCode::ClientKeysMissing));
     for _ in 0..2 {
         assert_eq!(hub.redeem("code").await, Err(ErrorCode::ClientKeysMissing));
     }
-    hub.registers(keys("enc"), ECDH);
-    assert_eq!(hub.grants.can_answer(&"sp".into()), Ok(()));
+    hub.set_encryption(keys("enc"), ECDH);
+    assert_eq!(hub.grants.check_response_keys(&"sp".into()), Ok(()));
     let answer = hub.redeem("code").await.unwrap();
-    // The access token outlives such a moment too.
+    // The access token stays valid, too.
     let access_token = answer["access_token"].as_str().unwrap();
-    hub.registers(keys("sig"), ECDH);
+    hub.set_encryption(keys("sig"), ECDH);
     assert_eq!(hub.userinfo(access_token).await, Err(ErrorCode::ClientKeysMissing));
-    hub.registers(keys("enc"), ECDH);
+    hub.set_encryption(keys("enc"), ECDH);
     assert!(hub.userinfo(access_token).await.is_ok());
 }
 
 #[tokio::test]
-async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
+async fn whether_a_service_provider_has_keys_is_revealed_to_itself_alone() {
     let mut hub = Hub::high();
-    hub.registers(keys("sig"), ECDH);
+    hub.set_encryption(keys("sig"), ECDH);
     let stranger = TokenRequest { credentials: by_post("sp", "guessed"), ..token_request("code") };
     assert_eq!(hub.refusal(&stranger).await, Some(ErrorCode::ClientAuthentication));
     assert_eq!(hub.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]
-async fn on_high_nothing_leaves_unsealed_whatever_the_registration_lacks() {
+async fn on_high_nothing_is_sent_unencrypted_whatever_the_registration_lacks() {
     for (keys, encryption) in
         [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)]
     {
         let mut hub = Hub::high();
         let (access_token, _) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
         hub.issue("another", &[("acr_values", "eidas2")]).await;
-        hub.registers(keys, encryption);
+        hub.set_encryption(keys, encryption);
         assert_eq!(hub.redeem("another").await, Err(ErrorCode::ClientKeysMissing));
         assert_eq!(hub.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
     }

@@ -1,5 +1,5 @@
-// The operator's window in a real browser, and `passerelle top` from outside: a person's login fails, and an operator finds
-// it by the code on the person's screen. Pictures stay in the artifacts; axe-core looks at each page.
+// The admin console in a real browser, and `passerelle status`: a user's login fails, and an operator finds it by the support
+// id on the user's screen. Screenshots stay in the artifacts; axe-core checks each page.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ let hub, browser, token, redirectUri;
 before(async () => {
   const [port, privatePort] = await freePorts(2);
   redirectUri = `http://localhost:${port}/sp/callback`;
-  hub = await startHub('window', {
+  hub = await startHub('admin-console', {
     port, privatePort,
     sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
     connectors: { nowhere: oidcConnector('http://localhost:9'), trial: persona },
@@ -55,27 +55,27 @@ async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
   return context.newPage();
 }
 
-/** Keeps a picture, and fails on a grave violation. */
-async function look(page, name) {
-  await page.screenshot({ path: path.join(artifacts, `window-${name}.png`), fullPage: true });
+/** Takes a screenshot, and fails on a serious accessibility violation. */
+async function checkPage(page, name) {
+  await page.screenshot({ path: path.join(artifacts, `admin-console-${name}.png`), fullPage: true });
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  const grave = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);
-  assert.deepEqual(grave, [], name);
+  const serious = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);
+  assert.deepEqual(serious, [], name);
   assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
   const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(sideways <= 0, `${name}: scrolls sideways by ${sideways} px`);
 }
 
-/** A person chooses an identity provider that is down; gives the code and the support id on their screen. */
-async function failed(page) {
+/** A user chooses an unreachable identity provider; returns the code and the support id of the page. */
+async function failLogin(page) {
   await page.goto(authorize());
-  // The page of a person who opened it before the hub's probes found out.
+  // As if the page was opened before the hub's probes failed.
   await page.locator('button[value=trial]').evaluate((button) => { button.value = 'nowhere'; });
   await page.locator('button[value=nowhere]').click();
-  const told = page.locator('.note.bad code');
-  await told.first().waitFor();
-  return { code: await told.nth(0).innerText(), supportId: await told.nth(1).innerText() };
+  const output = page.locator('.note.bad code');
+  await output.first().waitFor();
+  return { code: await output.nth(0).innerText(), supportId: await output.nth(1).innerText() };
 }
 
 async function signIn(page, address) {
@@ -88,15 +88,15 @@ const SIZES = { wide: DESKTOP, phone: PHONE };
 
 for (const locale of ['fr', 'en']) {
   for (const [size, viewport] of Object.entries(SIZES)) {
-    test(`a person reads the notice: ${locale}, ${size}`, async () => {
+    test(`a user reads the notice: ${locale}, ${size}`, async () => {
       const page = await visit({ locale, viewport });
       await page.goto(authorize());
       await page.getByText(TEXTS[locale]).waitFor();
       assert.equal(await page.getByRole('note').getByRole('link').getAttribute('href'), 'https://status.example.org/');
-      await look(page, `notice-choice-${locale}-${size}`);
+      await checkPage(page, `notice-choice-${locale}-${size}`);
       await page.goto(authorize('nobody'));
       await page.getByText(TEXTS[locale]).waitFor();
-      await look(page, `notice-error-${locale}-${size}`);
+      await checkPage(page, `notice-error-${locale}-${size}`);
       await page.context().close();
     });
   }
@@ -104,38 +104,38 @@ for (const locale of ['fr', 'en']) {
 
 for (const [size, viewport] of Object.entries(SIZES)) {
   test(`an operator finds a failed login by the code on the screen, without script: ${size}`, async () => {
-    const person = await visit();
-    const { code, supportId } = await failed(person);
-    await look(person, `person-${size}`);
+    const user = await visit();
+    const { code, supportId } = await failLogin(user);
+    await checkPage(user, `person-${size}`);
     const operator = await visit({ viewport });
     await operator.goto(`${hub.privateBase}/admin/`);
-    await look(operator, `sign-in-${size}`);
+    await checkPage(operator, `sign-in-${size}`);
     await operator.getByLabel('Administration token').fill('wrong');
     await operator.getByRole('button', { name: 'Sign in' }).click();
     await operator.getByRole('alert').waitFor();
-    await look(operator, `sign-in-wrong-${size}`);
+    await checkPage(operator, `sign-in-wrong-${size}`);
     await signIn(operator, `${hub.privateBase}/admin/`);
     await operator.getByRole('heading', { name: 'The hub is' }).waitFor();
-    await look(operator, `overview-${size}`);
+    await checkPage(operator, `overview-${size}`);
     await operator.getByLabel('Support number').fill(` ${supportId.toLowerCase()} `);
     await operator.getByRole('button', { name: 'Find' }).click();
     await operator.getByRole('heading', { name: supportId }).waitFor();
     assert.equal(operator.url(), `${hub.privateBase}/admin/logins/${supportId}`);
     await operator.locator('.note.bad', { hasText: code }).waitFor();
     await operator.getByText('Service alpha').first().waitFor();
-    await look(operator, `login-${size}`);
+    await checkPage(operator, `login-${size}`);
     await operator.getByRole('link', { name: 'Configuration' }).click();
     await operator.getByRole('heading', { name: 'The configuration in use' }).waitFor();
     const body = await operator.content();
     for (const secret of [token, 'x'.repeat(40), readFileSync(path.join(hub.folder, 'subject.key'), 'utf8')]) assert.ok(!body.includes(secret));
-    await look(operator, `config-${size}`);
+    await checkPage(operator, `config-${size}`);
     await operator.goto(`${hub.privateBase}/admin/logins/ZZZZZZZZZZZZ`);
-    await look(operator, `unknown-${size}`);
+    await checkPage(operator, `unknown-${size}`);
     await operator.getByRole('button', { name: 'Sign out' }).click();
     await operator.goto(`${hub.privateBase}/admin/logins/${supportId}`);
     await operator.getByLabel('Administration token').waitFor();
-    await Promise.all([person, operator].map((page) => page.context().close()));
-    // All of it again where nothing may run, under the page's own policy.
+    await Promise.all([user, operator].map((page) => page.context().close()));
+    // The same without script, under the page's own policy.
     const plain = await visit({ javaScriptEnabled: false, bypassCSP: false });
     await signIn(plain, `${hub.privateBase}/admin/logins/${supportId}`);
     await plain.getByRole('heading', { name: supportId }).waitFor();
@@ -143,7 +143,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   });
 }
 
-test('another site that links to the window, or shows it in a frame, opens nothing', async () => {
+test('another site that links to the console, or frames it, gets no access', async () => {
   const page = await visit({ bypassCSP: false });
   await signIn(page, `${hub.privateBase}/admin/`);
   await page.getByRole('heading', { name: 'The hub is' }).waitFor();
@@ -160,54 +160,54 @@ test('another site that links to the window, or shows it in a frame, opens nothi
   await page.context().close();
 });
 
-const top = (...args) => spawnSync(program, ['top', '--config', hub.folder, ...args], { encoding: 'utf8' });
+const status = (...args) => spawnSync(program, ['status', '--config', hub.folder, ...args], { encoding: 'utf8' });
 
-test('`passerelle top` prints once where nobody watches, and as JSON', async () => {
-  const told = top();
-  assert.equal(told.status, 0, told.stderr);
-  assert.match(told.stdout, /The hub is (well|DEGRADED)\./);
-  assert.match(told.stdout, /nowhere .*\n?/);
-  assert.ok(!told.stdout.includes('\x1b'), 'no escape codes in a pipe');
-  writeFileSync(path.join(artifacts, 'window-top.txt'), told.stdout);
-  const json = JSON.parse(top('--json').stdout);
+test('`passerelle status` prints once, and as JSON', async () => {
+  const output = status();
+  assert.equal(output.status, 0, output.stderr);
+  assert.match(output.stdout, /The hub is (healthy|DEGRADED)\./);
+  assert.match(output.stdout, /nowhere .*\n?/);
+  assert.ok(!output.stdout.includes('\x1b'), 'no escape codes in a pipe');
+  writeFileSync(path.join(artifacts, 'admin-console-status.txt'), output.stdout);
+  const json = JSON.parse(status('--json').stdout);
   assert.deepEqual(json.connectors.map((row) => row.id), ['nowhere', 'trial']);
   assert.ok(json.live.choosing >= 1 && json.endpoints.some((one) => one.endpoint === '/api/v2/authorize'), JSON.stringify(json));
 });
 
-test('`passerelle top` says what is in its way', async () => {
+test('`passerelle status` reports an unreachable hub and a rejected token', async () => {
   const [free] = await freePorts(1);
-  const away = top('--once', '--url', `http://127.0.0.1:${free}`);
-  assert.deepEqual([away.status, /does not answer.*mend/s.test(away.stderr)], [3, true], away.stderr);
+  const away = status('--url', `http://127.0.0.1:${free}`);
+  assert.deepEqual([away.status, /does not answer.*fix:/s.test(away.stderr)], [3, true], away.stderr);
   const file = path.join(hub.folder, 'admin.token');
   writeFileSync(file, random(32));
-  const refused = top('--once');
+  const refused = status();
   writeFileSync(file, token);
-  assert.deepEqual([refused.status, /refuses the token/.test(refused.stderr)], [4, true], refused.stderr);
+  assert.deepEqual([refused.status, /rejects the token/.test(refused.stderr)], [4, true], refused.stderr);
 });
 
 test('the demo is enough to try the three tasks, as docs/operating.md has them', async () => {
   const demo = await startDemo('demo-operator');
   try {
-    const [folder, address] = [/its folder +(\S+)/, /its window +(\S+)\/admin\//].map((told) => demo.log().match(told)[1]);
+    const [folder, address] = [/its folder +(\S+)/, /its console +(\S+)\/admin\//].map((pattern) => demo.log().match(pattern)[1]);
     const hubAt = demo.log().match(/hub +(http\S+)/)[1];
-    const top = spawnSync(program, ['top', '--config', folder, '--once', '--json'], { encoding: 'utf8' });
+    const top = spawnSync(program, ['status', '--config', folder, '--json'], { encoding: 'utf8' });
     assert.equal(top.status, 0, top.stderr);
     assert.equal(JSON.parse(top.stdout).ready, true);
 
-    const person = new Browser();
-    const service = await person.open(demo.url);
-    const choice = await person.submit(service, { pick: (form) => form.method === 'POST' });
-    const sandbox = await choose(person, choice, choice.html.match(/name="provider" value="([^"]+)"/)[1]);
+    const user = new Browser();
+    const service = await user.open(demo.url);
+    const choice = await user.submit(service, { pick: (form) => form.method === 'POST' });
+    const sandbox = await choose(user, choice, choice.html.match(/name="provider" value="([^"]+)"/)[1]);
     // The identity provider of the demo is a hub of its own, with one sandbox.
-    const failed = await person.submit(sandbox, { values: { failure: 'unknown-person' } });
-    const no = /\/consent$/.test(failed.url) ? await person.submit(failed, { pick: (form) => /consent$/.test(form.action), values: { answer: 'yes' } }) : failed;
+    const failed = await user.submit(sandbox, { values: { failure: 'unknown-person' } });
+    const no = /\/consent$/.test(failed.url) ? await user.submit(failed, { pick: (form) => /consent$/.test(form.action), values: { answer: 'yes' } }) : failed;
     const number = no.html.match(/[0-9A-HJKMNP-TV-Z]{12}/)?.[0];
     assert.ok(number && /Y\d{6}/.test(no.html), `${no.url}\n${no.html}`);
 
     const secret = readFileSync(path.join(folder, 'admin.token'), 'utf8').trim();
-    const told = await (await fetch(`${address}/admin/logins/${number}`, { headers: { authorization: `Bearer ${secret}` } })).json();
-    assert.match(JSON.stringify(told), /Y0\d{5}/);
-    assert.ok(!/DUBOIS|Angela/i.test(JSON.stringify(told)), 'nobody is named');
+    const output = await (await fetch(`${address}/admin/logins/${number}`, { headers: { authorization: `Bearer ${secret}` } })).json();
+    assert.match(JSON.stringify(output), /Y0\d{5}/);
+    assert.ok(!/DUBOIS|Angela/i.test(JSON.stringify(output)), 'no personal data');
 
     const jwks = path.join(artifacts, 'demo-jwks.json');
     writeFileSync(jwks, await (await fetch(`${hubAt}/api/v2/jwks`)).text());

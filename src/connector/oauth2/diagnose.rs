@@ -1,0 +1,150 @@
+//! `passerelle check connector FILE --online` for an OAuth 2.0 provider: checks its endpoints and
+//! the hub's client authentication, as it publishes no metadata.
+
+use std::collections::BTreeSet;
+
+use url::Url;
+
+use super::Oauth2Connector;
+use crate::connector::online_check::{self, TimedResponse, fetch_timed, diagnostic_for_call_error};
+use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::connector::{code_flow, connection_check};
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, AllowedSchemes, TlsOptions};
+use crate::ids::Secret;
+use crate::login::upstream::{LoginAttempt, AuthorizationRedirect};
+
+/// Returns the diagnostics of an OAuth 2.0 provider.
+pub async fn diagnose(connector: &Oauth2Connector, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    let kind = &connector.kind;
+    let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let tls = TlsOptions { ca: connector.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
+    let http = match SafeHttpClient::capturing_certificates(
+        schemes,
+        &kind.internal_hosts,
+        CallLimits::DEFAULT,
+        tls,
+    ) {
+        Ok(http) => http,
+        Err(error) => return vec![diagnostic_for_call_error("reachable", "the provider", &error)],
+    };
+    let (mut diagnostics, mut hosts) = (Vec::new(), BTreeSet::new());
+    if let Ok(token) = Url::parse(&kind.endpoints.token) {
+        // A rejected GET shows that the token endpoint responds.
+        call_endpoint(connector, &http, &token, "its token endpoint", &mut hosts, &mut diagnostics).await;
+    }
+    if let Some(timed) =
+        call_endpoint(connector, &http, &connector.userinfo, "its userinfo", &mut hosts, &mut diagnostics).await
+    {
+        diagnostics.push(diagnose_userinfo(timed.response.status().as_u16()));
+    }
+    diagnostics.push(diagnose_authentication(connector, &http, context).await);
+    diagnostics
+}
+
+/// Calls an endpoint. The connection is diagnosed once per host.
+async fn call_endpoint(
+    connector: &Oauth2Connector,
+    http: &SafeHttpClient,
+    url: &Url,
+    what: &str,
+    hosts: &mut BTreeSet<String>,
+    diagnostics: &mut Vec<ConnectorDiagnostic>,
+) -> Option<TimedResponse> {
+    match fetch_timed(http, url.as_str(), &connector.env).await {
+        Ok(timed) => {
+            if hosts.insert(url.authority().to_owned()) {
+                connection_check::diagnose_connection(url, &timed, diagnostics);
+            }
+            Some(timed)
+        }
+        Err(error) => {
+            diagnostics.push(diagnostic_for_call_error("reachable", what, &error));
+            None
+        }
+    }
+}
+
+/// Returns the diagnostic for the status of userinfo without an access token.
+fn diagnose_userinfo(status: u16) -> ConnectorDiagnostic {
+    const NAME: &str = "userinfo";
+    let fix = "check endpoints.userinfo: it must return the claims of the user of an access token";
+    match status {
+        200..=299 => ConnectorDiagnostic::error(
+            NAME,
+            "it responds without an access token, so its claims can't be those of the user",
+            fix,
+        ),
+        300..=399 => ConnectorDiagnostic::error(
+            NAME,
+            format!("it is answered with status {status}; redirects are never followed"),
+            fix,
+        ),
+        400 | 401 | 403 => {
+            ConnectorDiagnostic::ok(NAME, format!("it rejects calls without an access token (status {status})"))
+        }
+        500.. => ConnectorDiagnostic::error(
+            NAME,
+            format!("it is answered with status {status}"),
+            "check whether the provider is running",
+        ),
+        _ => ConnectorDiagnostic::warning(
+            NAME,
+            format!("without an access token it is answered with status {status}"),
+            fix,
+        ),
+    }
+}
+
+async fn diagnose_authentication(
+    connector: &Oauth2Connector,
+    http: &SafeHttpClient,
+    context: &DiagnosisContext,
+) -> ConnectorDiagnostic {
+    let (kind, env) = (&connector.kind, &connector.env);
+    let attempt = LoginAttempt {
+        connector: connector.id.clone(),
+        state: String::new(),
+        nonce: String::new(),
+        verifier: Secret::new(env.entropy().token()),
+        redirect_uri: context.redirect_uri.clone(),
+        level: connector.acr_policy.lowest,
+        reauthenticate: false,
+        max_age: None,
+        redirected_at: env.now(),
+        redirect: AuthorizationRedirect {
+            url: String::new(),
+            issuer: kind.issuer.clone(),
+            client_id: kind.client_id.clone(),
+            token_endpoint: kind.endpoints.token.clone(),
+            iss_expected: kind.endpoints.iss_parameter,
+        },
+    };
+    let code = Secret::new(env.entropy().token());
+    let outcome = code_flow::redeem_code(&connector.client, http, code, &attempt, Vec::new()).await;
+    online_check::diagnose_client_authentication(
+        outcome.map(drop),
+        "check that client_id, client_secret and token_endpoint_auth_method are those registered there",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connector::diagnostic::DiagnosticStatus;
+
+    #[test]
+    fn the_status_of_userinfo_without_a_token_is_diagnosed() {
+        for (status, expected) in [
+            (200, DiagnosticStatus::Error),
+            (302, DiagnosticStatus::Error),
+            (401, DiagnosticStatus::Ok),
+            (403, DiagnosticStatus::Ok),
+            (404, DiagnosticStatus::Warning),
+            (429, DiagnosticStatus::Warning),
+            (500, DiagnosticStatus::Error),
+        ] {
+            assert_eq!(diagnose_userinfo(status).status, expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Heads and sizes of files.
+
+use crate::assert_none;
+use crate::source::{Source, sources};
+
+/// Longest file without a reason of its own, in lines.
+const MAX_LINES: usize = 400;
+
+/// Files that read better whole, each with its reason.
+const LONG_FILES: &[(&str, &str)] = &[
+    ("config/model.rs", "the configuration files' shapes, read side by side with them"),
+    ("config/tests.rs", "one table of bad files and their messages"),
+    ("demo/service_provider/tests.rs", "one table of the answers that the demo must refuse"),
+    ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
+    ("protocol/catalogue.rs", "one row for each error code"),
+    ("web/pages/gallery.rs", "every page in every state"),
+];
+
+#[test]
+fn files_begin_with_what_they_are_responsible_for() {
+    let silent = |s: &&Source| !s.is_test() && !s.text.starts_with("//!");
+    let describe = |s: &Source| format!("src/{}: begins without `//!`", s.path);
+    assert_none(&sources().iter().filter(silent).map(describe).collect::<Vec<_>>());
+}
+
+#[test]
+fn long_files_have_a_reason() {
+    let mut findings = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        let has_reason = LONG_FILES.iter().any(|(path, _)| *path == source.path);
+        if lines > MAX_LINES && !has_reason {
+            findings
+                .push(format!("src/{}: {lines} lines; split it, or give a reason", source.path));
+        }
+        if lines <= MAX_LINES && has_reason {
+            findings.push(format!("src/{}: {lines} lines need no reason", source.path));
+        }
+    }
+    assert_none(&findings);
+}

@@ -1,0 +1,169 @@
+//! Which module may use which, as the table in `src/lib.rs` states it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::assert_none;
+use crate::source::{Source, sources};
+
+const L0: &[&str] = &["protocol", "ids", "env", "digest", "client_network"];
+const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
+const STATE_MACHINES: &[&str] = &["login", "session"];
+const L2: &[&str] = &["store", "connector", "register"];
+const TOP: &[&str] = &["app", "demo", "bin", "lib"];
+
+/// Modules that `actor` and `grant` know by their traits only.
+const ADAPTERS: &[&[&str]] = &[
+    &["store", "memory"],
+    &["store", "redis"],
+    &["connector", "oidc"],
+    &["register", "file"],
+    &["register", "http"],
+];
+
+/// The state machine's inside, which `web` may not name.
+const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"], &["login", "machine"]];
+
+/// Returns the modules that `module` may use, or `None` for a module without a row.
+fn allowed(module: &str) -> Option<BTreeSet<&'static str>> {
+    let union = |groups: &[&[&'static str]]| Some(groups.concat().into_iter().collect());
+    match module {
+        "protocol" | "ids" | "env" | "digest" | "client_network" => union(&[L0]),
+        "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => {
+            union(&[L0, L1])
+        }
+        "login" | "session" => union(&[L0, &["identity", "assurance"]]),
+        "store" | "connector" | "register" => union(&[L0, L1, STATE_MACHINES]),
+        "quota" => union(&[L0, L1, &["store"]]),
+        "grant" => union(&[L0, L1, STATE_MACHINES, L2, &["quota"]]),
+        "actor" => union(&[L0, L1, STATE_MACHINES, L2, &["grant", "quota"]]),
+        "web" => union(&[L0, L1, STATE_MACHINES, &["actor", "grant", "quota"]]),
+        _ => None,
+    }
+}
+
+fn is_module(name: &str) -> bool {
+    allowed(name).is_some() || TOP.contains(&name)
+}
+
+fn starts_with_any(path: &[String], prefixes: &[&[&str]]) -> bool {
+    prefixes.iter().any(|p| path.len() >= p.len() && path.iter().zip(*p).all(|(a, b)| a == b))
+}
+
+fn forbidden_imports(sources: &[Source]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for source in sources.iter().filter(|s| !s.is_test() && !TOP.contains(&s.top_module())) {
+        let from = source.top_module();
+        let Some(allowed) = allowed(from) else {
+            findings.push(format!("src/{}: the layer table has no row for `{from}`", source.path));
+            continue;
+        };
+        for path in &source.imports {
+            let Some(to) = path.first().filter(|to| is_module(to)) else { continue };
+            let upward = to != from && !allowed.contains(to.as_str());
+            let adapter = ["actor", "grant"].contains(&from) && starts_with_any(path, ADAPTERS);
+            let internal = from == "web" && starts_with_any(path, STATE_MACHINE_INTERNALS);
+            if upward || adapter || internal {
+                let path = path.join("::");
+                findings.push(format!("src/{}: `{from}` may not use `{path}`", source.path));
+            }
+        }
+    }
+    findings.dedup();
+    findings
+}
+
+/// Returns the modules of layer 1 that use each other, directly or through others.
+fn cycles_in_layer_1(sources: &[Source]) -> Vec<String> {
+    let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for source in sources.iter().filter(|s| !s.is_test() && L1.contains(&s.top_module())) {
+        let targets = source.imports.iter().filter_map(|path| path.first().cloned());
+        let targets = targets.filter(|to| L1.contains(&to.as_str()) && to != source.top_module());
+        uses.entry(source.top_module()).or_default().extend(targets);
+    }
+    let reaches = |from: &str| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(at) = next.pop() {
+            for to in uses.get(at.as_str()).into_iter().flatten() {
+                if seen.insert(to.clone()) {
+                    next.push(to.clone());
+                }
+            }
+        }
+        seen
+    };
+    L1.iter()
+        .filter(|module| reaches(module).contains(**module))
+        .map(|module| format!("`{module}` is part of an import cycle in layer 1"))
+        .collect()
+}
+
+fn impure_state_machines(sources: &[Source]) -> Vec<String> {
+    const IMPURE: &[&[&str]] = &[&["env", "Env"], &["env", "Clock"]];
+    let mut findings = Vec::new();
+    for source in sources.iter().filter(|s| STATE_MACHINES.contains(&s.top_module())) {
+        if source.is_test() {
+            continue;
+        }
+        for path in source.imports.iter().filter(|path| starts_with_any(path, IMPURE)) {
+            findings.push(format!("src/{}: not pure: uses `{}`", source.path, path.join("::")));
+        }
+        for name in ["tracing", "tokio", "actix"].iter().filter(|n| source.crates.contains(**n)) {
+            findings.push(format!("src/{}: not pure: uses `{name}`", source.path));
+        }
+        if source.is_async {
+            findings.push(format!("src/{}: not pure: has async code", source.path));
+        }
+    }
+    findings
+}
+
+#[test]
+fn modules_use_only_what_the_layer_table_allows() {
+    assert_none(&forbidden_imports(sources()));
+}
+
+#[test]
+fn modules_of_layer_1_do_not_use_each_other_in_a_circle() {
+    assert_none(&cycles_in_layer_1(sources()));
+}
+
+#[test]
+fn state_machines_are_pure() {
+    assert_none(&impure_state_machines(sources()));
+}
+
+#[test]
+fn forged_imports_are_found() {
+    let forged = [
+        ("store/memory.rs", "use crate::connector::Connector;"),
+        ("protocol/json.rs", "use crate::{ids::Scope, token};"),
+        ("login.rs", "fn f() { crate::store::load() }"),
+        ("web/choice.rs", "use crate::{\n    actor::Logins,\n    store::{Store, Version},\n};"),
+        ("web/choice.rs", "use crate::login::step;"),
+        ("grant/redeem.rs", "use crate::store::memory::Memory;"),
+        ("grant/redeem.rs", "use crate::actor::Logins;"),
+        ("ids.rs", "use super::store::Store;"),
+        ("attic.rs", ""),
+        ("token.rs", "#[cfg(test)]\nmod tests;\nuse crate::web::Page;"),
+    ];
+    for (path, text) in forged {
+        assert!(!forbidden_imports(&[Source::new(path, text)]).is_empty(), "{path}: {text}");
+    }
+    let allowed = [
+        ("web/choice.rs", "use crate::actor::Logins;\nuse crate::login::upstream::Departure;"),
+        ("store/memory.rs", "use super::Store; // crate::connector"),
+        ("store/memory.rs", "#[cfg(test)]\nmod tests {\n    use crate::connector::Connector;\n}\n"),
+        ("app.rs", "use crate::store::memory::Memory;"),
+        ("grant/tests.rs", "use crate::store::memory::Memory;"),
+    ];
+    for (path, text) in allowed {
+        assert_none(&forbidden_imports(&[Source::new(path, text)]));
+    }
+    let circle = [
+        Source::new("token.rs", "use crate::config::Settings;"),
+        Source::new("config.rs", "use crate::token::Keyring;"),
+    ];
+    assert_eq!(cycles_in_layer_1(&circle).len(), 2);
+    let impure = Source::new("session/reuse.rs", "async fn f() {}");
+    assert_eq!(impure_state_machines(&[impure]).len(), 1);
+}
