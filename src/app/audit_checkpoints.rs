@@ -69,7 +69,7 @@ fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Op
             tracing::error!(
                 code,
                 seq = checkpoint_seq,
-                log = end,
+                found = end,
                 "the audit log can't be compared with its last checkpoint"
             );
             return Some(
@@ -86,7 +86,7 @@ fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Op
     tracing::error!(
         code,
         seq,
-        log = end,
+        found = end,
         "the audit log was modified or truncated while the hub was down"
     );
     Some(format!(

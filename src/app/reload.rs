@@ -206,7 +206,7 @@ impl ReloadLoop {
         self.report_changes(&result.diagnostics);
         for diagnostic in result.unverified.iter().filter(|diagnostic| !self.reported_unverified.contains(diagnostic)) {
             tracing::warn!(
-                diagnostic = diagnostic.to_single_line(),
+                problem = diagnostic.to_single_line(),
                 "rejected by `passerelle check`, but served"
             );
         }

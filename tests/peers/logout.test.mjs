@@ -124,7 +124,7 @@ test('R177: an identity provider that is switched off is not asked, and the pers
   const file = `${hub.folder}/connectors/real.toml`;
   const on = readFileSync(file, 'utf8');
   const applied = async (text) => {
-    const times = () => hub.log().split('has changed, and is in use').length;
+    const times = () => hub.log().split('configuration reloaded').length;
     const before = times();
     writeFileSync(file, text);
     for (let tries = 0; times() === before; tries += 1) {
