@@ -149,7 +149,7 @@ fn main() {
         let took = began.elapsed();
         println!(
             "{what}: read again in {took:?}: {} service providers, {} connectors, {}",
-            federation.services().count(),
+            federation.service_providers().count(),
             federation.connectors().len(),
             before.changes_to(&outline)
         );

@@ -78,7 +78,7 @@ pub use current_federation::CurrentFederation;
 pub use data_providers::RegisteredDataProvider;
 pub use environment::Environment;
 pub use connector_metadata::ConnectorMetadata;
-pub use federation::{DataProvider, Federation, Service, UnavailableDisplay};
+pub use federation::{DataProvider, Federation, ServiceProvider, UnavailableDisplay};
 pub use reloadable_files::ReloadableFiles;
 pub use model::{ConnectorFile, ServiceProviderFile, Settings};
 pub use diagnostic::{Diagnostic, report};

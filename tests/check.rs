@@ -65,7 +65,7 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
             |folder| {
                 fs::write(folder.join("state"), "no folder").unwrap();
                 write_private(&folder.join("store.key"), "0123456789abcdef0123456789abcdef");
-                let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nseal_keys = [{ file = \"store.key\" }]\n";
+                let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nencryption_keys = [{ file = \"store.key\" }]\n";
                 fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}\n{table}")).unwrap();
             },
             "let this user write to the folder (the setting `store.memory.snapshot`)",

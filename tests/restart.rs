@@ -35,7 +35,7 @@ const ROOM: Capacities = Capacities {
 fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
     let folder = good();
     let memory =
-        "[store.memory]\nsnapshot = \"store.snapshot\"\nseal_keys = [{ env = \"SEAL_KEY\" }]\n";
+        "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
     let snapshots =

@@ -68,7 +68,7 @@ impl Connectors {
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let unnamed = ConnectorOrder::default();
-        let order = federation.active_service(client_id).map_or(&unnamed, |service| service.order.as_ref());
+        let order = federation.active_service_provider(client_id).map_or(&unnamed, |service| service.order.as_ref());
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)));

@@ -178,7 +178,7 @@ pub(super) fn subject_for(
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
     let federation = services.federation.load();
-    let service = federation.active_service(client_id).ok_or(ErrorCode::GateClosed)?;
+    let service = federation.active_service_provider(client_id).ok_or(ErrorCode::GateClosed)?;
     services.grants.subjects.derive(service.subject_key_version, &service.sector, authentication, identity)
 }
 

@@ -151,7 +151,7 @@ impl Connectors {
 /// operators' blocks are not in it.
 #[must_use]
 pub fn gate_input(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
-    let service = federation.active_service(client_id);
+    let service = federation.active_service_provider(client_id);
     gate::GateInput {
         service_provider: match service {
             Some(_) => gate::ServiceProviderStatus::Active,

@@ -162,7 +162,7 @@ async fn run_step(
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let check_registration =
         |request: &AuthorizationRequest| services.federation.load().check_registration(request);
-    let consent = match services.federation.load().active_service(&sp).map(|sp| sp.registration.consent) {
+    let consent = match services.federation.load().active_service_provider(&sp).map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
         Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,

@@ -40,7 +40,7 @@ impl LabelPolicy {
         if self.labels == ServiceProviderLabels::Class {
             metrics.set_client_classes(self.classes(federation));
         }
-        let services = federation.services().map(|service| service.registration.client_id.clone());
+        let services = federation.service_providers().map(|service| service.registration.client_id.clone());
         let data_providers = federation.data_providers().map(|provider| provider.client_id.clone());
         let connector = |id: &str| federation.connector(&ConnectorId::from(id)).is_some();
         metrics.retain_series(connector, services.chain(data_providers));
@@ -50,7 +50,7 @@ impl LabelPolicy {
         let platform = platform_label(self.platform);
         let [federated, openid, data] = ["federation", "openid", "data-provider"]
             .map(|rules| Arc::<str>::from(format!("{platform}/{rules}")));
-        let services = federation.services().map(|service| {
+        let services = federation.service_providers().map(|service| {
             let usual = match service.registration.rules {
                 ProtocolRules::Federation => &federated,
                 ProtocolRules::Openid => &openid,
@@ -125,7 +125,7 @@ impl MetricSources {
 
 fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
     let services =
-        federation.services().filter(|service| service.registration.active).filter_map(|service| {
+        federation.service_providers().filter(|service| service.registration.active).filter_map(|service| {
             let secrets = match &service.authentication {
                 ClientAuthentication::SecretPost(secrets)
                 | ClientAuthentication::SecretBasic(secrets)

@@ -29,13 +29,13 @@ impl Federation {
     /// exist.
     #[must_use]
     pub fn rules_for(&self, client_id: &ClientId) -> ProtocolRules {
-        self.service(client_id).map_or_else(ProtocolRules::default, |service| service.registration.rules)
+        self.service_provider(client_id).map_or_else(ProtocolRules::default, |service| service.registration.rules)
     }
 
     /// Returns true if any service provider is under `rules = "openid"`.
     #[must_use]
     pub fn serves_openid(&self) -> bool {
-        self.services().any(|service| service.registration.rules == ProtocolRules::Openid)
+        self.service_providers().any(|service| service.registration.rules == ProtocolRules::Openid)
     }
 
     /// Returns the scope table for `rules`.
@@ -53,7 +53,7 @@ impl Federation {
     /// Fails like [`AuthorizationRequest::check_registration`].
     pub fn check_registration(&self, request: &AuthorizationRequest) -> Result<(), ErrorCode> {
         request.check_registration(
-            self.service(&request.client_id).map(|service| &service.registration),
+            self.service_provider(&request.client_id).map(|service| &service.registration),
         )
     }
 
@@ -63,7 +63,7 @@ impl Federation {
     #[must_use]
     pub fn released_claims(&self, request: &AuthorizationRequest) -> ReleasedClaims {
         let table = self.scope_table(self.rules_for(&request.client_id));
-        let service = self.service(&request.client_id);
+        let service = self.service_provider(&request.client_id);
         let granted = service.map_or(&[][..], |service| &service.registration.granted_scopes);
         let grantable = table.claim_names(granted);
         let requested = |names: &[String]| -> BTreeSet<Claim> {

@@ -23,7 +23,7 @@ use crate::protocol::registration::{ClientDirectory, Registration, ProtocolRules
 
 /// A validated service provider.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub struct ServiceProvider {
     /// Its OAuth registration.
     pub registration: Registration,
     /// Display name, by language.
@@ -86,7 +86,7 @@ impl ClientAuthentication {
     }
 }
 
-impl Service {
+impl ServiceProvider {
     /// Creates a service provider from its checked file.
     pub(super) fn new( client: &RegisteredClient,
         hub_order: &Arc<ConnectorOrder>,
@@ -208,7 +208,7 @@ pub struct KeyOwner<'a> {
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
 #[derive(Clone, Debug)]
 pub struct Federation {
-    services: BTreeMap<ClientId, Arc<Service>>,
+    services: BTreeMap<ClientId, Arc<ServiceProvider>>,
     data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
     connectors: BTreeMap<ConnectorId, Arc<ConnectorMetadata>>,
     /// The connectors, sorted by name.
@@ -241,11 +241,11 @@ pub enum UnavailableDisplay {
 impl Federation {
     /// Creates a federation of service providers alone.
     #[must_use]
-    pub fn new( services: impl IntoIterator<Item = Service>,
+    pub fn new( services: impl IntoIterator<Item = ServiceProvider>,
         scopes: ScopeTable,
         unavailable: UnavailableDisplay,
     ) -> Self {
-        let by_id = |service: Service| (service.registration.client_id.clone(), Arc::new(service));
+        let by_id = |service: ServiceProvider| (service.registration.client_id.clone(), Arc::new(service));
         Self {
             services: services.into_iter().map(by_id).collect(),
             data_providers: BTreeMap::new(),
@@ -263,7 +263,7 @@ impl Federation {
 
     /// Replaces the service providers and data providers of `rest`.
     pub(super) fn with_clients(
-        services: impl Iterator<Item = Arc<Service>>,
+        services: impl Iterator<Item = Arc<ServiceProvider>>,
         data_providers: impl Iterator<Item = Arc<DataProvider>>,
         rest: Self,
     ) -> Self {
@@ -305,7 +305,7 @@ impl Federation {
 
     /// Returns a service provider by its client_id, active or not.
     #[must_use]
-    pub fn service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
+    pub fn service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
         self.services.get(client_id)
     }
 
@@ -319,7 +319,7 @@ impl Federation {
     }
 
     /// Returns every service provider, active or not.
-    pub fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
+    pub fn service_providers(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
         self.services.values()
     }
 
@@ -381,8 +381,8 @@ impl Federation {
 
     /// Returns an active service provider by its client_id.
     #[must_use]
-    pub fn active_service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
-        self.service(client_id).filter(|service| service.registration.active)
+    pub fn active_service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
+        self.service_provider(client_id).filter(|service| service.registration.active)
     }
 }
 

@@ -32,7 +32,7 @@ use super::service_providers::{self, RegisteredClient};
 use super::settings::SubjectKeysByVersion;
 use super::source_file::{self, SourceFile};
 use super::{
-    ConnectorMetadata, DataProvider, Environment, Federation, SandboxMode, Service, UnavailableDisplay,
+    ConnectorMetadata, DataProvider, Environment, Federation, SandboxMode, ServiceProvider, UnavailableDisplay,
     list_toml_files,
 };
 use crate::digest;
@@ -69,13 +69,13 @@ pub choice: ChoiceConfig,
 #[derive(Debug)]
 struct ServiceProviderEntry {
     client: RegisteredClient,
-    service: Arc<Service>,
+    service_provider: Arc<ServiceProvider>,
 }
 
 #[derive(Debug)]
 struct DataProviderEntry {
     registered: RegisteredDataProvider,
-    provider: Arc<DataProvider>,
+    data_provider: Arc<DataProvider>,
 }
 
 #[derive(Debug)]
@@ -305,8 +305,8 @@ impl ReloadableFiles {
             choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);
         Federation::with_clients(
-            self.services.active_versions().map(|version| Arc::clone(&version.content.service)),
-            self.data_providers.active_versions().map(|version| Arc::clone(&version.content.provider)),
+            self.services.active_versions().map(|version| Arc::clone(&version.content.service_provider)),
+            self.data_providers.active_versions().map(|version| Arc::clone(&version.content.data_provider)),
             federation,
         )
     }
@@ -454,7 +454,7 @@ fn is_absent_scopes_file(source: &SourceFile) -> bool {
 impl ServiceProviderEntry {
     fn new(client: RegisteredClient, context: &LoadContext) -> Self {
         Self {
-            service: Arc::new(Service::new(&client, &context.order, &context.choice.order)),
+            service_provider: Arc::new(ServiceProvider::new(&client, &context.order, &context.choice.order)),
             client,
         }
     }
@@ -462,7 +462,7 @@ impl ServiceProviderEntry {
 
 impl DataProviderEntry {
     fn new(registered: RegisteredDataProvider) -> Self {
-        Self { provider: Arc::new(DataProvider::new(&registered)), registered }
+        Self { data_provider: Arc::new(DataProvider::new(&registered)), registered }
     }
 }
 

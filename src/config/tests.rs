@@ -228,7 +228,7 @@ fn each_bad_setting_is_named_with_its_fix() {
         (file, "login.", "me:pw@login.", "base_url", "user name or password"),
         (file, "https://login.example.org", "login", "base_url", "not an absolute address"),
         (file, "{ env = \"SUBJECT_KEY\" }", "\"hunter2hunter2\"", "subject_key", "{ file"),
-        (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "leads to no secret"),
+        (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "references no secret"),
         (
             file,
             "{ env = \"SUBJECT_KEY\" }",
@@ -538,7 +538,7 @@ fn each_bad_service_provider_is_named_with_its_fix() {
             "redirect_uris[0]",
             "absolute",
         ),
-        (file, "/callback", "/call back", "redirect_uris[0]", "blank"),
+        (file, "/callback", "/call back", "redirect_uris[0]", "space"),
         (file, "/callback", "/*", "redirect_uris[0]", "patterns are not supported"),
         (file, "[\"https://sp.example.org/callback\"]", "[]", "redirect_uris", "at least one"),
         (file, "home_page = \"https", "home_page = \"ftp", "home_page", "https"),
@@ -582,7 +582,7 @@ fn each_bad_service_provider_is_named_with_its_fix() {
             "SP__SECRET\" }",
             "SP__SECRET\", not_before = 2027-03-01T00:00:00Z, not_after = 2027-03-01T01:00:00+01:00 }",
             "secrets[0].not_after",
-            "never valid",
+            "the period is empty",
         ),
         (
             file,
@@ -1009,7 +1009,7 @@ fn each_bad_key_version_is_named_with_its_fix() {
             "version = 2, env = \"SECOND_KEY\"",
             "version = 2",
             "subject_keys[1]",
-            "leads to no secret",
+            "references no secret",
         ),
         (
             "version = 2,",
@@ -1510,7 +1510,7 @@ fn what_plain_openid_connect_registers_by_default() {
     let service = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        let service = Federation::from_loaded(&loaded).service(&"sp".into()).unwrap().clone();
+        let service = Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().clone();
         (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
     };
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
@@ -1526,7 +1526,7 @@ fn authentication_without_a_registered_method_accepts_post_and_basic() {
     let authentication = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        Federation::from_loaded(&loaded).service(&"sp".into()).unwrap().authentication.clone()
+        Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().authentication.clone()
     };
     use crate::config::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"]

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::client::ClientAuthError;
 use super::records::assertion_key;
 use super::{Grants, store_error_code};
-use crate::config::Service;
+use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
@@ -104,9 +104,9 @@ impl Grants {
         &self,
         claimed: Option<&ClientId>,
         assertion: &str,
-    ) -> Result<Arc<Service>, ClientAuthError> {
+    ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let client =
-            claimed.and_then(|client_id| self.federation.load().active_service(client_id).cloned());
+            claimed.and_then(|client_id| self.federation.load().active_service_provider(client_id).cloned());
         let rules = client.as_ref().and_then(|client| match &client.authentication {
             ClientAuthentication::PrivateKeyJwt(rules) => Some(rules),
             ClientAuthentication::SecretPost(_)
@@ -134,7 +134,7 @@ impl Grants {
 
     async fn verify_assertion(
         &self,
-        client: &Service,
+        client: &ServiceProvider,
         assertion: &str,
         alg: SigningAlg,
     ) -> Result<VerifiedJws, AssertionError> {

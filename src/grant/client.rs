@@ -10,7 +10,7 @@ use super::Grants;
 use super::assertion::AssertionError;
 use super::error::GrantError;
 use crate::config::federation::ClientAuthentication;
-use crate::config::{DatedSecret, Service, ValidityStatus};
+use crate::config::{DatedSecret, ServiceProvider, ValidityStatus};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
@@ -55,7 +55,7 @@ impl Grants {
     /// registered one, and a wrong secret or signature; a 401 that names the defect of an assertion
     /// whose signature is valid; a 503 when the hub can't decide; `TooManyFailures` instead of a
     /// 401 over the limit.
-    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<Service>, GrantError> {
+    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<ServiceProvider>, GrantError> {
         let authenticated = match offered {
             Credentials::SecretPost { client_id, secret } => {
                 self.authenticate_by_secret(client_id, secret, SecretTransport::Post)
@@ -75,9 +75,9 @@ impl Grants {
         client_id: &ClientId,
         secret: &Secret<String>,
         transport: SecretTransport,
-    ) -> Result<Arc<Service>, ClientAuthError> {
+    ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let client = self.federation.load().active_service(client_id).cloned();
+        let client = self.federation.load().active_service_provider(client_id).cloned();
         let registered = client.as_ref().and_then(|client| transport.registered_secrets(&client.authentication));
         let outcome = check_secret(registered, &offered, self.env.now());
         let uses_registered_method = registered.is_some();
@@ -95,7 +95,7 @@ impl Grants {
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
         let federation = self.federation.load();
-        let service = named.and_then(|id| federation.service(id));
+        let service = named.and_then(|id| federation.service_provider(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
         let (code, rate_limited) = self.auth_failures.count_failed_authentication(named, error.code());
         GrantError { code, client_id, reason: Some(error.to_string()), rate_limited }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Grants;
 use crate::assurance::Platform;
-use crate::config::Service;
+use crate::config::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::encrypt::{EncryptionKey, JweMark};
@@ -57,7 +57,7 @@ impl Grants {
     /// `ClientKeysMissing`.
     pub fn check_response_keys(&self, client_id: &ClientId) -> Result<(), ErrorCode> {
         let federation = self.federation.load();
-        let Some(client) = federation.active_service(client_id) else { return Ok(()) };
+        let Some(client) = federation.active_service_provider(client_id) else { return Ok(()) };
         self.response_encryption(client, ResponseKind::IdToken)?;
         self.response_encryption(client, ResponseKind::Userinfo)?;
         Ok(())
@@ -68,7 +68,7 @@ impl Grants {
     /// # Errors
     /// `ClientKeysMissing` if no usable key is known, and on the high platform if no encryption is
     /// registered.
-    pub(super) fn response_encryption(&self, client: &Service, answer: ResponseKind) -> Result<ResponseEncryption, ErrorCode> {
+    pub(super) fn response_encryption(&self, client: &ServiceProvider, answer: ResponseKind) -> Result<ResponseEncryption, ErrorCode> {
         let encryption = match (self.platform, &client.encryption) {
             (Platform::Standard, None) => return Ok(ResponseEncryption::SignedOnly),
             // The configuration loader excludes this case; a federation built otherwise must not

@@ -16,7 +16,7 @@ use super::token::{self, ValidToken};
 use super::{Grants, store_error_code};
 use crate::assurance;
 use crate::audit::{Event, EventKind};
-use crate::config::Service;
+use crate::config::ServiceProvider;
 use crate::config::federation::{DataProvider, IntrospectionResponseFormat};
 use crate::digest;
 use crate::identity::Claim;
@@ -106,7 +106,7 @@ impl Grants {
             .map_err(|code| GrantError::for_client(&client.registration.client_id, code))
     }
 
-    async fn revoke_own_token(&self, client: &Service, text: &str) -> Result<(), ErrorCode> {
+    async fn revoke_own_token(&self, client: &ServiceProvider, text: &str) -> Result<(), ErrorCode> {
         // RFC 7009 §2.1: checks first that the token was issued to this client.
         let own_token = match self.find_live_token(text).await {
             Ok(valid) => {
@@ -137,7 +137,7 @@ impl Grants {
             // Only a registered id is logged: an unknown one could hold any text.
             let federation = self.federation.load();
             let client_id = claimed.filter(|id| {
-                federation.data_provider(id).is_some() || federation.service(id).is_some()
+                federation.data_provider(id).is_some() || federation.service_provider(id).is_some()
             });
             GrantError { code, client_id: client_id.cloned(), reason: None, rate_limited }
         })
@@ -159,7 +159,7 @@ impl Grants {
         let outcome =
             check_secret(found.map(|provider| provider.secrets.as_slice()), &offered, self.env.now());
         let is_service_provider =
-            request.claimed.as_ref().is_some_and(|id| federation.service(id).is_some());
+            request.claimed.as_ref().is_some_and(|id| federation.service_provider(id).is_some());
         let provider = found.ok_or(if is_service_provider {
             ErrorCode::DataProviderIsServiceProvider
         } else {

@@ -168,7 +168,7 @@ impl Grants {
         let encrypts = self
             .federation
             .load()
-            .active_service(client_id)
+            .active_service_provider(client_id)
             .is_some_and(|client| client.encryption.is_some());
         if encrypts && session.hint_key.is_none() {
             session.hint_key = Some(Secret::new(self.env.entropy().token()));

@@ -28,7 +28,7 @@ use crate::config::connector_rules::AllowedConnectors;
 use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
 use crate::config::model::SubjectSource;
 use crate::config::{CurrentFederation, Federation};
-use crate::config::{DatedSecret, KeySource, Service, Validity};
+use crate::config::{DatedSecret, KeySource, ServiceProvider, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
 use crate::identity::pivot::Derivation;
@@ -103,10 +103,10 @@ impl Hub {
 }
 
 /// A service provider whose secrets are `<id>'s secret` and `<id>'s next secret`.
-fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
+fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
     let mut registration = registration(client_id);
     registration.active = active;
-    Service {
+    ServiceProvider {
         registration,
         name: [("en".to_owned(), client_id.to_owned())].into(),
         sector: client_id.into(),
@@ -130,8 +130,8 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
 }
 
 /// An active service provider with these keys.
-pub(super) fn service_with(client_id: &str, keys: KeySource) -> Service {
-    Service { keys, ..service(client_id, true, SigningAlg::ES256) }
+pub(super) fn service_with(client_id: &str, keys: KeySource) -> ServiceProvider {
+    ServiceProvider { keys, ..service(client_id, true, SigningAlg::ES256) }
 }
 
 fn dated(secret: &str, validity: Validity) -> DatedSecret {
@@ -154,7 +154,7 @@ fn federation(sp_is_active: bool) -> CurrentFederation {
     ])
 }
 
-fn federation_with(services: impl IntoIterator<Item = Service>) -> CurrentFederation {
+fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> CurrentFederation {
     CurrentFederation::new(Federation::new(services, ScopeTable::default(), UnavailableDisplay::Greyed))
 }
 

@@ -9,7 +9,7 @@ use super::{Grants, store_error_code};
 use crate::assurance;
 use crate::assurance::AcrCheck;
 use crate::audit::{Event, EventKind};
-use crate::config::Service;
+use crate::config::ServiceProvider;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
@@ -65,7 +65,7 @@ pub struct ValidToken {
     pub token: TokenRecord,
     pub expires_at: Timestamp,
     /// The service provider that it was issued to.
-    pub client: Arc<Service>,
+    pub client: Arc<ServiceProvider>,
 }
 
 impl Grants {
@@ -84,7 +84,7 @@ impl Grants {
 
     async fn exchange_code(
         &self,
-        client: &Service,
+        client: &ServiceProvider,
         request: &TokenRequest,
     ) -> Result<TokenResponse, ErrorCode> {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
@@ -184,7 +184,7 @@ impl Grants {
     async fn mint_id_token(
         &self,
         record: &CodeRecord,
-        client: &Service,
+        client: &ServiceProvider,
         now: Timestamp,
     ) -> Result<String, ErrorCode> {
         let (alg, life) = match client.registration.rules {
@@ -244,7 +244,7 @@ impl Grants {
         let client = self
             .federation
             .load()
-            .active_service(&token.client_id)
+            .active_service_provider(&token.client_id)
             .cloned()
             .ok_or(ErrorCode::AccessTokenInvalid)?;
         Ok(ValidToken { token, expires_at: record.expires_at, client })

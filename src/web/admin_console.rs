@@ -223,7 +223,7 @@ impl std::fmt::Debug for AdminConsole {
 }
 
 fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
-    let row = |service: &Arc<crate::config::Service>| {
+    let row = |service: &Arc<crate::config::ServiceProvider>| {
         let registration = &service.registration;
         let admitted = federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
         ServiceProviderRow {
@@ -236,7 +236,7 @@ fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
             connectors: admitted.cloned().collect(),
         }
     };
-    federation.services().map(row).collect()
+    federation.service_providers().map(row).collect()
 }
 
 /// Returns the English name, for operators.

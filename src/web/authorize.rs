@@ -92,7 +92,7 @@ async fn handle_request(
 /// arbitrary text.
 fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
     let named = params.single("client_id").ok().flatten().map(ClientId::from)?;
-    hub.federation.load().service(&named).map(|service| service.registration.client_id.clone())
+    hub.federation.load().service_provider(&named).map(|service| service.registration.client_id.clone())
 }
 
 async fn start_login(
@@ -105,7 +105,7 @@ async fn start_login(
     let service = hub
         .federation
         .load()
-        .service(&authorization.client_id)
+        .service_provider(&authorization.client_id)
         .map_or("", |sp| locale.localize(&sp.name))
         .to_owned();
     let client_id = authorization.client_id.clone();
@@ -125,7 +125,7 @@ async fn start_login(
     }
     let silent = authorization.prompt.none && form == RequestMethod::Get;
     let redirect = authorization.redirect.clone();
-    let own_rate = hub.federation.load().service(&client_id).and_then(|sp| sp.logins_per_minute);
+    let own_rate = hub.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
     match hub.quotas.check_login(&client_id, own_rate) {
         Ok(()) => {}
         Err(_) if silent => return reject(&redirect, ErrorCode::ServiceLimited),

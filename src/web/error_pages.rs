@@ -163,7 +163,7 @@ pub fn login_not_admitted(
 ) -> HttpResponse {
     let locale = negotiate_locale(request, &[]);
     let mut error = error_page_without_login(hub, code);
-    if let Some(service) = hub.federation.load().service(client_id) {
+    if let Some(service) = hub.federation.load().service_provider(client_id) {
         error.service = Some(locale.localize(&service.name).to_owned());
         error.actions = vec![PageAction::ServiceHome { href: service.registration.home_page.clone() }];
     }
@@ -184,7 +184,7 @@ pub fn rate_limited(
     over: RateLimitError,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    let named = client_id.filter(|id| hub.federation.load().active_service(id).is_some());
+    let named = client_id.filter(|id| hub.federation.load().active_service_provider(id).is_some());
     let mut response = match named {
         Some(client_id) => login_not_admitted(hub, request, code, client_id),
         None => outside_login(hub, request, code),
@@ -315,7 +315,7 @@ fn error_page_for_login(hub: &Hub, code: ErrorCode, summary: &LoginSummary, loca
     let service = hub
         .federation
         .load()
-        .service(&summary.client_id)
+        .service_provider(&summary.client_id)
         .map(|sp| locale.localize(&sp.name).to_owned());
     ErrorPage {
         code,
@@ -332,7 +332,7 @@ fn error_page_for_login(hub: &Hub, code: ErrorCode, summary: &LoginSummary, loca
 
 fn service_home_action(hub: &Hub, summary: &LoginSummary) -> Option<PageAction> {
     let federation = hub.federation.load();
-    let service = federation.service(&summary.client_id)?;
+    let service = federation.service_provider(&summary.client_id)?;
     Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
 }
 

@@ -315,7 +315,7 @@ pub fn step_response(
             };
             let federation = hub.federation.load();
             let service =
-                federation.service(&summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+                federation.service_provider(&summary.client_id).map_or("", |sp| locale.localize(&sp.name));
             let mut response = authorization_response(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.session_cookie(&session));

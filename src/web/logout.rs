@@ -309,7 +309,7 @@ fn logged_out_response(
 ) -> HttpResponse {
     let federation = hub.federation.load();
     let service = destination
-        .and_then(|destination| federation.service(destination.service_provider.as_ref()?));
+        .and_then(|destination| federation.service_provider(destination.service_provider.as_ref()?));
     let name = |id: &ConnectorId| Some(locale.localize(&*hub.connectors.display_name(id)?).to_owned());
     let logged_out = LoggedOutPage {
         service: service.map(|service| locale.localize(&service.name).to_owned()),
@@ -333,7 +333,7 @@ fn confirmation_page(
     let csrf = cookie
         .map(|cookie| ("csrf".to_owned(), csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded))));
     let federation = hub.federation.load();
-    let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
+    let service = destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
     let name = |id: &ConnectorId| {
         hub.connectors.display_name(id).map_or_else(|| id.to_string(), |name| locale.localize(&name).to_owned())
     };

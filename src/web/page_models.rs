@@ -50,7 +50,7 @@ pub fn choice_page(
         .iter()
         .map(|category| CategoryHeading { id: &category.id, name: locale.localize(&category.name) })
         .collect();
-    let logo = federation.service(&summary.client_id).and_then(|sp| sp.logo.as_ref());
+    let logo = federation.service_provider(&summary.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
         interaction: hash.to_string(),
         choose_csrf: csrf::form_token(cookie, FormPurpose::ChooseProvider, ""),
@@ -147,7 +147,7 @@ fn display_value(value: &Value) -> Option<String> {
 fn service_name(hub: &Hub, locale: Locale, summary: &LoginSummary) -> String {
     hub.federation
         .load()
-        .service(&summary.client_id)
+        .service_provider(&summary.client_id)
         .map_or("", |sp| locale.localize(&sp.name))
         .to_owned()
 }

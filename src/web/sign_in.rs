@@ -183,7 +183,7 @@ fn sign_in_response(
     let name = hub.connectors.display_name(&attempt.connector).unwrap_or_default();
     let federation = hub.federation.load();
     let service =
-        federation.service(&attempt.summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+        federation.service_provider(&attempt.summary.client_id).map_or("", |sp| locale.localize(&sp.name));
     let form = SignInPage {
         provider: locale.localize(&name).to_owned(),
         service: service.to_owned(),

@@ -12,7 +12,7 @@ let federation, client;
 const where = (...more) => path.join(federation.hub.folder, 'state', ...more);
 before(async () => {
   federation = await startFederation('hub-snapshot', {}, {
-    settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nseal_keys = [{ file = "store.key" }]\n',
+    settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nencryption_keys = [{ file = "store.key" }]\n',
     files: { 'store.key': random(32) },
   });
   client = await discover(federation.hub, federation.sp);

@@ -255,7 +255,7 @@ impl Connectors {
         if new
             .service_provider
             .as_ref()
-            .is_some_and(|client_id| federation.service(client_id).is_none())
+            .is_some_and(|client_id| federation.service_provider(client_id).is_none())
         {
             return Err(BlockError::UnknownServiceProvider);
         }

@@ -53,7 +53,7 @@ fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     let federation = Federation::from_loaded(&loaded);
     let archive = federation.data_provider(&"archive".into()).unwrap();
     assert_eq!((archive.active, archive.response_format), (true, IntrospectionResponseFormat::Json));
-    assert!(federation.service(&"archive".into()).is_none(), "it can't ask for a login");
+    assert!(federation.service_provider(&"archive".into()).is_none(), "it can't ask for a login");
     let off = Federation::from_loaded(&with("active = false").loaded());
     assert_eq!(off.active_data_providers().count(), 0);
 }

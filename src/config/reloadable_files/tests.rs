@@ -63,7 +63,7 @@ impl Scene {
         (
             connectors,
             federation
-                .services()
+                .service_providers()
                 .map(|service| service.registration.client_id.to_string())
                 .collect(),
         )
@@ -295,7 +295,7 @@ fn a_rejected_file_becomes_active_when_the_conflict_is_resolved() {
     fs::remove_file(scene.path("service-providers/zz.toml")).unwrap();
     scene.service("zz", "");
     assert_eq!(scene.read(), [""; 0]);
-    assert_eq!(scene.files.build_federation().service(&"zz".into()).unwrap().sector, "zz");
+    assert_eq!(scene.files.build_federation().service_provider(&"zz".into()).unwrap().sector, "zz");
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn a_changed_referenced_file_is_a_change() {
     let hash = |scene: &Scene| match &scene
         .files
         .build_federation()
-        .service(&"sp".into())
+        .service_provider(&"sp".into())
         .unwrap()
         .authentication
     {
@@ -405,7 +405,7 @@ fn a_changed_referenced_file_is_a_change() {
 fn an_unchanged_file_is_not_parsed_again() {
     let mut scene = Scene::good();
     scene.read();
-    let before = Arc::clone(scene.files.build_federation().service(&"sp".into()).unwrap());
+    let before = Arc::clone(scene.files.build_federation().service_provider(&"sp".into()).unwrap());
     let connector = Arc::clone(&scene.files.connectors()[&ConnectorId::from("idp")].0);
     scene.service("more", "");
     // The same text, in a new file.
@@ -413,7 +413,7 @@ fn an_unchanged_file_is_not_parsed_again() {
     fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
     scene.put("service-providers/sp.toml", text);
     assert_eq!(scene.read(), [""; 0]);
-    assert!(Arc::ptr_eq(&before, scene.files.build_federation().service(&"sp".into()).unwrap()));
+    assert!(Arc::ptr_eq(&before, scene.files.build_federation().service_provider(&"sp".into()).unwrap()));
     assert!(Arc::ptr_eq(&connector, &scene.files.connectors()[&ConnectorId::from("idp")].0));
 }
 

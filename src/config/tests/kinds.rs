@@ -103,7 +103,7 @@ fn each_bad_oauth2_setting_is_named_with_its_fix() {
                 "subject_claim = \"id\"",
                 "subject_claim = \"\"",
                 "kind.oauth2.subject_claim",
-                "for ever",
+                "permanently",
             ),
             ("subject_claim = \"id\"", "", "kind.oauth2.subject_claim", "is missing"),
             ("auth_time = \"callback\"", "", "kind.oauth2.auth_time", "callback"),

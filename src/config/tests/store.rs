@@ -65,7 +65,7 @@ fn each_bad_store_is_named_with_its_fix() {
             "sentinel_password",
         ),
         ("nodes = [\"a:1\"]\nprimary = \"p\"", SEAL, "primary", "remove it"),
-        ("nodes = [\"a:1\"]\nmode = \"cluster\"\ndatabase = 1", SEAL, "database", "no other"),
+        ("nodes = [\"a:1\"]\nmode = \"cluster\"\ndatabase = 1", SEAL, "database", "the only database"),
         ("nodes = [\"a:1\"]\nuser = \"u\"", SEAL, "user", "add password"),
         ("nodes = [\"a:1\"]\nca = \"none.crt\"\ntls = true", SEAL, "ca", "missing"),
         ("nodes = [\"a:1\"]\nprefix = \"a{b}\"", SEAL, "prefix", "letters, digits"),
@@ -97,7 +97,7 @@ fn a_relative_snapshot_path_is_in_the_configuration_folder() {
         [("state/store.snapshot", None), ("/var/lib/hub/s", Some(Path::new("/var/lib/hub/s")))]
     {
         let folder = stored(&format!(
-            "[store.memory]\nsnapshot = \"{written}\"\nseal_keys = [{{ env = \"SEAL\" }}, {{ env = \"OTHER\" }}]"
+            "[store.memory]\nsnapshot = \"{written}\"\nencryption_keys = [{{ env = \"SEAL\" }}, {{ env = \"OTHER\" }}]"
         ));
         let loaded = folder.loaded();
         let Some(StoreConfig::Memory(memory)) = &loaded.settings.store else { panic!("no store") };
@@ -112,17 +112,17 @@ fn a_relative_snapshot_path_is_in_the_configuration_folder() {
 
 #[test]
 fn each_bad_snapshot_is_named_with_its_fix() {
-    const REDIS: &str = "[store.redis]\nnodes = [\"a:1\"]\nseal_keys = [{ env = \"SEAL\" }]";
-    let seal = |keys: &str| format!("[store.memory]\nsnapshot = \"s\"\nseal_keys = [{keys}]");
+    const REDIS: &str = "[store.redis]\nnodes = [\"a:1\"]\nencryption_keys = [{ env = \"SEAL\" }]";
+    let seal = |keys: &str| format!("[store.memory]\nsnapshot = \"s\"\nencryption_keys = [{keys}]");
     let file = |path: &str| {
-        format!("[store.memory]\nsnapshot = \"{path}\"\nseal_keys = [{{ env = \"SEAL\" }}]")
+        format!("[store.memory]\nsnapshot = \"{path}\"\nencryption_keys = [{{ env = \"SEAL\" }}]")
     };
     let rows = [
         (file(""), "store.memory.snapshot", "state/store.snapshot"),
         (file("state/"), "store.memory.snapshot", "is not the path of a file"),
         (file(".."), "store.memory.snapshot", "is not the path of a file"),
         ("[store.memory]\nsnapshot = \"s\"".to_owned(), "store.memory.encryption_keys", "missing"),
-        ("[store.memory]\nseal_keys = []".to_owned(), "store.memory.snapshot", "missing"),
+        ("[store.memory]\nencryption_keys = []".to_owned(), "store.memory.snapshot", "missing"),
         (seal(""), "store.memory.encryption_keys", "32 random characters"),
         (seal("{ env = \"SHORT\" }"), "store.memory.encryption_keys[0]", "too short"),
         (seal("{ env = \"SEAL\" }, { env = \"SEAL\" }"), "store.memory.encryption_keys[1]", "same key"),

@@ -5,7 +5,7 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::config::{ResponseEncryptionAlgs, Service, UnavailableDisplay};
+use crate::config::{ResponseEncryptionAlgs, ServiceProvider, UnavailableDisplay};
 use crate::egress::fake_server::{FakeServer, FakeResponse};
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::env::{ManualClock, SeededEntropy, Timestamp};
@@ -44,7 +44,7 @@ impl Scene {
         let encryption =
             ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
         let service =
-            Service { encryption: Some(encryption), ..service_with("sp", KeySource::Uri(address)) };
+            ServiceProvider { encryption: Some(encryption), ..service_with("sp", KeySource::Uri(address)) };
         let federation = Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
@@ -69,7 +69,7 @@ impl Scene {
     }
 
     fn source(&self) -> KeySource {
-        self.federation.service(&"sp".into()).unwrap().keys.clone()
+        self.federation.service_provider(&"sp".into()).unwrap().keys.clone()
     }
 
     fn keys(&self) -> Option<Arc<ClientKeys>> {
@@ -238,7 +238,7 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
         JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
     let of = |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
 
-    let same = of(Service { sector: "another".into(), ..service_with("sp", scene.source()) });
+    let same = of(ServiceProvider { sector: "another".into(), ..service_with("sp", scene.source()) });
     scene.directory.prepare(&same).unwrap();
     scene.directory.retain(&same);
     assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("one"), 1));

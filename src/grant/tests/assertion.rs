@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{Hub, AMPLE_CAPACITIES, federation_with, service_with};
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
-use crate::config::{JwksUri, KeySource, Service};
+use crate::config::{JwksUri, KeySource, ServiceProvider};
 use crate::digest;
 use crate::egress::fake_server::{FakeServer, FakeResponse};
 use crate::egress::safe_http_client::AllowedSchemes;
@@ -44,21 +44,21 @@ fn inline(keys: &[(&Jwk, &str)]) -> KeySource {
     KeySource::Inline(Arc::new(ClientKeys::from_jwks(set(keys).to_string().as_bytes()).unwrap()))
 }
 
-fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> Service {
+fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> ServiceProvider {
     let rules = AssertionRules {
         alg,
         audiences: AcceptedAudiences::IssuerAlone,
         max_lifetime: Duration::from_secs(300),
         rules: ProtocolRules::Federation,
     };
-    Service {
+    ServiceProvider {
         authentication: ClientAuthentication::PrivateKeyJwt(rules),
         ..service_with(client_id, keys)
     }
 }
 
 impl Hub {
-    fn with_signers(capacities: Capacities, services: Vec<Service>) -> Self {
+    fn with_signers(capacities: Capacities, services: Vec<ServiceProvider>) -> Self {
         let mut hub = Self::with(capacities);
         hub.grants.federation = federation_with(services);
         hub.grants.client_keys = Arc::new(

@@ -37,7 +37,7 @@ impl Hub {
     }
 
     fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
-        let service = Service { encryption, ..service_with("sp", keys) };
+        let service = ServiceProvider { encryption, ..service_with("sp", keys) };
         self.grants.federation =
             Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed).into();
         self.grants.client_keys = Arc::new(

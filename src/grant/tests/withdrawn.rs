@@ -2,7 +2,7 @@
 
 use super::{Hub, service, token_request};
 use crate::config::federation::UnavailableDisplay;
-use crate::config::{Federation, Service};
+use crate::config::{Federation, ServiceProvider};
 use crate::grant::records::{TokenRecord, decode_record, token_key};
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::alg::SigningAlg;
@@ -11,7 +11,7 @@ use crate::protocol::revocation::RevocationRequest;
 
 impl Hub {
     /// Changes the registration of `sp`.
-    fn reregister(&self, change: impl FnOnce(&mut Service)) {
+    fn reregister(&self, change: impl FnOnce(&mut ServiceProvider)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
         self.grants.federation.replace(Federation::new(
@@ -27,15 +27,15 @@ impl Hub {
     }
 }
 
-fn without_email(sp: &mut Service) {
+fn without_email(sp: &mut ServiceProvider) {
     sp.registration.granted_scopes.retain(|scope| scope.as_str() != "email");
 }
 
-fn with_other_redirect_uri(sp: &mut Service) {
+fn with_other_redirect_uri(sp: &mut ServiceProvider) {
     sp.registration.redirect_uris = vec!["https://sp.example/another".into()];
 }
 
-type Change = fn(&mut Service);
+type Change = fn(&mut ServiceProvider);
 
 const CHANGES: [(&str, Change); 2] = [("scope", without_email), ("redirect URI", with_other_redirect_uri)];
 

@@ -141,7 +141,7 @@ impl AdminConsole {
 
     fn name_service_provider(&self, id: &ClientId) -> NamedParty {
         let federation = self.federation.load();
-        let name = federation.service(id).map(|service| english_name(&service.name)).unwrap_or_default();
+        let name = federation.service_provider(id).map(|service| english_name(&service.name)).unwrap_or_default();
         NamedParty { id: id.to_string(), name }
     }
 
