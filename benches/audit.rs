@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use passerelle::audit::file::{FileSink, FileRotation};
+use passerelle::audit::file::{FileRotation, FileSink};
 use passerelle::audit::recent::RetentionLimits;
-use passerelle::audit::{Audit, Event, WriterConfig, EventKind, RecentEvents, WhenFull, writer};
+use passerelle::audit::{Audit, Event, EventKind, RecentEvents, WhenFull, WriterConfig, writer};
 use passerelle::env::Env;
 use passerelle::ids::{InteractionHash, SupportId};
 use passerelle::protocol::acr::Level;
@@ -76,7 +76,8 @@ fn main() {
 /// Measures the recent events of the operator console: the same events, kept but not written.
 fn measure_recent_events() {
     let env = Env::system();
-    let recent = Arc::new(RecentEvents::new(RetentionLimits { logins: 20_000, without_login: 5_000 }, &env));
+    let recent =
+        Arc::new(RecentEvents::new(RetentionLimits { logins: 20_000, without_login: 5_000 }, &env));
     let audit = Audit::off().with_recent(&recent);
     let (sp, idp) = ("town-hall".into(), "impots".into());
     let names = [

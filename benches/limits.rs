@@ -8,7 +8,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use passerelle::env::Env;
-use passerelle::quota::{KeyedRateLimiter, NetworkRate, PrefixLengths, RateLimits, RateLimitSettings, LimitKey};
+use passerelle::quota::{
+    KeyedRateLimiter, LimitKey, NetworkRate, PrefixLengths, RateLimitSettings, RateLimits,
+};
 use passerelle::telemetry::Metrics;
 use tokio::time::Instant;
 
@@ -35,8 +37,9 @@ fn main() {
         }
     }
     let limit = KeyedRateLimiter::new("flood", 16_384, &env);
-    let each =
-        measured(|number| limit.take(LimitKey::from_network(address(number), PREFIXES), most).is_ok());
+    let each = measured(|number| {
+        limit.take(LimitKey::from_network(address(number), PREFIXES), most).is_ok()
+    });
     println!("three times as many networks as the table holds: {each} ns per request");
 }
 

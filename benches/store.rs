@@ -23,7 +23,9 @@ use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
 use passerelle::store::redis::RedisStore;
-use passerelle::store::{Capacities, NewRecord, Family, RecordKey, RecordKind, Store, RecordVersion};
+use passerelle::store::{
+    Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, Store,
+};
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server};
 use tokio::time::Instant;
@@ -44,8 +46,11 @@ fn value(n: u32) -> Vec<u8> {
 fn main() {
     let server = Server::start(&[]);
     let nodes = vec![format!("127.0.0.1:{}", server.port)];
-    let config =
-        RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::with_nodes(nodes) };
+    let config = RedisConfig {
+        prefix: "bench".into(),
+        call_milliseconds: 5000,
+        ..RedisConfig::with_nodes(nodes)
+    };
     let credentials = StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         encryption_keys: vec![Secret::new("a key".to_owned())],
@@ -107,7 +112,13 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
     let none: &Arc<[Family]> = &Arc::default();
     each!("insert ", |n| store.insert(key(RecordKind::Login, n), draft(n, none), now));
     each!("load   ", |n| store.load(&key(RecordKind::Login, n), now));
-    each!("replace", |n| store.replace(&key(RecordKind::Login, n), RecordVersion(1), value(n + 1), until, now));
+    each!("replace", |n| store.replace(
+        &key(RecordKind::Login, n),
+        RecordVersion(1),
+        value(n + 1),
+        until,
+        now
+    ));
     each!("insert with two families", |n| store.insert(
         key(RecordKind::Code, n),
         draft(n, families),

@@ -12,7 +12,7 @@ use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId, SupportId};
 use passerelle::protocol::trace_context::TraceContext;
 use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::{self, SpanTransport, ExportError};
+use passerelle::telemetry::export::{self, ExportError, SpanTransport};
 use passerelle::telemetry::otlp::Resource;
 use passerelle::telemetry::trace::{self, Propagation, Sampling, Tracer};
 use tokio::time::Instant;
@@ -85,12 +85,19 @@ fn main() {
         connector: "impots".into(),
     };
     runtime.block_on(async {
-        println!("off             {:?} per login", median_duration(&login, &Tracer::disabled(), None).await);
+        println!(
+            "off             {:?} per login",
+            median_duration(&login, &Tracer::disabled(), None).await
+        );
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
             let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-            let (queue, exporter) =
-                export::span_queue(10_000_000, Resource::default(), Box::new(NullTransport), &metrics);
+            let (queue, exporter) = export::span_queue(
+                10_000_000,
+                Resource::default(),
+                Box::new(NullTransport),
+                &metrics,
+            );
             let tracer =
                 Tracer::new(ratio, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env);
             let exporting = tokio::spawn(exporter.run());
@@ -104,7 +111,11 @@ fn main() {
 }
 
 /// Returns the median of the rounds.
-async fn median_duration(login: &Login, tracer: &Tracer, queue: Option<&export::SpanQueue>) -> Duration {
+async fn median_duration(
+    login: &Login,
+    tracer: &Tracer,
+    queue: Option<&export::SpanQueue>,
+) -> Duration {
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();

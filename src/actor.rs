@@ -12,34 +12,34 @@
 //!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grant
 //! ```
 
-mod step_admission;
-mod step_audit;
 pub mod blocks;
 mod choices;
 pub mod connector;
 pub mod health;
 mod identify;
 mod live_actor;
+pub mod live_login_counter;
 mod login_actor;
+mod login_services;
 pub mod logins;
 mod logouts;
-mod login_services;
-pub mod live_login_counter;
 mod prober;
 pub mod registry;
-mod session_reuse;
 mod sandbox;
+mod session_reuse;
 mod sign_in;
+mod step_admission;
+mod step_audit;
 mod steps;
 mod unauthenticated_logins;
 
 pub use choices::{ChoiceEntry, UnavailableReason};
 pub use health::Availability;
-pub use logins::{StepError, Logins, Reply, LoginSummary, StoredLogin, LoginAdmissionError};
-pub use logouts::{LogoutOutcome, Logouts};
 pub use login_services::LoginServices;
+pub use logins::{LoginAdmissionError, LoginSummary, Logins, Reply, StepError, StoredLogin};
+pub use logouts::{LogoutOutcome, Logouts};
 pub use prober::OutboundNetwork;
 pub use registry::Connectors;
-pub use sandbox::{SandboxOffer, SandboxUser, SandboxError};
-pub use sign_in::{SignInOutcome, PasswordForm};
+pub use sandbox::{SandboxError, SandboxOffer, SandboxUser};
+pub use sign_in::{PasswordForm, SignInOutcome};
 pub use unauthenticated_logins::{UNSEEN_LOGIN_LIFETIME, UnauthenticatedLogins};

@@ -4,33 +4,33 @@
 //! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
 
 pub mod admin_client;
+mod audit_checkpoints;
 mod audit_log;
+mod build_error;
 pub mod check;
 mod code_store;
 mod connection_limits;
-mod metrics_sampler;
+mod counter_sync;
 mod draining;
 pub mod explain;
-mod build_error;
-pub mod socket_activation;
+mod from_settings;
 pub mod health;
 mod keys;
-mod startup;
+mod metrics_sampler;
 pub mod plan;
 mod prepare;
 mod private_listener;
-mod watchdog;
-mod counter_sync;
 mod readiness;
 mod register;
 mod reload;
 mod running_hub;
-mod audit_checkpoints;
 pub mod service_manager;
-mod from_settings;
 mod snapshot;
+pub mod socket_activation;
+mod startup;
 mod store;
 mod traces;
+mod watchdog;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,27 +38,30 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
-pub use self::check::{ProbeResults, find_startup_errors, probe_providers, probe_client_keys};
 pub use self::build_error::BuildError;
+pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, probe_providers};
+use self::from_settings::{
+    auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits,
+    quota_rates, worker_count,
+};
 pub use self::keys::HubKeys;
 use self::prepare::{PreparedHub, prepare_hub};
 use self::readiness::{ReadinessSources, StoreCapacities};
 pub use self::register::query_register;
-use self::reload::ReloadConfig;
 pub use self::reload::Reload;
+use self::reload::ReloadConfig;
 pub use self::running_hub::{RunningHub, SocketOwner};
-use self::from_settings::{auth_failure_limits, identity_source, login_limits, login_capacity, quota_rates, identity_rules, worker_count};
 use self::snapshot::ShutdownSnapshot;
 pub use self::store::probe_store;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, LoginServices, UnauthenticatedLogins};
+use crate::actor::{LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::config::{CurrentFederation, LoadedConfig};
 use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{UsedAssertionQuota, Gate, Grants, GrantLifetimes};
+use crate::grant::{Gate, GrantLifetimes, Grants, UsedAssertionQuota};
 use crate::ids::Secret;
 use crate::quota::RateLimits;
 use crate::session;
@@ -66,14 +69,14 @@ use crate::telemetry::Metrics;
 use crate::telemetry::export::SpanQueue;
 use crate::token::keyring::JWKS_MAX_AGE;
 use crate::web::admin::{self, AdminApi};
+use crate::web::admin_console::AdminConsole;
 use crate::web::client_address::TrustedProxies;
 use crate::web::connection::admission::ConnectionLimiter;
 use crate::web::cookies::Cookies;
 use crate::web::host::PrivateHosts;
+use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::pages;
 use crate::web::private_listener::Readiness;
-use crate::web::outer_middleware::OuterMiddleware;
-use crate::web::admin_console::AdminConsole;
 use crate::web::{Hub, SandboxRoutes};
 
 /// Dependencies of a hub besides its configuration.
@@ -140,8 +143,13 @@ impl HubServer {
         code_store.set_store(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start_export();
-        let audit =
-            audit_log::start_audit(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
+        let audit = audit_log::start_audit(
+            loaded,
+            &env,
+            Arc::clone(&keys.shared.ring) as Arc<_>,
+            &metrics,
+            &store,
+        )?;
         let recent = audit_log::recent_logins(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::with_recent);
         let shared_keys = keys::start_key_reload(keys, &settings.keys, &audit);
@@ -174,7 +182,8 @@ impl HubServer {
             env: env.clone(),
         };
         metrics_sampler::start_sampling(loaded, metric_sources, &metrics);
-        let live_login_reader = metrics_sampler::live_login_reader(Arc::clone(&live_logins), &env, &metrics);
+        let live_login_reader =
+            metrics_sampler::live_login_reader(Arc::clone(&live_logins), &env, &metrics);
         let reload = ReloadConfig {
             label_policy: metrics_sampler::LabelPolicy::from_settings(loaded),
             files: loaded.files.clone(),
@@ -202,7 +211,11 @@ impl HubServer {
             client_keys,
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
-            auth_failures: AuthFailureLimiter::with_metrics(auth_failure_limits(&settings.limits), &env, &metrics),
+            auth_failures: AuthFailureLimiter::with_metrics(
+                auth_failure_limits(&settings.limits),
+                &env,
+                &metrics,
+            ),
             metrics: Arc::clone(&metrics),
             audit: audit.clone(),
             env: env.clone(),
@@ -219,7 +232,8 @@ impl HubServer {
             session_limits,
         });
         let quotas = Arc::new(RateLimits::new(quota_rates(&settings.quotas), &env, &metrics));
-        let exchange = counter_sync::start_counter_sync(counters, &quotas, &grants.auth_failures, &env);
+        let exchange =
+            counter_sync::start_counter_sync(counters, &quotas, &grants.auth_failures, &env);
         let login_services = Arc::new(LoginServices {
             rate_limits: Arc::clone(&quotas),
             env: env.clone(),
@@ -290,11 +304,13 @@ impl HubServer {
             settings: serde_json::to_value(settings)?,
         };
         let admin = AdminApi::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
-        let admin =
-            Arc::new(admin.with_audit(&audit).with_key_reloader(Arc::new(shared_keys)).with_console(console));
+        let admin = Arc::new(
+            admin.with_audit(&audit).with_key_reloader(Arc::new(shared_keys)).with_console(console),
+        );
         let (not_ready_delay, shutdown_timeout) =
             (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
-        let (not_ready_delay, shutdown_timeout) = (Duration::from_secs(not_ready_delay), Duration::from_secs(shutdown_timeout));
+        let (not_ready_delay, shutdown_timeout) =
+            (Duration::from_secs(not_ready_delay), Duration::from_secs(shutdown_timeout));
         // Last: restoring consumes the snapshot, which a later start error would lose.
         snapshot::restore_snapshot(snapshot.as_ref(), &hub.grants)?;
         Ok(Self {

@@ -36,7 +36,7 @@ pub use event::{Event, EventKind};
 pub use queue::WhenFull;
 pub use recent::RecentEvents;
 pub use schema::{SCHEMA, schema, write_schema};
-pub use writer::{WriterConfig, Sink};
+pub use writer::{Sink, WriterConfig};
 
 use crate::protocol::catalogue::ErrorCode;
 use queue::AuditQueue;

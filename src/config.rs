@@ -8,53 +8,53 @@
 //!
 //! Does not know what uses the configuration.
 
-pub mod admin_access;
 pub mod acr_table;
 mod address;
+pub mod admin_access;
 pub mod audit;
 pub mod blocks;
 pub mod changes;
+pub mod check_context;
+mod claim_release;
 pub mod client_assertions;
 mod client_auth;
 pub mod client_keys;
+pub mod config_digest;
 mod connector_diagnostics;
+mod connector_metadata;
 pub mod connector_rules;
 pub mod connectors;
+mod consistency;
 mod current_federation;
 pub mod data_providers;
+mod diagnostic;
 mod environment;
-mod connector_metadata;
 pub mod federation;
-pub mod reloadable_files;
 pub mod ldap;
+mod localized_text;
 pub mod logo;
 pub mod mapping;
+mod markdown_reference;
 pub mod metrics;
 pub mod model;
 pub mod notices;
 pub mod oauth2;
 mod oidc;
-pub mod config_digest;
-mod diagnostic;
+pub mod provider_display;
 pub mod proxies;
 pub mod quotas;
-mod markdown_reference;
 mod register;
+pub mod reloadable_files;
 mod safe_read;
-mod claim_release;
 mod schema;
 pub mod scopes;
 pub mod secret_rules;
 mod secrets;
 pub mod service_providers;
 mod settings;
-pub mod provider_display;
 mod source_file;
 pub mod store;
-pub mod check_context;
-mod localized_text;
 pub mod theme;
-mod consistency;
 pub mod traces;
 mod validity;
 
@@ -72,27 +72,27 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 pub use blocks::Block;
-pub use client_keys::{ResponseEncryptionAlgs, JwksUri, KeySource};
+pub use client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
+pub use connector_metadata::ConnectorMetadata;
 pub use connectors::{ConfiguredConnector, SandboxMode};
 pub use current_federation::CurrentFederation;
 pub use data_providers::RegisteredDataProvider;
-pub use environment::Environment;
-pub use connector_metadata::ConnectorMetadata;
-pub use federation::{DataProvider, Federation, ServiceProvider, UnavailableDisplay};
-pub use reloadable_files::ReloadableFiles;
-pub use model::{ConnectorFile, ServiceProviderFile, Settings};
 pub use diagnostic::{Diagnostic, report};
+pub use environment::Environment;
+pub use federation::{DataProvider, Federation, ServiceProvider, UnavailableDisplay};
+pub use localized_text::text_in_language;
 pub use markdown_reference::reference_markdown;
+pub use model::{ConnectorFile, ServiceProviderFile, Settings};
 pub use register::RegisterCredentials;
+pub use reloadable_files::ReloadableFiles;
 pub use schema::{schemas, write_schemas};
 pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeysByVersion;
 pub use store::StoreCredentials;
-pub use localized_text::text_in_language;
 pub use theme::Theme;
 pub use traces::TraceHeaders;
-pub use validity::{FieldDiagnostic, ValidityStatus, Validity, format_rfc3339};
+pub use validity::{FieldDiagnostic, Validity, ValidityStatus, format_rfc3339};
 
 #[cfg(test)]
 use crate::env::Timestamp;
@@ -141,7 +141,10 @@ pub struct LoadedConfig {
 ///
 /// # Errors
 /// Returns every problem found, sorted by file and line. None of them contains a value.
-pub fn load_config(folder: &Path, environment: &Environment) -> Result<LoadedConfig, Vec<Diagnostic>> {
+pub fn load_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let loaded = load_all_files(folder, environment, &mut problems);
     problems.sort();
@@ -170,14 +173,17 @@ fn load_all_files(
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
         .unwrap_or_default();
-    let context = SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
+    let context =
+        SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
 
     let sandbox = settings.as_ref().map(|settings| SandboxMode::from_flag(settings.sandbox));
     let (platform, connectors_path) =
         settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
     let before = problems.len();
     let checked = match (&main, settings) {
-        (Some(source), Some(settings)) => settings::check_settings(source, settings, &context, problems),
+        (Some(source), Some(settings)) => {
+            settings::check_settings(source, settings, &context, problems)
+        }
         _ => None,
     };
     let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
@@ -219,9 +225,10 @@ fn load_all_files(
         .collect();
     let conflicts = match &checked {
         Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
-        None => {
-            consistency::duplicate_ids(&declarations).into_iter().chain(consistency::sector_conflicts(&declarations)).collect()
-        }
+        None => consistency::duplicate_ids(&declarations)
+            .into_iter()
+            .chain(consistency::sector_conflicts(&declarations))
+            .collect(),
     };
     problems.extend(conflicts.into_iter().map(|conflict| conflict.problem));
     let newest = checked
@@ -230,7 +237,8 @@ fn load_all_files(
         .unwrap_or(1);
     let service = |service_providers::ServiceProviderDraft { source, file }| {
         service_providers::check_scopes(&source, &file, &scopes_or_built_in, problems);
-        let client = service_providers::check_file(&source, file, newest, platform, &context, problems);
+        let client =
+            service_providers::check_file(&source, file, newest, platform, &context, problems);
         (source, client)
     };
     let services: Vec<(SourceFile, RegisteredClient)> = drafts.into_iter().map(service).collect();
@@ -255,8 +263,11 @@ fn load_all_files(
     if problems.len() > before {
         return None;
     }
-    let exposed_secrets =
-        main.iter().chain(all).flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
+    let exposed_secrets = main
+        .iter()
+        .chain(all)
+        .flat_map(|source| secret_rules::exposed_secrets(source, folder))
+        .collect();
     let (source, checked) = (main?, checked?);
     let checked_files = reloadable_files::CheckedFiles {
         services,
@@ -279,15 +290,17 @@ fn assemble(
     theme: Theme,
     mut warnings: Vec<Diagnostic>,
 ) -> Result<LoadedConfig, Diagnostic> {
-    let by_id =
-        |(_, client): &(SourceFile, RegisteredClient)| (client.file.client_id.clone(), client.clone());
+    let by_id = |(_, client): &(SourceFile, RegisteredClient)| {
+        (client.file.client_id.clone(), client.clone())
+    };
     let service_providers: BTreeMap<_, _> = checked_files.services.iter().map(by_id).collect();
     let by_id = |(_, provider): &(SourceFile, RegisteredDataProvider)| {
         (provider.file.client_id.clone(), provider.clone())
     };
     let data_providers = checked_files.data_providers.iter().map(by_id).collect();
-    let by_id =
-        |(_, connector): &(SourceFile, ConfiguredConnector)| (connector.id.clone(), connector.clone());
+    let by_id = |(_, connector): &(SourceFile, ConfiguredConnector)| {
+        (connector.id.clone(), connector.clone())
+    };
     let connectors = checked_files.connectors.iter().map(by_id).collect();
     let scopes = checked_files.scopes.1.clone();
     let settings::CheckedSettings {
@@ -340,7 +353,11 @@ fn assemble(
 
 /// Overrides the settings with environment variables. A variable that the file references is a
 /// secret and sets no key.
-fn apply_environment(source: SourceFile, environment: &Environment, problems: &mut Vec<Diagnostic>) -> SourceFile {
+fn apply_environment(
+    source: SourceFile,
+    environment: &Environment,
+    problems: &mut Vec<Diagnostic>,
+) -> SourceFile {
     let mut reserved: BTreeSet<String> = source.referenced_variables().into_iter().collect();
     // `PASSERELLE_SUBJECT_KEY__ENV=NAME` references NAME as a file would.
     let by_reference = ["PASSERELLE_SUBJECT_KEY__ENV", "PASSERELLE_PRIVATE__ADMIN_TOKEN__ENV"];
@@ -348,8 +365,12 @@ fn apply_environment(source: SourceFile, environment: &Environment, problems: &m
         by_reference.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned),
     );
     let schema = schema::schema_for::<Settings>();
-    let overlay =
-        environment::read_overlay(environment, &schema::SchemaNode::root(&schema), &reserved, problems);
+    let overlay = environment::read_overlay(
+        environment,
+        &schema::SchemaNode::root(&schema),
+        &reserved,
+        problems,
+    );
     source.with_overlay(overlay)
 }
 

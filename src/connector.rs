@@ -4,16 +4,16 @@
 //! (docs/design/upstream-verification.md). Does not know actors, stores, service providers or
 //! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
-mod online_check;
 mod code_flow;
 mod connection_check;
 pub mod diagnostic;
+pub mod hub_page;
 pub mod ldap;
 mod mapped;
 pub mod oauth2;
 pub mod oidc;
 pub mod one_time_code;
-pub mod hub_page;
+mod online_check;
 pub mod persona;
 
 use std::path::Path;
@@ -25,24 +25,27 @@ use async_trait::async_trait;
 use openidconnect::HttpResponse;
 use url::Url;
 
-use self::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use self::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use self::hub_page::PasswordPage;
 use self::ldap::LdapConnector;
 use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
 use self::one_time_code::CodeStore;
-use self::hub_page::PasswordPage;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::EgressError;
-use crate::egress::retry_after::retry_after;
 use crate::egress::http_client_pool::HttpClientPool;
+use crate::egress::retry_after::retry_after;
+use crate::egress::safe_http_client::EgressError;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 
@@ -53,7 +56,10 @@ pub trait Connector: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the identity provider's metadata can't be fetched or used.
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError>;
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError>;
 
     /// Exchanges the code of a callback and verifies the identity provider's responses.
     ///

@@ -13,14 +13,14 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::{BuildError, HubKeys, ProgramDeps, HubServer, RunningHub};
+use crate::app::{BuildError, HubKeys, HubServer, ProgramDeps, RunningHub};
 use crate::config::Diagnostic;
 use crate::env::Env;
 use crate::protocol::acr::Platform;
 use crate::token::{Keyring, KeyringError, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
 use data_provider::DemoDataProvider;
-use federation::{ADMIN_TOKEN, DemoFiles, IDENTITY_PROVIDERS, DemoPlatform};
+use federation::{ADMIN_TOKEN, DemoFiles, DemoPlatform, IDENTITY_PROVIDERS};
 use service_provider::{DemoServiceProvider, SetupError};
 
 /// Error returned when the demo can't be started.
@@ -107,7 +107,12 @@ impl Listeners {
                 .map(|(offset, _)| at(offset))
                 .collect::<Result<_, _>>()?;
             let (hub, private, data_provider) = (at(hub)?, at(hub + 1)?, at(data)?);
-            Ok::<_, DemoStartError>(PlatformListeners { hub, private, identity_providers, data_provider })
+            Ok::<_, DemoStartError>(PlatformListeners {
+                hub,
+                private,
+                identity_providers,
+                data_provider,
+            })
         };
         Ok(Self { standard: side(0, 10, 21)?, high: side(2, 12, 22)?, service_provider: at(20)? })
     }
@@ -126,15 +131,20 @@ impl Demo {
         let mut start = |platform, listeners: PlatformListeners| {
             let (side, addresses, data) =
                 start_platform(platform, listeners, &service_provider, &keys, env, &mut started)?;
-            services.push(spawn_server(DemoDataProvider::new(side.data_registration())?.start(data)?));
+            services
+                .push(spawn_server(DemoDataProvider::new(side.data_registration())?.start(data)?));
             Ok::<_, DemoStartError>((side, addresses))
         };
         let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
         let (high_side, high) = start(Platform::High, listeners.high)?;
         let (hubs, folders) = started.into_iter().unzip();
 
-        let settings =
-            federation::service_provider_settings(&service_provider, keys, &standard_side, &high_side);
+        let settings = federation::service_provider_settings(
+            &service_provider,
+            keys,
+            &standard_side,
+            &high_side,
+        );
         services.push(spawn_server(
             DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?,
         ));
@@ -168,7 +178,8 @@ fn start_platform(
     let identity_providers =
         listeners.identity_providers.iter().map(local_origin).collect::<Result<Vec<_>, _>>()?;
     let data_provider = local_origin(&listeners.data_provider)?;
-    let side = DemoPlatform::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
+    let side =
+        DemoPlatform::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
     for ((provider, address), listener) in
         IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers)
     {
@@ -178,7 +189,8 @@ fn start_platform(
         started.push((program.start(listener, None)?, files));
     }
     let files = side.hub_files(listeners.private.local_addr()?, service_provider, keys, env)?;
-    let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
+    let program =
+        HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     let folder = files.path().to_owned();
     let admin_token = folder.join(ADMIN_TOKEN);
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));

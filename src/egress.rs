@@ -5,16 +5,16 @@
 //! whom.
 
 pub mod ca_bundle;
-pub mod circuit_breaker;
-pub mod certificates;
-pub mod dialer;
-pub mod safe_http_client;
 pub mod cached_document;
+mod call_span;
+pub mod certificates;
+pub mod circuit_breaker;
+pub mod dialer;
 mod dns_resolver;
+pub mod http_client_pool;
 mod public_addresses;
 pub mod retry_after;
-pub mod http_client_pool;
-mod call_span;
+pub mod safe_http_client;
 
 #[cfg(test)]
 pub mod fake_server;

@@ -6,16 +6,16 @@
 //! login, or the implementations behind the [`Store`] and [`Signer`] traits.
 
 mod assertion;
+pub mod auth_failures;
 pub mod client;
 pub mod client_keys;
 mod code;
+mod encryption;
+pub mod error;
 pub mod hint;
 pub mod introspection;
 pub mod logout;
-pub mod auth_failures;
 mod records;
-pub mod error;
-mod encryption;
 pub mod session;
 pub mod subjects;
 mod token;
@@ -36,8 +36,8 @@ use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::UsedAssertionQuota;
-use client_keys::KeyDirectory;
 use auth_failures::AuthFailureLimiter;
+use client_keys::KeyDirectory;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
 
@@ -84,7 +84,12 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// Why not: `GateClosed`, `IdpOff`, `IdpBlocked`, `IdpBlockedForService`, `IdpUnknown`,
     /// `AcrTooLow`.
-    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode>;
+    fn check_access(
+        &self,
+        client_id: &ClientId,
+        connector: &ConnectorId,
+        at: AcrCheck,
+    ) -> Result<(), ErrorCode>;
 }
 
 impl std::fmt::Debug for Grants {

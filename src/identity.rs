@@ -229,8 +229,8 @@ mod tests {
             (Claim::Nickname, "Angie".into()),
         ]
         .into();
-        let delivered =
-            samples::angela().with_contact_claims_from(&Identity { standard: said, ..samples::angela() });
+        let delivered = samples::angela()
+            .with_contact_claims_from(&Identity { standard: said, ..samples::angela() });
         assert_eq!(delivered.standard, StandardClaims::from([(Claim::Nickname, "Angie".into())]));
         assert_eq!(standard::full_name(&delivered), Some("Angela Claire Louise DUBOIS".into()));
     }

@@ -28,9 +28,9 @@ macro_rules! silent {
     )*};
 }
 
-mod completed;
 mod awaiting_callback;
 mod choosing;
+mod completed;
 mod consenting;
 mod events;
 mod failed;
@@ -43,13 +43,14 @@ mod withdrawn_registration;
 
 use serde::{Deserialize, Serialize};
 
-pub use completed::{Completed, PendingGrant};
 pub use awaiting_callback::AwaitingCallback;
 pub use choosing::{ChoiceBanner, Choosing};
+pub use completed::{Completed, PendingGrant};
 pub use consenting::Consenting;
 pub use events::{
-    LoginAnswer, ConsentSubmission, ConsentAnswer, Effect, Grant, LoginErrorPage, IdentifiedUser, EffectOutcome, LoginRequest, Callback,
-    SessionUse, ClaimsSource, IdentificationError, NextAction,
+    Callback, ClaimsSource, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, Grant,
+    IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
+    SessionUse,
 };
 pub use failed::Failed;
 pub use identifying::Identifying;
@@ -254,7 +255,10 @@ impl Login {
             LoginState::AwaitingCallback(state) => Some(state.attempt.state.as_str()),
             _ => None,
         };
-        open_attempt.into_iter().chain(self.context.accepted_state.as_deref()).any(|expected| expected == state)
+        open_attempt
+            .into_iter()
+            .chain(self.context.accepted_state.as_deref())
+            .any(|expected| expected == state)
     }
 
     /// Returns whether a process may still be verifying the callback.
@@ -287,7 +291,9 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
         return Step::redirect_uri_withdrawn(context, state);
     }
     // Expiry is decided here, from `now`. Timers and the store only free memory.
-    if inputs.now >= context.expires_at && !matches!(state, LoginState::Completed(_) | LoginState::Failed(_)) {
+    if inputs.now >= context.expires_at
+        && !matches!(state, LoginState::Completed(_) | LoginState::Failed(_))
+    {
         return Failed::new(ErrorCode::LoginExpired).enter(context);
     }
     if matches!(request, LoginRequest::Displace)
@@ -304,10 +310,12 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
         // Steps of one login run one after the other, on all nodes. A browser meets these states
         // only after the process that worked on them has died. The attempt is closed, and the user
         // chooses again.
-        LoginState::PreparingRedirect(_) | LoginState::Verifying(_) | LoginState::Identifying(_) => {
-            Choosing { banner: Some(ChoiceBanner { connector: None, code: ErrorCode::Interrupted }) }
-                .on_request(context, request, inputs)
+        LoginState::PreparingRedirect(_)
+        | LoginState::Verifying(_)
+        | LoginState::Identifying(_) => Choosing {
+            banner: Some(ChoiceBanner { connector: None, code: ErrorCode::Interrupted }),
         }
+        .on_request(context, request, inputs),
     }
 }
 
@@ -319,15 +327,21 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
         return Step::redirect_uri_withdrawn_during_effect(context, state);
     }
     match (state, report) {
-        (LoginState::PreparingRedirect(state), EffectOutcome::RedirectPrepared(result)) => state.on_redirect_prepared(context, result, inputs),
+        (LoginState::PreparingRedirect(state), EffectOutcome::RedirectPrepared(result)) => {
+            state.on_redirect_prepared(context, result, inputs)
+        }
         (LoginState::Verifying(state), EffectOutcome::Authenticated(result)) => {
             state.on_authentication(context, result, inputs)
         }
         (LoginState::Identifying(state), EffectOutcome::Identified(result)) => {
             state.on_identification(context, result, inputs)
         }
-        (LoginState::Completed(state), EffectOutcome::Granted(result)) => state.on_grant(context, result),
-        (LoginState::Completed(state), EffectOutcome::CodeChecked(lives)) => state.on_code_checked(context, lives),
+        (LoginState::Completed(state), EffectOutcome::Granted(result)) => {
+            state.on_grant(context, result)
+        }
+        (LoginState::Completed(state), EffectOutcome::CodeChecked(lives)) => {
+            state.on_code_checked(context, lives)
+        }
         (
             state @ (LoginState::Choosing(_)
             | LoginState::PreparingRedirect(_)
@@ -342,7 +356,11 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
             | EffectOutcome::Identified(_)
             | EffectOutcome::Granted(_)
             | EffectOutcome::CodeChecked(_),
-        ) => Step::answer_unsaved(context, state, LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp)),
+        ) => Step::answer_unsaved(
+            context,
+            state,
+            LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
+        ),
     }
 }
 

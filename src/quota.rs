@@ -4,18 +4,18 @@
 //! Responsible for counting, and for who is over a limit until when. Does not know requests or
 //! pages. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
 
-mod rate_window;
 pub mod counter_sync;
-mod rate_limiter;
 mod limit_key;
+mod rate_limiter;
+mod rate_window;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::limit_key::{LimitKey, PrefixLengths};
 pub use self::rate_limiter::KeyedRateLimiter;
-pub use self::limit_key::{PrefixLengths, LimitKey};
 use crate::client_network;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
@@ -43,7 +43,8 @@ impl RateLimitError {
     #[must_use]
     pub fn retry_after_seconds(self) -> u64 {
         self.retry_after.as_secs()
-            + u64::from(self.retry_after.subsec_nanos() > 0).max(u64::from(self.retry_after.is_zero()))
+            + u64::from(self.retry_after.subsec_nanos() > 0)
+                .max(u64::from(self.retry_after.is_zero()))
     }
 }
 
@@ -83,7 +84,9 @@ impl RateLimits {
     /// Creates the limiters. Refusals are counted in `metrics`.
     #[must_use]
     pub fn new(rates: RateLimitSettings, env: &Env, metrics: &Arc<Metrics>) -> Self {
-        let limiter = |name, capacity| Arc::new(KeyedRateLimiter::new(name, capacity, env).with_metrics(metrics));
+        let limiter = |name, capacity| {
+            Arc::new(KeyedRateLimiter::new(name, capacity, env).with_metrics(metrics))
+        };
         Self {
             rates,
             logins: limiter("service_provider", MAX_MEMBERS),
@@ -98,7 +101,11 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`RateLimitError`] if the service provider is over its limit.
-    pub fn check_login(&self, client_id: &ClientId, own: Option<NonZeroU32>) -> Result<(), RateLimitError> {
+    pub fn check_login(
+        &self,
+        client_id: &ClientId,
+        own: Option<NonZeroU32>,
+    ) -> Result<(), RateLimitError> {
         let rate = own.or(self.rates.logins_per_service_provider);
         rate.map_or(Ok(()), |most| self.logins.take(LimitKey::from_id(client_id.as_str()), most))
     }
@@ -127,7 +134,11 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`RateLimitError`] if the identity provider is over its limit.
-    pub fn check_redirect(&self, connector: &ConnectorId, own: Option<NonZeroU32>) -> Result<(), RateLimitError> {
+    pub fn check_redirect(
+        &self,
+        connector: &ConnectorId,
+        own: Option<NonZeroU32>,
+    ) -> Result<(), RateLimitError> {
         let rate = own.or(self.rates.redirects_per_connector);
         rate.map_or(Ok(()), |most| self.redirects.take(LimitKey::from_id(connector.as_str()), most))
     }
@@ -136,16 +147,28 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`RateLimitError`] if its network is over its limit.
-    pub fn check_failed_authentication(&self, address: impl FnOnce() -> IpAddr) -> Result<(), RateLimitError> {
-        let take = |most| self.failed_authentications.take(LimitKey::from_network(address(), self.rates.prefixes), most);
+    pub fn check_failed_authentication(
+        &self,
+        address: impl FnOnce() -> IpAddr,
+    ) -> Result<(), RateLimitError> {
+        let take = |most| {
+            self.failed_authentications
+                .take(LimitKey::from_network(address(), self.rates.prefixes), most)
+        };
         self.rates.failed_authentications_per_network.map_or(Ok(()), take)
     }
 
     /// Returns all limiters, for the [`counter_sync`].
     #[must_use]
     pub fn limiters(&self) -> Vec<Arc<KeyedRateLimiter>> {
-        [&self.logins, &self.requests, &self.site_requests, &self.redirects, &self.failed_authentications]
-            .map(Arc::clone)
-            .to_vec()
+        [
+            &self.logins,
+            &self.requests,
+            &self.site_requests,
+            &self.redirects,
+            &self.failed_authentications,
+        ]
+        .map(Arc::clone)
+        .to_vec()
     }
 }

@@ -177,9 +177,11 @@ impl SessionLimits {
     pub fn for_platform(platform: Platform) -> Self {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         match platform {
-            Platform::Standard => {
-                Self { idle: minutes(30), lifetime: minutes(480), lifetime_start: LifetimeStart::SessionStart }
-            }
+            Platform::Standard => Self {
+                idle: minutes(30),
+                lifetime: minutes(480),
+                lifetime_start: LifetimeStart::SessionStart,
+            },
             Platform::High => Self {
                 idle: minutes(10),
                 lifetime: minutes(10),
@@ -258,7 +260,10 @@ pub fn check_reuse(
             request.idp_hint.as_ref().is_some_and(|hint| *hint != session.connector),
             ReuseError::OtherConnector,
         ),
-        (request.required_subjects.iter().any(|subject| *subject != request.session_subject), ReuseError::OtherUser),
+        (
+            request.required_subjects.iter().any(|subject| *subject != request.session_subject),
+            ReuseError::OtherUser,
+        ),
     ];
     if let Some((_, reason)) = reasons.into_iter().find(|(holds, _)| *holds) {
         return Err(reason);

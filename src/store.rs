@@ -15,11 +15,11 @@ use crate::env::Timestamp;
 #[cfg(test)]
 pub mod conformance;
 pub mod counters;
+mod encryption;
 pub mod memory;
 pub mod metered;
 pub mod redis;
 mod revocations;
-mod encryption;
 
 /// Kind of a record. Each kind has its own capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -219,7 +219,12 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// `Exists`, `Full`, `Revoked`, `Unavailable`.
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError>;
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError>;
 
     /// Returns the record, or `None` if it is expired, revoked or a tombstone.
     ///
@@ -247,7 +252,11 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// `Unavailable`.
-    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+    async fn load_and_extend(
+        &self,
+        key: &RecordKey,
+        now: Timestamp,
+    ) -> Result<Option<LoadedRecord>, StoreError> {
         Ok(self.load(key, now).await?.map(|record| LoadedRecord { record, was_unread: false }))
     }
 

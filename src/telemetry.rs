@@ -14,8 +14,13 @@ pub mod trace;
 
 pub use log_format::LineFormat;
 pub(crate) use logging::at_level;
-pub use logging::{validate_filter, init_logging, log_dispatch, log_rejection, log_panic_locations};
-pub use metrics::{MetricDeclaration, CallOutcome, Listener, Metrics, LoginOutcome, LoginPhases, MetricType, StoreMeter, markdown_page};
+pub use logging::{
+    init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,
+};
+pub use metrics::{
+    CallOutcome, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType, Metrics,
+    StoreMeter, markdown_page,
+};
 
 /// Error returned when telemetry can't be set up.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

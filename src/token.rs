@@ -4,13 +4,13 @@
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP.
 
 pub mod client_keys;
+pub mod decrypt;
 pub mod decryption_key;
+pub mod encrypt;
 mod jwe;
 pub mod keyfiles;
 pub mod keyring;
 pub mod mint;
-pub mod decrypt;
-pub mod encrypt;
 mod signing_key;
 pub mod upstream_keys;
 pub mod verify;

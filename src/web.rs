@@ -22,13 +22,14 @@
 //! | [`mod@connection`] | none: limits on the TCP connections |
 
 pub mod admin;
-pub mod responses;
+pub mod admin_console;
 pub mod assets;
 pub mod authorize;
 pub mod client_address;
 pub mod connection;
 pub mod cookies;
 pub mod csrf;
+pub mod error_pages;
 pub mod form;
 mod held_logins;
 pub mod host;
@@ -38,17 +39,16 @@ pub mod last_choice;
 pub mod login;
 pub mod logout;
 pub mod metadata;
+pub mod outer_middleware;
+mod page_models;
 pub mod pages;
 pub mod private_listener;
-pub mod error_pages;
 mod rejection;
+pub mod responses;
 pub mod routes;
 pub mod sandbox;
-pub mod outer_middleware;
 pub mod sign_in;
 mod spans;
 pub mod token;
-mod page_models;
-pub mod admin_console;
 
 pub use hub::{Hub, SandboxRoutes};

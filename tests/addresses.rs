@@ -4,7 +4,7 @@
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{CONTENT_SECURITY_POLICY, WWW_AUTHENTICATE};
 use actix_web::{App, test};
-use passerelle::app::{ProgramDeps, HubServer};
+use passerelle::app::{HubServer, ProgramDeps};
 use passerelle::config;
 use passerelle::web::routes;
 
@@ -17,7 +17,8 @@ async fn get(address: &str) -> (ServiceResponse, String) {
     let loaded = config::load_config(folder.path(), &[VARIABLE].into_iter().collect()).unwrap();
     let hub = HubServer::build(&loaded, ProgramDeps::system()).unwrap().hub();
     let app =
-        test::init_service(App::new().configure(|config| routes::configure_routes(config, hub))).await;
+        test::init_service(App::new().configure(|config| routes::configure_routes(config, hub)))
+            .await;
     let answer = test::call_service(&app, test::TestRequest::get().uri(address).to_request()).await;
     let (request, response) = answer.into_parts();
     let (head, body) = response.into_parts();

@@ -1,8 +1,9 @@
-//! Known secrets and identities, sent through every path; and everything that comes out, searched for them: log lines at
-//! TRACE, exported spans, metrics, the audit log, error pages, panics, reports of commands, digests.
+//! Known secrets and identities, sent through every path; and everything that comes out, searched
+//! for them: log lines at TRACE, exported spans, metrics, the audit log, error pages, panics,
+//! reports of commands, digests.
 //!
-//! A process of its own: its log is the process's. The tokens of a real identity provider and of a real register are among
-//! the peers (`traces.test.mjs`).
+//! A process of its own: its log is the process's. The tokens of a real identity provider and of a
+//! real register are among the peers (`traces.test.mjs`).
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the whole programs' tests use all of it")]

@@ -1,5 +1,5 @@
-//! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is listed, and every test that
-//! is said to show the same exists.
+//! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is
+//! listed, and every test that is said to show the same exists.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

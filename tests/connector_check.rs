@@ -1,5 +1,5 @@
-//! `passerelle check connector FILE`, from outside: the mapping of a sample, exit codes, JSON, and the documentation's
-//! examples.
+//! `passerelle check connector FILE`, from outside: the mapping of a sample, exit codes, JSON, and
+//! the documentation's examples.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
 
 use std::fs;
@@ -158,13 +158,17 @@ fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
         told.text
     );
     let told = check(hub.path(), &["connectors/persons.toml", "--config", ".", "--online"]);
-    assert!(told.code == Some(0) && told.text.contains("there is nothing to check"), "{}", told.text);
+    assert!(
+        told.code == Some(0) && told.text.contains("there is nothing to check"),
+        "{}",
+        told.text
+    );
     fs::write(hub.path().join("passerelle.toml"), "platform = 1").unwrap();
     assert_eq!(check(hub.path(), &["idp.toml", "--config", "."]).code, Some(1));
 }
 
-/// Every `toml` block of the documentation under a heading is a mapping, run on the `json` block before the second
-/// `json` block, which is what it must make.
+/// Every `toml` block of the documentation under a heading is a mapping, run on the `json` block
+/// before the second `json` block, which is what it must make.
 #[test]
 fn every_example_of_the_documentation_does_what_it_says() {
     let page = include_str!("../docs/claim-mapping.md");

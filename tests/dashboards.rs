@@ -1,8 +1,8 @@
 //! The dashboards of `dashboards/`, held against the metrics that the code declares.
 //!
-//! Owns: what a dashboard must be to be read at night by somebody who did not make it: each query names metrics and labels
-//! that exist, each metric of the hub is shown somewhere, each panel says what it shows, and none lies on another.
-//! [`promql`] reads the queries.
+//! Owns: what a dashboard must be to be read at night by somebody who did not make it: each query
+//! names metrics and labels that exist, each metric of the hub is shown somewhere, each panel says
+//! what it shows, and none lies on another. [`promql`] reads the queries.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::path::Path;
 
 use passerelle::env::Timestamp;
 use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::telemetry::{Metrics, MetricType, markdown_page};
+use passerelle::telemetry::{MetricType, Metrics, markdown_page};
 use serde::Deserialize;
 
 #[path = "dashboards/promql.rs"]
@@ -54,7 +54,8 @@ struct Variable {
     name: String,
     #[serde(rename = "type")]
     kind: String,
-    /// What Grafana asks: a data source's type, or a query in one of its forms. `definition` is the query as text.
+    /// What Grafana asks: a data source's type, or a query in one of its forms. `definition` is the
+    /// query as text.
     query: serde_json::Value,
     definition: Option<String>,
 }

@@ -1,8 +1,9 @@
 //! Whole logins through the whole program, in one process: no sockets, no network, no sleeping
 //! (but for a service provider on loopback that publishes its keys).
 //!
-//! A [`hub::TestHub`] has a clock that is moved by hand and identity providers that are sandboxes; a [`browser::Browser`]
-//! keeps cookies, follows redirects and submits the forms of the pages that it gets, and nothing else.
+//! A [`hub::TestHub`] has a clock that is moved by hand and identity providers that are sandboxes;
+//! a [`browser::Browser`] keeps cookies, follows redirects and submits the forms of the pages that
+//! it gets, and nothing else.
 
 #[cfg(test)]
 mod flow {
@@ -15,6 +16,7 @@ mod flow {
     mod redis_server;
     mod service;
 
+    mod admin_console;
     mod attacks;
     mod audit;
     mod blocks;
@@ -40,6 +42,5 @@ mod flow {
     mod walks;
     mod watched;
     mod whole;
-    mod admin_console;
     mod withdrawn;
 }

@@ -1,4 +1,5 @@
-//! `passerelle idp`, from outside: a running hub, and the commands that switch its identity providers off and on.
+//! `passerelle idp`, from outside: a running hub, and the commands that switch its identity
+//! providers off and on.
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
@@ -28,7 +29,8 @@ impl Drop for Hub<'_> {
     }
 }
 
-/// A folder whose hub can be administered, its private listener on a port that is free at this moment.
+/// A folder whose hub can be administered, its private listener on a port that is free at this
+/// moment.
 fn administered() -> TempDir {
     let folder = good();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -129,7 +131,8 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     );
 }
 
-/// A log that can't be written is lost, and nobody is locked out by it: each of these changes is a line in the log.
+/// A log that can't be written is lost, and nobody is locked out by it: each of these changes is a
+/// line in the log.
 #[test]
 fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
     let folder = administered();
@@ -218,7 +221,11 @@ fn errors_have_an_exit_code_and_a_fix() {
         "There is no such connector.\n  known: persons",
     );
     expect(block(&["--sp", "unknown"]), 1, "There is no service provider of this client_id.");
-    expect(block(&["--until", "tomorrow"]), 1, "until: is not a date and time with a time zone; fix: ");
+    expect(
+        block(&["--until", "tomorrow"]),
+        1,
+        "until: is not a date and time with a time zone; fix: ",
+    );
     expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
     expect(block(&["--for", "2 hours"]), 64, "write a number and a unit");
     expect(

@@ -1,4 +1,5 @@
-//! What the commands do where their output goes nowhere: into a pipe that is closed, and onto a device that is full.
+//! What the commands do where their output goes nowhere: into a pipe that is closed, and onto a
+//! device that is full.
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! `docs/requirements.md` against the code: every sentence of the specification is listed, and every test that is said
-//! to hold one exists.
+//! `docs/requirements.md` against the code: every sentence of the specification is listed, and
+//! every test that is said to hold one exists.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use passerelle::env::Env;
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
-use passerelle::store::memory::snapshot_file::{SnapshotLoad, SnapshotFile};
+use passerelle::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
 use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
 
 mod folder;
@@ -34,12 +34,14 @@ const ROOM: Capacities = Capacities {
 #[test]
 fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
     let folder = good();
-    let memory =
-        "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
+    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
-    let snapshots =
-        SnapshotFile::new(&snapshot, &[Secret::new(SEAL_KEY.into())], "http://localhost:8080/api/v2");
+    let snapshots = SnapshotFile::new(
+        &snapshot,
+        &[Secret::new(SEAL_KEY.into())],
+        "http://localhost:8080/api/v2",
+    );
     let store = MemoryStore::new(ROOM);
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         for number in 0..SESSIONS {

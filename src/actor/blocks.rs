@@ -122,7 +122,10 @@ impl Blocks {
     ///
     /// # Errors
     /// [`BlockUpdateError`]; nothing has changed.
-    pub async fn add(&self, block: Block) -> Result<(OperatorBlock, Persistence), BlockUpdateError> {
+    pub async fn add(
+        &self,
+        block: Block,
+    ) -> Result<(OperatorBlock, Persistence), BlockUpdateError> {
         let added = OperatorBlock {
             id: SupportId::generate(self.0.env.entropy()).to_string(),
             set_at: self.now(),
@@ -132,7 +135,8 @@ impl Blocks {
         let done = self
             .update(move |blocks| (blocks.len() < MAX_BLOCKS).then(|| blocks.push(one.clone())))
             .await?;
-        done.map(|((), persistence)| (added, persistence)).ok_or(BlockUpdateError::TooMany(TooManyBlocksError))
+        done.map(|((), persistence)| (added, persistence))
+            .ok_or(BlockUpdateError::TooMany(TooManyBlocksError))
     }
 
     /// Lifts a block, which has no effect any more when this returns. Waits for the disk or the
@@ -140,7 +144,10 @@ impl Blocks {
     ///
     /// # Errors
     /// [`BlockUpdateError`]; nothing has changed.
-    pub async fn remove(&self, id: &str) -> Result<Option<(OperatorBlock, Persistence)>, BlockUpdateError> {
+    pub async fn remove(
+        &self,
+        id: &str,
+    ) -> Result<Option<(OperatorBlock, Persistence)>, BlockUpdateError> {
         let id = id.to_owned();
         self.update(move |blocks| {
             blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at))
@@ -176,8 +183,8 @@ impl Blocks {
         let blocks = Arc::new(blocks);
         // The change takes effect before the write, because the disk may be slow or full.
         inner.current.store(Arc::new(BlockSet { revision: 0, blocks: Arc::clone(&blocks) }));
-        let persistence =
-            file::write(&inner.path, &blocks).map_or_else(Persistence::NotPersisted, |()| Persistence::Persisted);
+        let persistence = file::write(&inner.path, &blocks)
+            .map_or_else(Persistence::NotPersisted, |()| Persistence::Persisted);
         Some((made, persistence))
     }
 }

@@ -44,11 +44,18 @@ pub enum UnavailableReason {
 }
 
 impl UnavailableReason {
-    fn from_gate_error(error: GateError, message: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
+    fn from_gate_error(
+        error: GateError,
+        message: impl FnOnce() -> Arc<BTreeMap<String, String>>,
+    ) -> Self {
         match error {
-            GateError::ConnectorBlocked | GateError::BlockedForServiceProvider => Self::Blocked(message()),
+            GateError::ConnectorBlocked | GateError::BlockedForServiceProvider => {
+                Self::Blocked(message())
+            }
             GateError::ConnectorUnknown | GateError::ConnectorOff => Self::Off,
-            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => Self::NotForThisService,
+            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => {
+                Self::NotForThisService
+            }
             GateError::LevelTooHigh | GateError::LevelTooLow => Self::LevelTooLow,
             GateError::ReauthenticationUnproven => Self::ReauthenticationUnproven,
         }
@@ -68,19 +75,32 @@ impl Connectors {
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let unnamed = ConnectorOrder::default();
-        let order = federation.active_service_provider(client_id).map_or(&unnamed, |service| service.order.as_ref());
+        let order = federation
+            .active_service_provider(client_id)
+            .map_or(&unnamed, |service| service.order.as_ref());
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)));
         let snapshot = self.gate_snapshot();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
             let availability = self.availability(id);
-            let error =
-                gate::check_gate(&snapshot.gate_input(&federation, client_id, id), AcrCheck::Requested(demand)).err();
-            let unavailable = error.map(|error| UnavailableReason::from_gate_error(error, || self.operator_message(client_id, id)));
-            let unavailable =
-                unavailable.or((availability == Availability::Unavailable).then_some(UnavailableReason::Failing));
-            ChoiceEntry { id: id.clone(), display: Arc::clone(&facts.display), unavailable, availability }
+            let error = gate::check_gate(
+                &snapshot.gate_input(&federation, client_id, id),
+                AcrCheck::Requested(demand),
+            )
+            .err();
+            let unavailable = error.map(|error| {
+                UnavailableReason::from_gate_error(error, || self.operator_message(client_id, id))
+            });
+            let unavailable = unavailable
+                .or((availability == Availability::Unavailable)
+                    .then_some(UnavailableReason::Failing));
+            ChoiceEntry {
+                id: id.clone(),
+                display: Arc::clone(&facts.display),
+                unavailable,
+                availability,
+            }
         };
         let mut choices: Vec<ChoiceEntry> = known.map(entry).collect();
         if choices.iter().any(|choice| choice.availability != Availability::Available) {

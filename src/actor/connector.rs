@@ -1,8 +1,8 @@
 //! Runs one actor per identity provider. It owns the connector and limits its concurrent calls, so
 //! that a slow or broken identity provider harms no other (docs/design/actors-and-shutdown.md).
 
-mod messages;
 mod call_labels;
+mod messages;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,16 +13,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
-use self::messages::{ConnectorMessage, BeginLogin, CompleteLogin, EndSession, TracedMessage, RunProbe, SignIn, Preload};
 use self::call_labels::{call_label, span_name};
-use super::health::{CallKind, Health, ProbeOutcome, Availability, CircuitTransition, Attribution, attribute_outcome};
+use self::messages::{
+    BeginLogin, CompleteLogin, ConnectorMessage, EndSession, Preload, RunProbe, SignIn,
+    TracedMessage,
+};
+use super::health::{
+    Attribution, Availability, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
+};
 use super::live_actor::LiveActor;
 use crate::client_network::ClientNetwork;
-use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
+use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use crate::connector::{Connector, ConnectorError};
 use crate::env::Env;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::{self, TracePeer, TraceScope};
 use crate::telemetry::{CallOutcome, Metrics};
@@ -179,9 +187,14 @@ impl CallGate {
         // Calls that no user waits for take no slot from those that a user waits for.
         let _permits = match call {
             CallKind::Preload | CallKind::Probe | CallKind::LoginProbe => None,
-            CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn | CallKind::EndSession => {
-                Some(self.acquire_permits().await.map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?)
-            }
+            CallKind::BeginLogin
+            | CallKind::CompleteLogin
+            | CallKind::SignIn
+            | CallKind::EndSession => Some(
+                self.acquire_permits()
+                    .await
+                    .map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?,
+            ),
         };
         let Some(permit) = self.health.admit(call, env.now()) else {
             return Err(self.reject_call(
@@ -192,9 +205,9 @@ impl CallGate {
         };
         let started = Instant::now();
         let outcome =
-            tokio::time::timeout(CALL_TIMEOUT, work(Arc::clone(&self))).await.unwrap_or_else(|_| {
-                Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
-            });
+            tokio::time::timeout(CALL_TIMEOUT, work(Arc::clone(&self))).await.unwrap_or_else(
+                |_| Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long")),
+            );
         let (result, took) =
             (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
         self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
@@ -204,7 +217,9 @@ impl CallGate {
     }
 
     /// Acquires permits for a call: at once, or after a short wait in a short queue.
-    async fn acquire_permits(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+    async fn acquire_permits(
+        &self,
+    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
         let slot = Arc::clone(&self.slots)
             .try_acquire_owned()
             .map_err(|_| "too many calls are running and queued")?;
@@ -246,7 +261,12 @@ impl CallGate {
         };
         let transition = match call {
             CallKind::LoginProbe => self.health.record_login_probe(probe_outcome, took, env.now()),
-            _ => self.health.record_document_probe(probe_outcome, retry_after.is_some(), took, env.now()),
+            _ => self.health.record_document_probe(
+                probe_outcome,
+                retry_after.is_some(),
+                took,
+                env.now(),
+            ),
         };
         log_transition(&self.id, transition);
         let is_throttled = result == Err(ErrorCode::IdpThrottled);
@@ -256,7 +276,8 @@ impl CallGate {
     fn record_call_outcome(&self, call: CallKind, outcome: Result<(), ErrorCode>) {
         let outcome = match (call, attribute_outcome(call, outcome)) {
             // No user waited.
-            (CallKind::Preload | CallKind::Probe | CallKind::LoginProbe, _) | (_, Attribution::Ignored) => return,
+            (CallKind::Preload | CallKind::Probe | CallKind::LoginProbe, _)
+            | (_, Attribution::Ignored) => return,
             (_, Attribution::Success) => CallOutcome::Success,
             (_, Attribution::Failure(_)) => CallOutcome::Failure,
         };
@@ -300,7 +321,11 @@ impl Actor for ConnectorActor {
         self.gate.deps.metrics.init_connector(&self.gate.id);
         self.live = Some(LiveActor::new(&self.gate.deps.metrics, ACTOR));
         // Metadata is fetched before the first login; the hub's start does not wait for it.
-        ctx.notify(TracedMessage { message: Preload, sent_at: Instant::now(), scope: TraceScope::default() });
+        ctx.notify(TracedMessage {
+            message: Preload,
+            sent_at: Instant::now(),
+            scope: TraceScope::default(),
+        });
     }
 }
 
@@ -334,7 +359,11 @@ impl ConnectorHandle {
     /// Sets the gauges of this connector.
     pub(super) fn publish_metrics(&self, id: &ConnectorId, metrics: &Metrics) {
         let view = self.health.view(self.env.now());
-        metrics.set_connector_circuit(id, view.circuit.label(), &super::health::CircuitState::LABELS);
+        metrics.set_connector_circuit(
+            id,
+            view.circuit.label(),
+            &super::health::CircuitState::LABELS,
+        );
         metrics.set_connector_failure_ratio(id, view.tally.failure_ratio());
         if let Some(latency) = view.latency {
             for (quantile, within) in
@@ -348,9 +377,12 @@ impl ConnectorHandle {
     /// Prepares the redirect to the identity provider.
     ///
     /// # Errors
-    /// The connector's error; `IdpBusy` beyond its limits; `IdpInTrouble` while its circuit is open;
-    /// `IdpTimeout` if its actor does not answer in time; `Internal` if its actor has died.
-    pub async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    /// The connector's error; `IdpBusy` beyond its limits; `IdpInTrouble` while its circuit is
+    /// open; `IdpTimeout` if its actor does not answer in time; `Internal` if its actor has died.
+    pub async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         self.send(BeginLogin(request)).await
     }
 
@@ -371,7 +403,10 @@ impl ConnectorHandle {
     ///
     /// # Errors
     /// As for [`Self::begin_login`].
-    pub async fn sign_in(&self, credentials: PasswordCredentials) -> Result<PasswordOutcome, ConnectorError> {
+    pub async fn sign_in(
+        &self,
+        credentials: PasswordCredentials,
+    ) -> Result<PasswordOutcome, ConnectorError> {
         self.send(SignIn(credentials)).await
     }
 
@@ -379,7 +414,10 @@ impl ConnectorHandle {
     ///
     /// # Errors
     /// As for [`Self::begin_login`].
-    pub async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
+    pub async fn end_session(
+        &self,
+        request: EndSessionRequest,
+    ) -> Result<Option<Url>, ConnectorError> {
         self.send(EndSession(request)).await
     }
 

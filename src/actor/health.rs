@@ -7,12 +7,12 @@
 //! outlives its actor. docs/identity-provider-health.md explains the rules.
 
 mod attribution;
+mod call_window;
 mod circuit;
 mod login_failures;
 mod probe_record;
 #[cfg(test)]
 mod tests;
-mod call_window;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,13 +20,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use self::attribution::{Attribution, attribute_outcome};
-pub use self::circuit::{CallKind, OpenCause, CircuitState, Availability};
-use self::circuit::{Circuit, is_within};
-use self::login_failures::{HALF_OPEN_FAILURE_QUORUM, LoginFailures, FAILURE_QUORUM};
-use self::probe_record::ProbeRecord;
-pub use self::probe_record::{ProbeFailures, ProbeOutcome};
 use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};
+pub use self::circuit::{Availability, CallKind, CircuitState, OpenCause};
+use self::circuit::{Circuit, is_within};
+use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
+use self::probe_record::ProbeRecord;
+pub use self::probe_record::{ProbeFailures, ProbeOutcome};
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
@@ -170,7 +170,8 @@ impl Health {
             .filter(|since| is_within(*since, IN_USE_PERIOD_WHILE_FAILING, now))
             .unwrap_or(now);
         let used_at = Timestamp::from_millis(used_at);
-        (used_at > Timestamp::default() && reference.since(used_at) < IN_USE_PERIOD).then_some(used_at)
+        (used_at > Timestamp::default() && reference.since(used_at) < IN_USE_PERIOD)
+            .then_some(used_at)
     }
 
     /// Returns whether a login's call has failed for want of documents since the last call of this
@@ -186,7 +187,9 @@ impl Health {
         let state = self.state();
         let is_recent = |long| state.login_probe.is_recent(long, now);
         match state.circuit.cause() {
-            Some(OpenCause::LoginProbe | OpenCause::Logins) => !is_recent(RECOVERY_LOGIN_PROBE_INTERVAL),
+            Some(OpenCause::LoginProbe | OpenCause::Logins) => {
+                !is_recent(RECOVERY_LOGIN_PROBE_INTERVAL)
+            }
             Some(OpenCause::Documents) => false,
             None if state.login_probe.failing.is_some() => !is_recent(CONFIRM_LOGIN_PROBE_INTERVAL),
             None if state.logins_suspected => !is_recent(SUSPICION_LOGIN_PROBE_INTERVAL),
@@ -204,7 +207,10 @@ impl Health {
         let state = self.state();
         let State { documents, login_probe, .. } = *state;
         let condemning = |record: ProbeRecord, cause| {
-            record.failing.filter(ProbeFailures::reaches_threshold).map(|failing| (cause, failing.since))
+            record
+                .failing
+                .filter(ProbeFailures::reaches_threshold)
+                .map(|failing| (cause, failing.since))
         };
         let quorum = match state.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,

@@ -3,21 +3,22 @@
 
 use std::time::Duration;
 
-use super::step_audit;
 use super::login_services::LoginServices;
-use crate::assurance::amr::{DropReason, AmrEvidence, GatheredEvidence};
+use super::step_audit;
+use crate::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use crate::audit::EventKind;
 use crate::config::model::IdentitySource;
 use crate::identity::Identity;
 use crate::ids::{ClientId, Subject, SupportId};
 use crate::login::upstream::Authentication;
-use crate::login::{Login, IdentifiedUser, ClaimsSource, IdentificationError};
+use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
 use crate::protocol::catalogue::ErrorCode;
-use crate::register::{self, RegisterAnswer, Register, RegisterError};
+use crate::register::{self, Register, RegisterAnswer, RegisterError};
 use crate::telemetry::trace::{self, TracePeer};
 
 /// Timeout for a register that ignores its own.
-const REGISTER_TIMEOUT: Duration = register::ANSWER_TIMEOUT.saturating_add(Duration::from_millis(500));
+const REGISTER_TIMEOUT: Duration =
+    register::ANSWER_TIMEOUT.saturating_add(Duration::from_millis(500));
 
 /// Identifies the user.
 ///
@@ -35,9 +36,10 @@ pub(super) async fn identify_user(
     })?;
     let (identity, source) = match services.identity_source {
         IdentitySource::Provider => (pivot, ClaimsSource::Provider),
-        IdentitySource::Register => {
-            (confirm_with_register(services, login, &authentication, pivot).await?, ClaimsSource::Register)
-        }
+        IdentitySource::Register => (
+            confirm_with_register(services, login, &authentication, pivot).await?,
+            ClaimsSource::Register,
+        ),
     };
     let request = &login.context.request;
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
@@ -116,7 +118,10 @@ async fn confirm_with_register(
     pivot: Identity,
 ) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
-    services.grants.audit.record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
+    services
+        .grants
+        .audit
+        .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
     let confirmed = query_register(services, support_id, pivot).await;
     services.grants.audit.record(|| {
         let answered = step_audit::login_event(EventKind::RegisterAnswered, login).idp(connector);
@@ -179,28 +184,43 @@ pub(super) fn subject_for(
 ) -> Result<Subject, ErrorCode> {
     let federation = services.federation.load();
     let service = federation.active_service_provider(client_id).ok_or(ErrorCode::GateClosed)?;
-    services.grants.subjects.derive(service.subject_key_version, &service.sector, authentication, identity)
+    services.grants.subjects.derive(
+        service.subject_key_version,
+        &service.sector,
+        authentication,
+        identity,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::rules::{RequiredClaims, IdentityRules};
+    use crate::identity::rules::{IdentityRules, RequiredClaims};
 
     struct FakeHangingRegister;
 
     #[async_trait::async_trait]
     impl Register for FakeHangingRegister {
-        async fn identify(&self, _: &Identity, _: &SupportId) -> Result<RegisterAnswer, RegisterError> {
+        async fn identify(
+            &self,
+            _: &Identity,
+            _: &SupportId,
+        ) -> Result<RegisterAnswer, RegisterError> {
             std::future::pending().await
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_register_that_does_not_answer_times_out() {
-        let rules = IdentityRules { home_country: "99100".to_owned(), required: RequiredClaims::SubjectOnly };
+        let rules = IdentityRules {
+            home_country: "99100".to_owned(),
+            required: RequiredClaims::SubjectOnly,
+        };
         let pivot = Identity::from_claims(&serde_json::Map::new(), &rules).unwrap();
-        let error = query_with_timeout(&FakeHangingRegister, &pivot, &SupportId::new("0123456789AB")).await.unwrap_err();
+        let error =
+            query_with_timeout(&FakeHangingRegister, &pivot, &SupportId::new("0123456789AB"))
+                .await
+                .unwrap_err();
         assert_eq!(error.code(), ErrorCode::RegisterUnavailable);
     }
 }

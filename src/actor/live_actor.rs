@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn an_actor_that_panics_is_not_counted_as_live() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let (held, mut asleep) = (LiveActor::new(&metrics, "login"), LiveActor::new(&metrics, "login"));
+        let (held, mut asleep) =
+            (LiveActor::new(&metrics, "login"), LiveActor::new(&metrics, "login"));
         asleep.mark_passivated();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
             let _live = held;

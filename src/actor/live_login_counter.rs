@@ -14,14 +14,15 @@ use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::login::{Login, LoginState};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::{Metrics, LoginOutcome};
+use crate::telemetry::{LoginOutcome, Metrics};
 
 /// A step that began before the expiry may end within this time, which is longer than any step
 /// takes.
 const ABANDON_GRACE: Duration = Duration::from_secs(20);
 
 /// States without an outcome, as [`LoginState::name`] returns them.
-const STATES: [&str; 5] = ["choosing", "awaiting_callback", "verifying", "identifying", "consenting"];
+const STATES: [&str; 5] =
+    ["choosing", "awaiting_callback", "verifying", "identifying", "consenting"];
 
 /// What a login is counted under.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -69,7 +70,12 @@ struct Counts {
 impl LiveLoginCounter {
     /// Counts a move of a login that expires at `expires_at`. `None`: it has just begun, or has its
     /// outcome.
-    pub(super) fn record_move(&self, expires_at: Timestamp, from: Option<&LoginPosition>, to: Option<LoginPosition>) {
+    pub(super) fn record_move(
+        &self,
+        expires_at: Timestamp,
+        from: Option<&LoginPosition>,
+        to: Option<LoginPosition>,
+    ) {
         if from == to.as_ref() {
             return;
         }
@@ -83,7 +89,11 @@ impl LiveLoginCounter {
     }
 
     /// Moves a login from one expiry to a later one.
-    pub(super) fn move_expiry(&self, (first, second): (Timestamp, Timestamp), position: Option<LoginPosition>) {
+    pub(super) fn move_expiry(
+        &self,
+        (first, second): (Timestamp, Timestamp),
+        position: Option<LoginPosition>,
+    ) {
         let Some(position) = position else { return };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.add(first, position.clone(), -1);
@@ -99,7 +109,11 @@ impl LiveLoginCounter {
 
     /// Returns the count of each state, and counts the logins that were abandoned by `now`.
     #[must_use]
-    pub fn live_by_state(&self, now: Timestamp, metrics: &Metrics) -> [(&'static str, i64); STATES.len()] {
+    pub fn live_by_state(
+        &self,
+        now: Timestamp,
+        metrics: &Metrics,
+    ) -> [(&'static str, i64); STATES.len()] {
         self.count_abandoned_logins(now, metrics);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         STATES.map(|state| (state, counts.live.get(state).copied().unwrap_or_default()))
@@ -175,11 +189,17 @@ mod tests {
         counter.publish_metrics(end, &metrics);
         assert_line(&metrics, "passerelle_logins_in_progress{state=\"awaiting_callback\"} 1");
         assert_line(&metrics, "passerelle_logins_in_progress{state=\"choosing\"} 0");
-        assert_line(&metrics, "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 0");
+        assert_line(
+            &metrics,
+            "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 0",
+        );
         for _ in 0..2 {
             counter.publish_metrics(end + ABANDON_GRACE + Duration::from_secs(1), &metrics);
             assert_line(&metrics, "passerelle_logins_in_progress{state=\"awaiting_callback\"} 0");
-            assert_line(&metrics, "passerelle_logins_abandoned_total{state=\"awaiting_callback\"} 1");
+            assert_line(
+                &metrics,
+                "passerelle_logins_abandoned_total{state=\"awaiting_callback\"} 1",
+            );
             assert_line(
                 &metrics,
                 "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 1",
@@ -193,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_login_that_ended_in_another_process_is_not_counted_as_abandoned() {
-        let (one, other, metrics) = (LiveLoginCounter::default(), LiveLoginCounter::default(), metrics());
+        let (one, other, metrics) =
+            (LiveLoginCounter::default(), LiveLoginCounter::default(), metrics());
         let late = OPENED + Duration::from_secs(600);
         other.record_move(OPENED, Some(&position("choosing")), None);
         other.publish_metrics(late, &metrics);

@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::live_actor::LiveActor;
-use super::logins::{StepError, Reply};
 use super::login_services::LoginServices;
+use super::logins::{Reply, StepError};
 use super::steps::{self, BrowserStep, CachedLogin};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;
@@ -76,8 +76,9 @@ impl LoginActor {
             (Arc::clone(&self.services), self.hash.clone(), self.cached.take());
         let scope = step.scope.clone();
         // Boxed here: the future is large, and each wrapper would copy it.
-        let work =
-            scope.run(Box::pin(async move { steps::run_browser_step(&services, &hash, cached, step).await }));
+        let work = scope.run(Box::pin(async move {
+            steps::run_browser_step(&services, &hash, cached, step).await
+        }));
         ctx.spawn(work.into_actor(self).map(move |(cached, outcome), actor, ctx| {
             actor.cached = cached;
             actor.running = false;

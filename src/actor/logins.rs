@@ -10,11 +10,11 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::step_admission::StepAdmission;
-use super::step_audit;
+use super::live_login_counter::LoginPosition;
 use super::login_actor::{LoginActor, RunStep};
 use super::login_services::LoginServices;
-use super::live_login_counter::LoginPosition;
+use super::step_admission::StepAdmission;
+use super::step_audit;
 use super::steps::{self, BrowserStep};
 use super::unauthenticated_logins::unseen_expiry;
 use crate::audit::EventKind;
@@ -22,11 +22,13 @@ use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::grant::store_error_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
-use crate::login::{LoginAnswer, Completed, Login, LoginRequest, TimeBreakdown, LoginState, LoginContext};
+use crate::login::{
+    Completed, Login, LoginAnswer, LoginContext, LoginRequest, LoginState, TimeBreakdown,
+};
 use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{NewRecord, RecordKind, Record};
+use crate::store::{NewRecord, Record, RecordKind};
 use crate::telemetry::trace;
 
 /// Addresses of stopped actors are removed each time this many actors have been started.
@@ -92,7 +94,9 @@ impl LoginSummary {
             is_failed: matches!(login.state, LoginState::Failed(_)),
             is_displaced: matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
             granted_by: match &login.state {
-                LoginState::Completed(Completed::Granted { connector, .. }) => Some(connector.clone()),
+                LoginState::Completed(Completed::Granted { connector, .. }) => {
+                    Some(connector.clone())
+                }
                 _ => None,
             },
         }
@@ -158,7 +162,11 @@ pub struct OpenedLogin {
 impl Logins {
     /// Creates the handle. `arbiters` must not be web workers: those stop first at shutdown.
     #[must_use]
-    pub fn new(services: Arc<LoginServices>, arbiters: Vec<ArbiterHandle>, limits: LoginLimits) -> Self {
+    pub fn new(
+        services: Arc<LoginServices>,
+        arbiters: Vec<ArbiterHandle>,
+        limits: LoginLimits,
+    ) -> Self {
         Self {
             services: services,
             arbiters: arbiters.into(),
@@ -201,31 +209,45 @@ impl Logins {
         };
         let expires_at = context.expires_at;
         let login = Login::new(context);
-        let value = serde_json::to_vec(&login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
+        let value =
+            serde_json::to_vec(&login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
         if let Some(network) = network {
             let used = services.store.usage(RecordKind::Login);
             let admitted = services.unauthenticated.admit(&hash, (network, value.len()), used, now);
-            for (displaced, version) in admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkCrowded))? {
+            for (displaced, version) in
+                admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkCrowded))?
+            {
                 // If the store is unavailable, the insertion fails.
-                let _removed =
-                    services.store.remove_version(&steps::login_key(&displaced), version, now).await;
+                let _removed = services
+                    .store
+                    .remove_version(&steps::login_key(&displaced), version, now)
+                    .await;
             }
         }
         // Browsers fetch the page at once: a login whose page is not fetched expires early.
         let unread_until = Some(unseen_expiry(&login.context));
         let stored_until = steps::stored_until(&login, now);
-        let draft =
-            NewRecord { value, expires_at: stored_until, expires_unread_at: unread_until, families: Arc::default() };
+        let draft = NewRecord {
+            value,
+            expires_at: stored_until,
+            expires_unread_at: unread_until,
+            families: Arc::default(),
+        };
         if let Err(error) = services.store.insert(steps::login_key(&hash), draft, now).await {
             services.unauthenticated.remove(&hash);
             return Err(LoginAdmissionError(store_error_code(&error)));
         }
         services.metrics.record_login_transition(login.state.name());
         services.live_logins.count_abandoned_logins(now, &services.metrics);
-        services.live_logins.record_move(unseen_expiry(&login.context), None, LoginPosition::from_login(&login));
+        services.live_logins.record_move(
+            unseen_expiry(&login.context),
+            None,
+            LoginPosition::from_login(&login),
+        );
         let audit = &services.grants.audit;
         audit.record(|| {
-            step_audit::login_event(EventKind::AuthorizationReceived, &login).level(login.context.request.level)
+            step_audit::login_event(EventKind::AuthorizationReceived, &login)
+                .level(login.context.request.level)
         });
         Ok(OpenedLogin { cookie: Secret::new(cookie), hash, expires_at })
     }
@@ -306,7 +328,11 @@ impl Logins {
         Ok(found.into_iter().map(|record| parse_stored_login(record?).ok()).collect())
     }
 
-    async fn send_step(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, StepError> {
+    async fn send_step(
+        &self,
+        hash: &InteractionHash,
+        step: BrowserStep,
+    ) -> Result<Reply, StepError> {
         // An actor that has just passivated leaves its address behind; the second attempt starts a
         // new one.
         if let Ok(outcome) =

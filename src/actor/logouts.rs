@@ -58,10 +58,16 @@ impl Logouts {
             None => None,
         };
         let subject = session.as_ref().zip(hint).and_then(|(session, hint)| {
-            identify::subject_for(services, &hint.audience, &session_authentication(session), &session.identity)
-                .ok()
+            identify::subject_for(
+                services,
+                &hint.audience,
+                &session_authentication(session),
+                &session.identity,
+            )
+            .ok()
         });
-        let live = session.as_ref().map(|session| LiveSession { session, subject: subject.as_ref() });
+        let live =
+            session.as_ref().map(|session| LiveSession { session, subject: subject.as_ref() });
         Ok((decide_logout(hint, live), session))
     }
 
@@ -78,7 +84,8 @@ impl Logouts {
     ) -> Result<Option<LogoutHint>, ErrorCode> {
         let Some(session) = self.services.grants.session(cookie).await? else { return Ok(None) };
         let Some(key) = &session.hint_key else { return Ok(None) };
-        let audience = session.participants().find(|audience| JweMark { key, audience }.matches(hint));
+        let audience =
+            session.participants().find(|audience| JweMark { key, audience }.matches(hint));
         Ok(audience.and_then(|audience| {
             let user = identify::subject_for(
                 &self.services,
@@ -106,13 +113,15 @@ impl Logouts {
         let state = self.services.env.entropy().token();
         // The destination is stored first: the browser that comes back must find it. Without room
         // for it the session ends, and the identity provider is not notified.
-        let is_saved = session.id_token.is_some() && self.save_destination(connector, &state, destination).await;
+        let is_saved = session.id_token.is_some()
+            && self.save_destination(connector, &state, destination).await;
         let Some(ended) = grants.end_session(cookie).await? else {
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
         };
         grants.audit.record(|| {
-            let done = Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
+            let done =
+                Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
         let request = ended.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
@@ -122,7 +131,9 @@ impl Logouts {
         });
         match self.idp_logout_url(connector, request).await {
             Some(url) => {
-                if let Err(code) = grants.remember_logout_redirect(cookie, destination, url.as_str()).await {
+                if let Err(code) =
+                    grants.remember_logout_redirect(cookie, destination, url.as_str()).await
+                {
                     tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
                 }
                 Ok(LogoutOutcome::RedirectToIdp(url))
@@ -162,8 +173,14 @@ impl Logouts {
         answer.inspect_err(|error| tracing::warn!(%connector, %error, "identity provider not notified of a logout")).ok()?
     }
 
-    async fn save_destination(&self, connector: &ConnectorId, state: &str, destination: &LogoutDestination) -> bool {
-        let saved = self.services.grants.save_logout_destination(connector, state, destination).await;
+    async fn save_destination(
+        &self,
+        connector: &ConnectorId,
+        state: &str,
+        destination: &LogoutDestination,
+    ) -> bool {
+        let saved =
+            self.services.grants.save_logout_destination(connector, state, destination).await;
         let log = |code: &ErrorCode| {
             let code = code.entry().code;
             tracing::warn!(%connector, code, "logout destination not stored: the identity provider is not notified");

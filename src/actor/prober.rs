@@ -5,8 +5,8 @@
 //! Does not know what a probe does. Where hubs share a store, one of them probes for all (`lease`).
 //! docs/identity-provider-health.md states the times.
 
-mod schedule;
 mod lease;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use self::schedule::Schedule;
 use self::lease::{ProberLease, ProberRole};
+use self::schedule::Schedule;
 use super::connector::{ConnectorHandle, Probe, ProbeReport, log_transition};
-use super::health::{OpenCause, HealthEvidence, Health};
+use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
-use crate::store::{StoreScope, Store};
+use crate::store::{Store, StoreScope};
 use crate::telemetry::Metrics;
 
 /// Interval between two looks at the schedule.
@@ -158,7 +158,11 @@ impl Prober {
                 && schedule.begin_documents(&id, health.in_use_since(now).is_some(), now)
             {
                 room -= 1;
-                due.push(DueProbe { id: id.clone(), handle: handle.clone(), probe: Probe::Documents });
+                due.push(DueProbe {
+                    id: id.clone(),
+                    handle: handle.clone(),
+                    probe: Probe::Documents,
+                });
             }
             if health.wants_login_probe(now) && schedule.begin_login(&id, now) {
                 let redirect_uri = format!("{}{id}", self.callback_base);
@@ -173,8 +177,8 @@ impl Prober {
         let ProbeReport { retry_after } = handle.probe(probe).await;
         let now = self.env.now();
         let health = handle.health();
-        let confirm =
-            !is_login && health.documents_failing().is_some_and(|failing| !failing.reaches_threshold());
+        let confirm = !is_login
+            && health.documents_failing().is_some_and(|failing| !failing.reaches_threshold());
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.finish(&id, is_login, confirm, retry_after, now);
     }
@@ -239,13 +243,23 @@ impl Prober {
     }
 
     /// Returns identity providers whose probes would show whether a failure is the hub's own.
-    fn missing_witnesses(&self, probed: &[ProbedConnector], schedule: &Schedule) -> Vec<ConnectorId> {
+    fn missing_witnesses(
+        &self,
+        probed: &[ProbedConnector],
+        schedule: &Schedule,
+    ) -> Vec<ConnectorId> {
         let doubtful = |one: &&ProbedConnector| {
             let since =
                 one.evidence.failing_since.or(one.evidence.open_cause.map(|(_, since)| since));
             since.filter(|since| {
                 !one.evidence.is_open
-                    && !self.has_witness(probed, &one.id, &one.evidence, OpenCause::Documents, *since)
+                    && !self.has_witness(
+                        probed,
+                        &one.id,
+                        &one.evidence,
+                        OpenCause::Documents,
+                        *since,
+                    )
             })
         };
         let Some(since) = probed.iter().filter_map(|one| doubtful(&one)).min() else {
@@ -253,11 +267,16 @@ impl Prober {
         };
         let mut others: Vec<&ProbedConnector> =
             probed.iter().filter(|one| one.evidence.failing_since.is_none()).collect();
-        let probed_count = others.iter().filter(|one| schedule.was_probed_since(&one.id, since)).count();
+        let probed_count =
+            others.iter().filter(|one| schedule.was_probed_since(&one.id, since)).count();
         others.retain(|one| !schedule.was_probed_since(&one.id, since));
         // Those that worked last are the likeliest to work.
         others.sort_by_key(|one| std::cmp::Reverse(one.evidence.alive_at));
-        others.into_iter().take(MAX_WITNESS_PROBES.saturating_sub(probed_count)).map(|one| one.id.clone()).collect()
+        others
+            .into_iter()
+            .take(MAX_WITNESS_PROBES.saturating_sub(probed_count))
+            .map(|one| one.id.clone())
+            .collect()
     }
 
     /// Returns every enabled connector whose identity provider is on another machine, by id.
@@ -274,7 +293,8 @@ impl Prober {
 /// that began to fail more than [`COMMON_OUTAGE_PERIOD`] before the latest one did.
 fn comparable_connectors(probed: &[ProbedConnector]) -> Vec<&ProbedConnector> {
     let latest = probed.iter().filter_map(|one| one.evidence.failing_since).max();
-    let is_old = |since: Timestamp| latest.is_some_and(|latest| latest.since(since) > COMMON_OUTAGE_PERIOD);
+    let is_old =
+        |since: Timestamp| latest.is_some_and(|latest| latest.since(since) > COMMON_OUTAGE_PERIOD);
     probed
         .iter()
         .filter(|one| !(one.evidence.is_open && one.evidence.failing_since.is_some_and(is_old)))

@@ -12,12 +12,12 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
-use super::connector::{ConnectorActor, ConnectorHandle, ConnectorCallLimits, ConnectorActorDeps};
-use super::health::{Health, Availability};
-use super::prober::{Prober, ProberDeps, OutboundNetwork};
+use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
+use super::health::{Availability, Health};
+use super::prober::{OutboundNetwork, Prober, ProberDeps};
 use crate::assurance::AcrCheck;
-use crate::config::model::ConnectorLimits;
 use crate::config::config_digest::FieldDigests;
+use crate::config::model::ConnectorLimits;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::connector::Connector;
 use crate::env::Env;
@@ -29,8 +29,8 @@ use crate::store::Store;
 use crate::telemetry::Metrics;
 
 pub use operator_view::{
-    BlockRow, BlockOrigin, ReportedCircuit, ConnectorRow, ConnectorCondition, ConnectorState, HealthRow, NewBlock,
-    BlockError,
+    BlockError, BlockOrigin, BlockRow, ConnectorCondition, ConnectorRow, ConnectorState, HealthRow,
+    NewBlock, ReportedCircuit,
 };
 
 /// Interval between two searches for dead connector actors.
@@ -110,7 +110,10 @@ impl Connectors {
 
     /// Returns whether its identity provider is available.
     pub(super) fn availability(&self, id: &ConnectorId) -> Availability {
-        self.actors.load().get(id).map_or(Availability::Available, |entry| entry.handle.availability())
+        self.actors
+            .load()
+            .get(id)
+            .map_or(Availability::Available, |entry| entry.handle.availability())
     }
 
     /// Returns the handle of a connector, unless its file disables it or it is blocked for all
@@ -150,7 +153,11 @@ impl Connectors {
 /// Returns the gate's input from the configuration, for a connector that exists or not. The
 /// operators' blocks are not in it.
 #[must_use]
-pub fn gate_input(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
+pub fn gate_input(
+    federation: &Federation,
+    client_id: &ClientId,
+    id: &ConnectorId,
+) -> gate::GateInput {
     let service = federation.active_service_provider(client_id);
     gate::GateInput {
         service_provider: match service {
@@ -161,7 +168,9 @@ pub fn gate_input(federation: &Federation, client_id: &ClientId, id: &ConnectorI
             .connector(id)
             .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
         pairing: match service {
-            Some(service) if !service.allowed_connectors.allows(id) => gate::Pairing::ExcludedByServiceProvider,
+            Some(service) if !service.allowed_connectors.allows(id) => {
+                gate::Pairing::ExcludedByServiceProvider
+            }
             Some(_) | None => gate::Pairing::Allowed,
         },
     }
@@ -181,13 +190,20 @@ const fn connector_status(connector: &ConnectorMetadata) -> gate::ConnectorStatu
 }
 
 impl Gate for Connectors {
-    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode> {
+    fn check_access(
+        &self,
+        client_id: &ClientId,
+        connector: &ConnectorId,
+        at: AcrCheck,
+    ) -> Result<(), ErrorCode> {
         gate::check_gate(&self.gate_input(client_id, connector), at).map_err(|error| match error {
             GateError::ConnectorUnknown => ErrorCode::IdpUnknown,
             GateError::ConnectorOff => ErrorCode::IdpOff,
             GateError::ConnectorBlocked => ErrorCode::IdpBlocked,
             GateError::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
-            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => ErrorCode::GateClosed,
+            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => {
+                ErrorCode::GateClosed
+            }
             GateError::LevelTooHigh | GateError::LevelTooLow => ErrorCode::AcrTooLow,
             GateError::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
         })
@@ -228,11 +244,26 @@ impl Registry {
     /// Starts the registry on the first arbiter and the connectors on all of them. Returns the
     /// shared view with all connectors in it.
     #[must_use]
-    pub fn start(specs: Vec<ConnectorSpec>, registry_deps: RegistryDeps) -> (Connectors, RegistryHandle) {
-        let RegistryDeps { federation, blocks, calls, env, metrics, store, callback_base, arbiters } =
-            registry_deps;
-        let connectors =
-            Connectors { actors: Arc::default(), federation, blocks, outbound: OutboundNetwork::default() };
+    pub fn start(
+        specs: Vec<ConnectorSpec>,
+        registry_deps: RegistryDeps,
+    ) -> (Connectors, RegistryHandle) {
+        let RegistryDeps {
+            federation,
+            blocks,
+            calls,
+            env,
+            metrics,
+            store,
+            callback_base,
+            arbiters,
+        } = registry_deps;
+        let connectors = Connectors {
+            actors: Arc::default(),
+            federation,
+            blocks,
+            outbound: OutboundNetwork::default(),
+        };
         let deps =
             ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
         let prober = Arc::new(Prober::new(connectors.clone(), deps));
@@ -249,8 +280,9 @@ impl Registry {
         });
         let actor_deps = ConnectorActorDeps { env, metrics };
         let registry = Self { connectors: connectors.clone(), calls, actor_deps, arbiters };
-        let fresh =
-            |spec: ConnectorSpec| (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())));
+        let fresh = |spec: ConnectorSpec| {
+            (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())))
+        };
         connectors.actors.store(Arc::new(specs.into_iter().map(fresh).collect()));
         let address = match registry.arbiters.first().cloned() {
             Some(arbiter) => {

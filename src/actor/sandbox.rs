@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::registry::Connectors;
 use crate::assurance::Level;
 use crate::connector::one_time_code::CodeStoreError;
-use crate::connector::persona::{PersonaChoiceError, Persona};
+use crate::connector::persona::{Persona, PersonaChoiceError};
 use crate::ids::ConnectorId;
 
 /// Content of the page, in the order to show it.

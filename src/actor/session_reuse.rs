@@ -10,8 +10,8 @@ use crate::grant::Gate as _;
 use crate::grant::session::claim_names;
 use crate::ids::Secret;
 use crate::login::upstream::Authentication;
-use crate::login::{Login, IdentifiedUser, ClaimsSource, LoginState};
-use crate::session::{self, ReuseRequest, PromptLogin, Session};
+use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
+use crate::session::{self, PromptLogin, ReuseRequest, Session};
 
 /// Returns the user of the session, if every condition holds; otherwise the user authenticates.
 pub(super) async fn find_reusable_user(
@@ -37,11 +37,18 @@ pub(super) async fn find_reusable_user(
     )
     .ok()?;
     let hint = request.idp_hint.clone().filter(|hint| {
-        services.connectors.check_access(&request.client_id, hint, AcrCheck::Requested(request.requirement())).is_ok()
+        services
+            .connectors
+            .check_access(&request.client_id, hint, AcrCheck::Requested(request.requirement()))
+            .is_ok()
     });
     let reuse_request = ReuseRequest {
         platform: services.platform,
-        prompt_login: if request.prompt.login { PromptLogin::Requested } else { PromptLogin::NotRequested },
+        prompt_login: if request.prompt.login {
+            PromptLogin::Requested
+        } else {
+            PromptLogin::NotRequested
+        },
         max_age: request.max_age,
         level: request.level,
         idp_hint: hint,

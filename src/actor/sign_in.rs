@@ -6,7 +6,7 @@ use super::logins::LoginSummary;
 use super::registry::Connectors;
 use crate::assurance::AcrCheck;
 use crate::client_network::ClientNetwork;
-use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
+use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use crate::grant::Gate as _;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -49,7 +49,9 @@ impl Connectors {
     pub fn login_may_use(&self, id: &ConnectorId, login: &LoginSummary) -> bool {
         !login.is_completed
             && !login.is_failed
-            && self.check_access(&login.client_id, id, AcrCheck::Requested(login.requirement)).is_ok()
+            && self
+                .check_access(&login.client_id, id, AcrCheck::Requested(login.requirement))
+                .is_ok()
     }
 
     /// Checks the password, within the connector's limits of calls and time.
@@ -61,7 +63,11 @@ impl Connectors {
     ) -> SignInOutcome {
         let PasswordForm { login, state, username, password, network } = form;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(PasswordCredentials { login, state, username, password, network }).await,
+            Ok(handle) => {
+                handle
+                    .sign_in(PasswordCredentials { login, state, username, password, network })
+                    .await
+            }
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {

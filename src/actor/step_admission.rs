@@ -57,7 +57,8 @@ impl StepAdmission {
     /// Admits no more steps, and waits up to `limit` for the running ones. Returns whether all have
     /// ended.
     pub async fn close(&self, limit: Duration) -> bool {
-        let all_ended = tokio::time::timeout(limit, self.under_way.acquire_many(ALL_PERMITS)).await.is_ok();
+        let all_ended =
+            tokio::time::timeout(limit, self.under_way.acquire_many(ALL_PERMITS)).await.is_ok();
         self.slots.close();
         self.under_way.close();
         all_ended

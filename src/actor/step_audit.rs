@@ -6,7 +6,7 @@ use super::login_services::LoginServices;
 use crate::assurance::Level;
 use crate::audit::{Audit, Event, EventKind};
 use crate::ids::{ConnectorId, Subject};
-use crate::login::{LoginAnswer, ConsentAnswer, Effect, Login, EffectOutcome, LoginRequest};
+use crate::login::{ConsentAnswer, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The name of the failed state, as [`crate::login::LoginState::name`] returns it.
@@ -42,7 +42,10 @@ enum StepKind {
 /// Returns an event with the ids of this login.
 pub(super) fn login_event(name: EventKind, login: &Login) -> Event {
     let context = &login.context;
-    Event::new(name).sp(&context.request.client_id).login(&context.hash).support_id(&context.support_id)
+    Event::new(name)
+        .sp(&context.request.client_id)
+        .login(&context.hash)
+        .support_id(&context.support_id)
 }
 
 impl<'m> StepAudit<'m> {
@@ -60,7 +63,9 @@ impl<'m> StepAudit<'m> {
             LoginRequest::Choose(connector) => StepKind::Choose(connector.clone()),
             LoginRequest::Callback(_) => StepKind::Callback,
             LoginRequest::OpenConsentPage => StepKind::OpenConsentPage,
-            LoginRequest::Consent(consent) if consent.answer == ConsentAnswer::Yes => StepKind::ConsentYes,
+            LoginRequest::Consent(consent) if consent.answer == ConsentAnswer::Yes => {
+                StepKind::ConsentYes
+            }
             LoginRequest::Consent(_) => StepKind::ConsentNo,
             LoginRequest::Cancel | LoginRequest::Displace => StepKind::Other,
         };
@@ -86,7 +91,9 @@ impl<'m> StepAudit<'m> {
             Effect::Identify(authentication) => {
                 self.accepted = true;
                 self.audit().record(|| {
-                    login_event(EventKind::CallbackAccepted, login).idp(&authentication.connector).level(authentication.level)
+                    login_event(EventKind::CallbackAccepted, login)
+                        .idp(&authentication.connector)
+                        .level(authentication.level)
                 });
             }
             // A repeated grant: its events were recorded the first time.
@@ -100,7 +107,9 @@ impl<'m> StepAudit<'m> {
                 };
                 let user = &grant.user;
                 self.audit().record(|| {
-                    login_event(name, login).idp(&user.authentication.connector).subject(&user.subject)
+                    login_event(name, login)
+                        .idp(&user.authentication.connector)
+                        .subject(&user.subject)
                 });
             }
             Effect::CheckCode(_) => {}
@@ -138,12 +147,20 @@ impl<'m> StepAudit<'m> {
                     })
                 })
             }
-            (StepKind::Callback, _) if !self.accepted => return self.record_callback(login, answer, code),
+            (StepKind::Callback, _) if !self.accepted => {
+                return self.record_callback(login, answer, code);
+            }
             (StepKind::OpenConsentPage, LoginAnswer::ConsentPage(page)) => {
-                let name = if page.explicit { EventKind::ConsentShown } else { EventKind::InformationShown };
+                let name = if page.explicit {
+                    EventKind::ConsentShown
+                } else {
+                    EventKind::InformationShown
+                };
                 let user = &page.user;
                 self.audit().record(|| {
-                    login_event(name, login).idp(&user.authentication.connector).subject(&user.subject)
+                    login_event(name, login)
+                        .idp(&user.authentication.connector)
+                        .subject(&user.subject)
                 });
             }
             (StepKind::ConsentNo, _)
@@ -167,7 +184,9 @@ impl<'m> StepAudit<'m> {
                 LoginAnswer::BlockedPage(banner) => banner.connector.as_ref(),
                 _ => None,
             };
-            self.audit().record(|| with_idp(login_event(EventKind::StepRefused, login), connector).code(code));
+            self.audit().record(|| {
+                with_idp(login_event(EventKind::StepRefused, login), connector).code(code)
+            });
         }
         self.record_login_end(login, answer);
     }
@@ -176,7 +195,11 @@ impl<'m> StepAudit<'m> {
     fn record_idp_choice(&self, login: &Login, answer: &LoginAnswer) -> bool {
         let (connector, code) = match (&self.redirect, &self.kind, answer) {
             (Some(departed), _, _) => (self.called.as_ref(), departed.err()),
-            (None, StepKind::Choose(connector), LoginAnswer::ChoicePage { banner: Some(banner) }) => {
+            (
+                None,
+                StepKind::Choose(connector),
+                LoginAnswer::ChoicePage { banner: Some(banner) },
+            ) => {
                 // The form may name anything; only configured connectors are recorded.
                 let known = self.services.federation.load().connector(connector).is_some();
                 (Some(connector).filter(|_| known), Some(banner.code))
@@ -184,11 +207,9 @@ impl<'m> StepAudit<'m> {
             _ => return false,
         };
         self.audit().record(|| {
-            let event =
-                with_idp(login_event(EventKind::IdpChosen, login), connector).level(login.context.request.level);
-            code.map_or(event.clone(), |code| {
-                event.code(code).detail(self.error_detail.as_deref())
-            })
+            let event = with_idp(login_event(EventKind::IdpChosen, login), connector)
+                .level(login.context.request.level);
+            code.map_or(event.clone(), |code| event.code(code).detail(self.error_detail.as_deref()))
         });
         true
     }
@@ -201,13 +222,16 @@ impl<'m> StepAudit<'m> {
             LoginAnswer::ErrorPage(_) | LoginAnswer::BlockedPage(_) => code,
             // A late duplicate of a callback gets the answer of the first one, and is not an event
             // of its own.
-            LoginAnswer::ChoicePage { .. } | LoginAnswer::ServiceProvider { .. } if has_moved => code,
+            LoginAnswer::ChoicePage { .. } | LoginAnswer::ServiceProvider { .. } if has_moved => {
+                code
+            }
             _ => None,
         };
         if let Some(code) = refused {
             self.audit().record(|| {
                 let event =
-                    with_idp(login_event(EventKind::CallbackRefused, login), self.called.as_ref()).code(code);
+                    with_idp(login_event(EventKind::CallbackRefused, login), self.called.as_ref())
+                        .code(code);
                 let event = event.detail(self.error_detail.as_deref());
                 self.achieved.map_or(event.clone(), |level| event.level(level))
             });
@@ -222,9 +246,12 @@ impl<'m> StepAudit<'m> {
             return;
         }
         match (login.outcome(), answer) {
-            (Some(Err(code)), _) => self.audit().record(|| login_event(EventKind::LoginRefused, login).code(code)),
+            (Some(Err(code)), _) => {
+                self.audit().record(|| login_event(EventKind::LoginRefused, login).code(code))
+            }
             (None, LoginAnswer::ErrorPage(problem)) if login.state.name() == FAILED => {
-                self.audit().record(|| login_event(EventKind::LoginFailed, login).code(problem.code));
+                self.audit()
+                    .record(|| login_event(EventKind::LoginFailed, login).code(problem.code));
             }
             (Some(Ok(())) | None, _) => {}
         }
@@ -232,8 +259,12 @@ impl<'m> StepAudit<'m> {
 
     fn record_session_reuse(&mut self, login: &Login) {
         if let Some((idp, subject, level)) = self.reused.take() {
-            self.audit()
-                .record(|| login_event(EventKind::SessionReused, login).idp(&idp).subject(&subject).level(level));
+            self.audit().record(|| {
+                login_event(EventKind::SessionReused, login)
+                    .idp(&idp)
+                    .subject(&subject)
+                    .level(level)
+            });
         }
     }
 

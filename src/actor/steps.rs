@@ -6,27 +6,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::timer::{StepTimer, TimeOwner};
-use super::step_admission::StepPermit;
-use super::step_audit::StepAudit;
 use super::connector::ConnectorHandle;
 use super::identify;
-use super::logins::{StepError, Reply, LoginSummary};
-use super::login_services::LoginServices;
 use super::live_login_counter::LoginPosition;
+use super::login_services::LoginServices;
+use super::logins::{LoginSummary, Reply, StepError};
 use super::session_reuse;
+use super::step_admission::StepPermit;
+use super::step_audit::StepAudit;
 use super::unauthenticated_logins::unseen_expiry;
 use crate::connector::ConnectorError;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_error_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{
-    self, LoginAnswer, ConsentPolicy, Effect, Login, Nodes, EffectOutcome, LoginRequest, Save, Step, StepOutput, StepInputs,
+    self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
+    Step, StepInputs, StepOutput,
 };
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ConsentRequirement;
-use crate::store::{RecordKey, RecordKind, LoadedRecord, StoreScope, ReplaceOutcome, RecordVersion};
-use crate::telemetry::trace::{self, TraceScope, Span};
+use crate::store::{
+    LoadedRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreScope,
+};
+use crate::telemetry::trace::{self, Span, TraceScope};
 use crate::telemetry::{LoginOutcome, at_level};
 
 /// The name of the failed state, as [`login::LoginState::name`] returns it.
@@ -73,10 +76,11 @@ pub(super) async fn run_browser_step(
     step: BrowserStep,
 ) -> (Option<CachedLogin>, Result<Reply, StepError>) {
     for _ in 0..MAX_STEP_ATTEMPTS {
-        let (current, loaded_from) = match cached.take().filter(|cached| services.env.now() < cached.expires_at) {
-            Some(current) if may_use_cache(services, &step.request) => {
-                (current, LoadedFrom::Cache)
-            }
+        let (current, loaded_from) = match cached
+            .take()
+            .filter(|cached| services.env.now() < cached.expires_at)
+        {
+            Some(current) if may_use_cache(services, &step.request) => (current, LoadedFrom::Cache),
             Some(_) | None => match load_after_verification(services, hash, &step).await {
                 Ok(Some(current)) => (current, LoadedFrom::Store),
                 Ok(None) => return (None, Err(StepError::Unknown)),
@@ -106,7 +110,8 @@ enum LoadedFrom {
 /// Returns whether the step may start from the cache. Opening the page usually changes nothing:
 /// where other nodes may have changed the login, it is loaded.
 fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
-    services.store.scope() == StoreScope::Process || !matches!(request, LoginRequest::OpenPage { .. })
+    services.store.scope() == StoreScope::Process
+        || !matches!(request, LoginRequest::OpenPage { .. })
 }
 
 /// Error of one attempt at a step.
@@ -157,12 +162,18 @@ async fn run_step(
 ) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
     let CachedLogin { mut login, mut version, mut expires_at } = current;
     let mut timer = StepTimer::start(&mut login, services.env.now());
-    let (mut position, mut chosen) = (LoginPosition::from_login(&login), login.state.connector().cloned());
+    let (mut position, mut chosen) =
+        (LoginPosition::from_login(&login), login.state.connector().cloned());
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let check_registration =
         |request: &AuthorizationRequest| services.federation.load().check_registration(request);
-    let consent = match services.federation.load().active_service_provider(&sp).map(|sp| sp.registration.consent) {
+    let consent = match services
+        .federation
+        .load()
+        .active_service_provider(&sp)
+        .map(|sp| sp.registration.consent)
+    {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
         Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
@@ -181,7 +192,9 @@ async fn run_step(
     let request = match browser.request.clone() {
         // The interaction page is one of the few places where a session is loaded.
         LoginRequest::OpenPage { .. } => LoginRequest::OpenPage {
-            reuse: session_reuse::find_reusable_user(services, &login, browser.session.as_ref()).await.map(Box::new),
+            reuse: session_reuse::find_reusable_user(services, &login, browser.session.as_ref())
+                .await
+                .map(Box::new),
         },
         other => other,
     };
@@ -190,7 +203,10 @@ async fn run_step(
     // A stored result proves by its version that it started from the current state. An unsaved
     // answer proves nothing: this node's outdated copy must not refuse a login that another node
     // has advanced.
-    if step.save == Save::No && loaded_from == LoadedFrom::Cache && services.store.scope() == StoreScope::Shared {
+    if step.save == Save::No
+        && loaded_from == LoadedFrom::Cache
+        && services.store.scope() == StoreScope::Shared
+    {
         return Err(AttemptError::Stale);
     }
     loop {
@@ -201,7 +217,11 @@ async fn run_step(
             (version, expires_at) = save_login(services, &login, version).await?;
             if !LoginPosition::is_expired(&login) {
                 let new_position = LoginPosition::from_login(&login);
-                services.live_logins.record_move(login.context.expires_at, position.as_ref(), new_position.clone());
+                services.live_logins.record_move(
+                    login.context.expires_at,
+                    position.as_ref(),
+                    new_position.clone(),
+                );
                 position = new_position;
             }
         }
@@ -222,8 +242,9 @@ async fn run_step(
                 audit.before_effect(&login, &effect);
                 let owner = TimeOwner::for_effect(&effect);
                 let mut error_detail = None;
-                let outcome =
-                    timer.measure(owner, perform_effect(services, &login, *effect, &mut error_detail)).await;
+                let outcome = timer
+                    .measure(owner, perform_effect(services, &login, *effect, &mut error_detail))
+                    .await;
                 audit.after_effect(&outcome, error_detail);
                 step = login::on_effect_outcome(login, outcome, &inputs(services.env.now()));
             }
@@ -281,10 +302,16 @@ async fn perform_effect(
 }
 
 /// Returns the handle of a connector whose identity provider may get one more user this minute.
-fn handle_for_redirect(services: &LoginServices, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+fn handle_for_redirect(
+    services: &LoginServices,
+    connector: &ConnectorId,
+) -> Result<ConnectorHandle, ErrorCode> {
     let handle = services.connectors.handle(connector)?;
-    let own_rate =
-        services.federation.load().connector(connector).and_then(|facts| facts.redirects_per_minute);
+    let own_rate = services
+        .federation
+        .load()
+        .connector(connector)
+        .and_then(|facts| facts.redirects_per_minute);
     services.rate_limits.check_redirect(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
     Ok(handle)
 }
@@ -318,9 +345,14 @@ fn record_outcome(
             _ if before == FAILED => {}
             (Some(Ok(())), _) => {
                 metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
-                metrics.record_granted_login(&timer::time_parts(&login.context.time_spent), services.env.now());
+                metrics.record_granted_login(
+                    &timer::time_parts(&login.context.time_spent),
+                    services.env.now(),
+                );
             }
-            (Some(Err(code)), _) => metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1),
+            (Some(Err(code)), _) => {
+                metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1)
+            }
             // Counted as abandoned once its second is past.
             (None, _) if LoginPosition::is_expired(login) => {}
             (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
@@ -375,7 +407,8 @@ async fn load_after_verification(
         return Ok(found);
     }
     for _ in 0..MAX_CALLBACK_POLLS {
-        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(services.env.now())) {
+        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(services.env.now()))
+        {
             break;
         }
         step.permit.release_slot();
@@ -385,7 +418,10 @@ async fn load_after_verification(
     Ok(found)
 }
 
-async fn load(services: &LoginServices, hash: &InteractionHash) -> Result<Option<CachedLogin>, ErrorCode> {
+async fn load(
+    services: &LoginServices,
+    hash: &InteractionHash,
+) -> Result<Option<CachedLogin>, ErrorCode> {
     let found = services
         .store
         .load_and_extend(&login_key(hash), services.env.now())
@@ -412,7 +448,8 @@ async fn save_login(
     let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
     let now = services.env.now();
     let until = stored_until(login, now);
-    match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await {
+    match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
+    {
         Ok(ReplaceOutcome::Replaced(version)) => {
             services.unauthenticated.update(&login.context.hash, version, until);
             Ok((version, until))

@@ -17,7 +17,7 @@ use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::ids::InteractionHash;
 use crate::login::LoginContext;
-use crate::store::{Usage, RecordVersion};
+use crate::store::{RecordVersion, Usage};
 use crate::telemetry::Metrics;
 
 /// Lifetime of a login whose page was never fetched.

@@ -10,15 +10,18 @@ use url::Url;
 
 use crate::actor::registry::NewBlock;
 use crate::config::admin_access::AdminAccess;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::{BlockChange, ConnectorList, KeysInUse, AdminErrorBody};
+use crate::web::admin::{AdminErrorBody, BlockChange, ConnectorList, KeysInUse};
 use crate::web::admin_console::HubStatus;
 
 /// The hub writes to disk before it answers; the list of a large federation is about a megabyte.
-const LIMITS: CallLimits =
-    CallLimits { connect_timeout: Duration::from_secs(2), total_timeout: Duration::from_secs(15), max_body_bytes: 8 << 20 };
+const LIMITS: CallLimits = CallLimits {
+    connect_timeout: Duration::from_secs(2),
+    total_timeout: Duration::from_secs(15),
+    max_body_bytes: 8 << 20,
+};
 
 /// Error returned by a call to the administration API.
 #[derive(thiserror::Error, Debug)]
@@ -32,9 +35,7 @@ pub enum AdminClientError {
         "private.listen has port 0, so only the hub knows its port; fix: give the address with --private http://127.0.0.1:PORT"
     )]
     NoPort,
-    #[error(
-        "{0} is not the address of a private listener; fix: write it as http://127.0.0.1:9090"
-    )]
+    #[error("{0} is not the address of a private listener; fix: write it as http://127.0.0.1:9090")]
     Address(String),
     #[error(
         "the hub does not answer at {address}: {fault}; fix: start it, or give its private listener with --private URL"

@@ -10,13 +10,17 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::audit::continuity::leads_to_end;
-use crate::audit::last_checkpoint::{LastCheckpoint, CheckpointCheck, CheckpointFile, CheckpointStore, compare, load_newest};
+use crate::audit::last_checkpoint::{
+    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, compare, load_newest,
+};
 use crate::audit::writer::LogEnd;
 use crate::config::LoadedConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{NewRecord, RecordKey, RecordKind, StoreScope, ReplaceOutcome, Store, StoreError, RecordVersion};
+use crate::store::{
+    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope,
+};
 
 /// Lifetime of the record from the last checkpoint of any node.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -54,10 +58,17 @@ pub(super) fn compare_with_saved_checkpoint(
     }
     // The caller can't await, and a shared store needs a runtime.
     let saved = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut stores, &log)).join());
-    let saved = saved.unwrap_or_else(|_| Err(io::Error::other("reading the saved checkpoints failed")));
-    let check = compare(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
+    let saved =
+        saved.unwrap_or_else(|_| Err(io::Error::other("reading the saved checkpoints failed")));
+    let check =
+        compare(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
     let checkpoint_seq = saved.ok().flatten().map(|checkpoint| checkpoint.seq);
-    CheckpointComparison { check, checkpoint_seq, stores, finding: describe(check, checkpoint_seq, end.chain.seq) }
+    CheckpointComparison {
+        check,
+        checkpoint_seq,
+        stores,
+        finding: describe(check, checkpoint_seq, end.chain.seq),
+    }
 }
 
 /// Describes, and logs, why the log is not proven to be unmodified.
@@ -120,7 +131,10 @@ impl SharedCheckpoint {
     fn new(store: &Arc<dyn Store>, env: &Env, node: &str, log: &str) -> Self {
         Self {
             store: Arc::clone(store),
-            key: RecordKey { kind: RecordKind::Blocks, name: digest::fingerprint("audit seals").into() },
+            key: RecordKey {
+                kind: RecordKind::Blocks,
+                name: digest::fingerprint("audit seals").into(),
+            },
             entry: digest::fingerprint(&format!("{node}\n{log}")),
             env: env.clone(),
             runtime: Builder::new_current_thread().enable_all().build().ok(),
@@ -136,7 +150,9 @@ impl SharedCheckpoint {
 
     async fn entries(&self, now: Timestamp) -> io::Result<Option<(Entries, RecordVersion)>> {
         let record = self.store.load(&self.key, now).await.map_err(io::Error::other)?;
-        record.map(|record| Ok((serde_json::from_slice(&record.value)?, record.version))).transpose()
+        record
+            .map(|record| Ok((serde_json::from_slice(&record.value)?, record.version)))
+            .transpose()
     }
 
     /// Tries to save once; returns false if another node has changed the record meanwhile.
@@ -211,10 +227,15 @@ mod tests {
 
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
-        assert!(describe(CheckpointCheck::Unreadable, None, 9).unwrap().contains("can't be compared"));
+        assert!(
+            describe(CheckpointCheck::Unreadable, None, 9).unwrap().contains("can't be compared")
+        );
         assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
         assert_eq!(
-            (describe(CheckpointCheck::Unknown, None, 9), describe(CheckpointCheck::Matched, Some(9), 9)),
+            (
+                describe(CheckpointCheck::Unknown, None, 9),
+                describe(CheckpointCheck::Matched, Some(9), 9)
+            ),
             (None, None)
         );
     }
@@ -224,8 +245,12 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
         let env = Env::system();
         let place = |node: &str, log: &str| SharedCheckpoint::new(&store, &env, node, log);
-        let checkpoint =
-            |seq: u64| LastCheckpoint { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
+        let checkpoint = |seq: u64| LastCheckpoint {
+            log: "a".into(),
+            seq,
+            hash: "h".into(),
+            jws: String::new(),
+        };
         assert_eq!(place("one", "a").load().unwrap(), None);
         for seq in [2, 9] {
             place("one", "a").save(&checkpoint(seq)).unwrap();
@@ -242,7 +267,8 @@ mod tests {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let place = |node: &str| SharedCheckpoint::new(&store, &env, node, "a");
-        let checkpoint = LastCheckpoint { log: "a".into(), seq: 2, hash: "h".into(), jws: String::new() };
+        let checkpoint =
+            LastCheckpoint { log: "a".into(), seq: 2, hash: "h".into(), jws: String::new() };
         for node in 0..MAX_LOGS + 10 {
             clock.advance(Duration::from_secs(1));
             place(&node.to_string()).save(&checkpoint).unwrap();

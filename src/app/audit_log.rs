@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit_checkpoints::compare_with_saved_checkpoint;
-use crate::audit::event::{ConfigChange, AuditKeyPurpose};
-use crate::audit::file::{FileSink, FileRotation, StdoutSink};
+use crate::audit::event::{AuditKeyPurpose, ConfigChange};
+use crate::audit::file::{FileRotation, FileSink, StdoutSink};
 use crate::audit::recent::RetentionLimits;
-use crate::audit::{Audit, AuditError, Event, WriterConfig, EventKind, RecentEvents, writer};
+use crate::audit::{Audit, AuditError, Event, EventKind, RecentEvents, WriterConfig, writer};
 use crate::config::LoadedConfig;
 use crate::config::audit::AuditSink;
 use crate::config::changes::{self, Changes};
@@ -35,8 +35,9 @@ pub(super) fn start_audit(
 ) -> Result<Audit, AuditError> {
     let settings = &loaded.settings.audit;
     let node = settings.node.clone().unwrap_or_else(host_name);
-    let begin =
-        Event::new(EventKind::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.digest());
+    let begin = Event::new(EventKind::Start)
+        .version(env!("CARGO_PKG_VERSION"))
+        .config(&loaded.files.digest());
     let (sink, found, compared): (Box<dyn writer::Sink>, _, _) = match settings.sink {
         AuditSink::Off => return Ok(Audit::off()),
         // Each start begins a chain of its own, so there is none to compare.
@@ -52,9 +53,9 @@ pub(super) fn start_audit(
             (Box::new(sink), found, Some(compared))
         }
     };
-    let begin = compared
-        .iter()
-        .fold(begin, |begin, compared| begin.last_checkpoint(compared.check, compared.checkpoint_seq));
+    let begin = compared.iter().fold(begin, |begin, compared| {
+        begin.last_checkpoint(compared.check, compared.checkpoint_seq)
+    });
     let (checkpoint_stores, finding) =
         compared.map(|compared| (compared.stores, compared.finding)).unwrap_or_default();
     let writer_config = WriterConfig {
@@ -76,7 +77,12 @@ pub(super) fn start_audit(
 pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<RecentEvents>> {
     let logins =
         loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
-    (logins > 0).then(|| Arc::new(RecentEvents::new(RetentionLimits { logins, without_login: logins.div_ceil(4) }, env)))
+    (logins > 0).then(|| {
+        Arc::new(RecentEvents::new(
+            RetentionLimits { logins, without_login: logins.div_ceil(4) },
+            env,
+        ))
+    })
 }
 
 /// Records a configuration reload, with one event for each changed file.
@@ -102,7 +108,9 @@ pub(super) fn record_config_changes(audit: &Audit, outline: &ConfigDigest, chang
         [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())]
     {
         if is_changed {
-            audit.record(|| Event::new(EventKind::ConfigChanged).change(ConfigChange::Changed).file(file));
+            audit.record(|| {
+                Event::new(EventKind::ConfigChanged).change(ConfigChange::Changed).file(file)
+            });
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::config::audit::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
 use crate::config::{Federation, LoadedConfig};
 use crate::env::Env;
-use crate::grant::client_keys::{KeyFetchError, KeyDirectory};
+use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
 use crate::ids::ClientId;
 use crate::register::Register as _;
 use crate::store::memory::snapshot_file::SnapshotFile;
@@ -57,7 +57,9 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     let asked = identity_source(loaded) == IdentitySource::Register;
     if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
         let metrics = Arc::new(Metrics::new(env.now())?);
-        if let register::LoadedRegister::Http(register) = register::load_register(loaded, &metrics, env.now())? {
+        if let register::LoadedRegister::Http(register) =
+            register::load_register(loaded, &metrics, env.now())?
+        {
             findings.push((
                 "register".to_owned(),
                 register.probe().await.map_err(|fault| fault.to_string()),

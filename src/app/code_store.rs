@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::connector::one_time_code::{CodeStoreError, CodeStore};
+use crate::connector::one_time_code::{CodeStore, CodeStoreError};
 use crate::env::Timestamp;
 use crate::store::{NewRecord, RecordKey, RecordKind, Store, StoreError, TakeOutcome};
 
@@ -41,13 +41,22 @@ impl CodeStore for StoreBackedCodes {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), CodeStoreError> {
-        let draft =
-            NewRecord { value, expires_at: until, expires_unread_at: None, families: Arc::default() };
+        let draft = NewRecord {
+            value,
+            expires_at: until,
+            expires_unread_at: None,
+            families: Arc::default(),
+        };
         self.store()?.insert(key(name), draft, now).await.map(drop).map_err(code_error)
     }
 
     async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
-        match self.store()?.take(&key(name), Vec::new(), now + SPENT_CODE_RETENTION, now).await.map_err(code_error)? {
+        match self
+            .store()?
+            .take(&key(name), Vec::new(), now + SPENT_CODE_RETENTION, now)
+            .await
+            .map_err(code_error)?
+        {
             TakeOutcome::Taken(record) => Ok(Some(record.value.to_vec())),
             TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }
@@ -77,8 +86,10 @@ mod tests {
 
     fn opened(own_codes: usize) -> StoreBackedCodes {
         let codes = StoreBackedCodes::default();
-        let store: Arc<dyn Store> =
-            Arc::new(MemoryStore::new(crate::store::Capacities { login_page_codes: own_codes, ..AMPLE_CAPACITIES }));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(crate::store::Capacities {
+            login_page_codes: own_codes,
+            ..AMPLE_CAPACITIES
+        }));
         codes.set_store(&store);
         codes
     }
@@ -106,10 +117,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory()
-     {
+    async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory() {
         let away = StoreBackedCodes::default();
-        assert!(matches!(away.insert("a", Vec::new(), at(60), at(0)).await, Err(CodeStoreError::Unavailable(_))));
+        assert!(matches!(
+            away.insert("a", Vec::new(), at(60), at(0)).await,
+            Err(CodeStoreError::Unavailable(_))
+        ));
         assert!(matches!(away.take("a", at(0)).await, Err(CodeStoreError::Unavailable(_))));
         let codes = opened(1);
         codes.insert("a", Vec::new(), at(60), at(0)).await.unwrap();

@@ -94,8 +94,10 @@ mod tests {
         ] {
             let total = max_public_connections(configured, descriptors, workers);
             assert_eq!(total, expected, "{configured:?} {descriptors} {workers}");
-            let at_most =
-                total + workers * EXTRA_CONNECTIONS_PER_WORKER + PRIVATE_CONNECTIONS + EXTRA_CONNECTIONS_PER_WORKER;
+            let at_most = total
+                + workers * EXTRA_CONNECTIONS_PER_WORKER
+                + PRIVATE_CONNECTIONS
+                + EXTRA_CONNECTIONS_PER_WORKER;
             assert!(
                 descriptors < 256 || at_most < descriptors - descriptors / 5,
                 "{at_most} of {descriptors}"

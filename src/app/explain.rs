@@ -104,7 +104,10 @@ pub fn explain_levels(
     let (client_id, id) = (ClientId::from(service_provider), ConnectorId::from(connector));
     if !loaded.service_providers.contains_key(&client_id) {
         let known = join_names(loaded.service_providers.keys());
-        return Err(ExplainError::ServiceProvider { requested: service_provider.to_owned(), known });
+        return Err(ExplainError::ServiceProvider {
+            requested: service_provider.to_owned(),
+            known,
+        });
     }
     let configured = loaded.connectors.get(&id).ok_or_else(|| ExplainError::Connector {
         requested: connector.to_owned(),
@@ -113,9 +116,17 @@ pub fn explain_levels(
     let platform = loaded.settings.platform;
     let federation = Federation::from_loaded(loaded);
     let facts = gate_input(&federation, &client_id, &id);
-    let asked = authorize::find_requested_level(acr_values, claims, federation.rules_for(&client_id), platform);
-    let mut verdict = evaluate_levels(platform, asked, &facts, &connector::acr_policy(&configured.file));
-    if let (LevelDecision::Allowed(way), ConnectorKind::Persona(_)) = (&mut verdict, &configured.file.kind) {
+    let asked = authorize::find_requested_level(
+        acr_values,
+        claims,
+        federation.rules_for(&client_id),
+        platform,
+    );
+    let mut verdict =
+        evaluate_levels(platform, asked, &facts, &connector::acr_policy(&configured.file));
+    if let (LevelDecision::Allowed(way), ConnectorKind::Persona(_)) =
+        (&mut verdict, &configured.file.kind)
+    {
         way.sent = SentLevel::SandboxLevel(way.required.as_str().to_owned());
         // Its page offers nothing else.
         way.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));
@@ -148,7 +159,9 @@ fn evaluate_levels(
         Ok(asked) => asked,
         Err(code) => return LevelDecision::Rejected(code),
     };
-    if let Err(closed) = gate::check_gate(facts, AcrCheck::Requested(AuthenticationRequirement::for_level(asked))) {
+    if let Err(closed) =
+        gate::check_gate(facts, AcrCheck::Requested(AuthenticationRequirement::for_level(asked)))
+    {
         return LevelDecision::Unavailable(closed);
     }
     let needed = agreement.level_to_request(asked);
@@ -209,7 +222,9 @@ impl fmt::Display for Explanation {
                     entry.oauth, entry.code, entry.description
                 )
             }
-            LevelDecision::Unavailable(closed) => writeln!(f, "- {closed}: {}", consequence(*closed)),
+            LevelDecision::Unavailable(closed) => {
+                writeln!(f, "- {closed}: {}", consequence(*closed))
+            }
             LevelDecision::Allowed(way) => way.write(f),
         }
     }

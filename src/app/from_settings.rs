@@ -8,7 +8,7 @@ use crate::config::LoadedConfig;
 use crate::config::model::{IdentitySource, LimitsConfig, QuotasConfig, SubjectSource};
 use crate::config::quotas::DEFAULT_REQUESTS_PER_NETWORK;
 use crate::grant::auth_failures::FailureLimits;
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::protocol::acr::Platform;
 use crate::quota::{NetworkRate, PrefixLengths, RateLimitSettings};
 use crate::store::Usage;

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use crate::config::admin_access::local_address;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 
 /// Probe of the private listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +40,12 @@ pub enum HealthError {
 pub async fn probe_hub(address: SocketAddr, probe: HealthProbe) -> Result<String, HealthError> {
     let (address, path) = (local_address(address), probe.path());
     let silent = |fault| HealthError::Unreachable { address, path, fault };
-    let guard = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], CallLimits::DEFAULT)
-        .map_err(silent)?;
+    let guard = SafeHttpClient::new(
+        AllowedSchemes::HttpAndHttps,
+        &[address.ip().to_string()],
+        CallLimits::DEFAULT,
+    )
+    .map_err(silent)?;
     let request = http::Request::get(format!("http://{address}{path}")).body(Vec::new());
     let answer = guard
         .send(request.map_err(|fault| HealthError::Unhealthy(fault.to_string()))?)

@@ -45,7 +45,11 @@ impl KeySets {
     }
 
     fn load(folder: &Path, now: Timestamp) -> Result<Self, BuildError> {
-        Self::new(keyfiles::load_keyring(folder, now)?, keyfiles::load_upstream_keys(folder, now)?, now)
+        Self::new(
+            keyfiles::load_keyring(folder, now)?,
+            keyfiles::load_upstream_keys(folder, now)?,
+            now,
+        )
     }
 }
 
@@ -127,7 +131,11 @@ pub(super) fn load_keys(folder: &Path, env: &Env, keys: HubKeys) -> Result<Loade
 }
 
 /// Starts reloading the folder, and returns the shared keys.
-pub(super) fn start_key_reload(LoadedKeys { shared, requested }: LoadedKeys, folder: &Path, audit: &Audit) -> SharedKeys {
+pub(super) fn start_key_reload(
+    LoadedKeys { shared, requested }: LoadedKeys,
+    folder: &Path,
+    audit: &Audit,
+) -> SharedKeys {
     if let Some(requested) = requested {
         actix::spawn(reload_loop(folder.to_owned(), shared.clone(), requested, audit.clone()));
     }

@@ -40,7 +40,8 @@ impl LabelPolicy {
         if self.labels == ServiceProviderLabels::Class {
             metrics.set_client_classes(self.classes(federation));
         }
-        let services = federation.service_providers().map(|service| service.registration.client_id.clone());
+        let services =
+            federation.service_providers().map(|service| service.registration.client_id.clone());
         let data_providers = federation.data_providers().map(|provider| provider.client_id.clone());
         let connector = |id: &str| federation.connector(&ConnectorId::from(id)).is_some();
         metrics.retain_series(connector, services.chain(data_providers));
@@ -84,7 +85,11 @@ pub(super) struct MetricSources {
 }
 
 /// Returns a function that counts the live logins by state, for the operator console.
-pub(super) fn live_login_reader(ongoing: Arc<LiveLoginCounter>, env: &Env, metrics: &Arc<Metrics>) -> LiveLoginsSource {
+pub(super) fn live_login_reader(
+    ongoing: Arc<LiveLoginCounter>,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+) -> LiveLoginsSource {
     let (env, metrics) = (env.clone(), Arc::clone(metrics));
     Box::new(move || {
         let counts = ongoing.live_by_state(env.now(), &metrics).map(|(_, count)| count);
@@ -124,8 +129,10 @@ impl MetricSources {
 }
 
 fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
-    let services =
-        federation.service_providers().filter(|service| service.registration.active).filter_map(|service| {
+    let services = federation
+        .service_providers()
+        .filter(|service| service.registration.active)
+        .filter_map(|service| {
             let secrets = match &service.authentication {
                 ClientAuthentication::SecretPost(secrets)
                 | ClientAuthentication::SecretBasic(secrets)

@@ -8,7 +8,7 @@ use super::prepare::{connector_context, connector_spec};
 use crate::config::LoadedConfig;
 use crate::config::admin_access::local_address;
 use crate::config::config_digest::ConfigDigest;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
 use crate::web::private_listener::CONFIG_DIGEST_PATH;
 
@@ -36,12 +36,18 @@ pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, Act
     let address = local_address(listen);
     let silent = |fault| ActiveConfigError::Unreachable { address, fault };
     let guard =
-        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], LIMITS).map_err(silent)?;
-    let request = http::Request::get(format!("http://{address}{CONFIG_DIGEST_PATH}")).body(Vec::new());
-    let answer =
-        guard.send(request.map_err(|_| ActiveConfigError::NotAHub(address))?).await.map_err(silent)?;
+        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], LIMITS)
+            .map_err(silent)?;
+    let request =
+        http::Request::get(format!("http://{address}{CONFIG_DIGEST_PATH}")).body(Vec::new());
+    let answer = guard
+        .send(request.map_err(|_| ActiveConfigError::NotAHub(address))?)
+        .await
+        .map_err(silent)?;
     match answer.status().as_u16() {
-        200 => serde_json::from_slice(answer.body()).map_err(|_| ActiveConfigError::NotAHub(address)),
+        200 => {
+            serde_json::from_slice(answer.body()).map_err(|_| ActiveConfigError::NotAHub(address))
+        }
         _ => Err(ActiveConfigError::NotAHub(address)),
     }
 }

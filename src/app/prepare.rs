@@ -26,9 +26,9 @@ use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
-use crate::web::pages::{self, Locale};
 use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
+use crate::web::pages::{self, Locale};
 
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {
@@ -51,13 +51,20 @@ pub(super) struct PreparedHub {
 ///
 /// # Errors
 /// Returns an error for each part that can't be built; the list is never empty.
-pub(super) fn prepare_hub(loaded: &LoadedConfig, env: &Env, keys: HubKeys) -> Result<PreparedHub, Vec<BuildError>> {
+pub(super) fn prepare_hub(
+    loaded: &LoadedConfig,
+    env: &Env,
+    keys: HubKeys,
+) -> Result<PreparedHub, Vec<BuildError>> {
     let (settings, now) = (&loaded.settings, env.now());
     let mut errors = Vec::new();
     let filter = collect_error(&mut errors, telemetry::validate_filter(&settings.log.filter));
     let metrics = collect_error(&mut errors, Metrics::new(now).map(Arc::new));
     let discovery_publisher = DiscoveryPublisher::new(loaded);
-    let federation = collect_error(&mut errors, discovery_publisher.with_discovery(Federation::from_loaded(loaded)));
+    let federation = collect_error(
+        &mut errors,
+        discovery_publisher.with_discovery(Federation::from_loaded(loaded)),
+    );
     let client_keys =
         federation.as_ref().zip(metrics.as_ref()).and_then(|(federation, metrics)| {
             collect_error(&mut errors, KeyDirectory::new(federation, metrics).map(Arc::new))
@@ -68,26 +75,29 @@ pub(super) fn prepare_hub(loaded: &LoadedConfig, env: &Env, keys: HubKeys) -> Re
     let connectors = loaded.files.connectors();
     let connector_specs: Vec<_> = connectors
         .values()
-        .map(|(configured, fields)| collect_error(&mut errors, connector_spec(configured, fields, &connector_means)))
+        .map(|(configured, fields)| {
+            collect_error(&mut errors, connector_spec(configured, fields, &connector_means))
+        })
         .collect();
     let register = match settings.platform {
         // R009: identities come from the providers, so the register is not used.
         Platform::High => Some(register::LoadedRegister::None),
-        Platform::Standard => metrics
-            .as_ref()
-            .and_then(|metrics| collect_error(&mut errors, register::load_register(loaded, metrics, now))),
+        Platform::Standard => metrics.as_ref().and_then(|metrics| {
+            collect_error(&mut errors, register::load_register(loaded, metrics, now))
+        }),
     };
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
     let subject_keys = collect_error(
         &mut errors,
         SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()),
     );
-    let traces = metrics
-        .as_ref()
-        .and_then(|metrics| collect_error(&mut errors, traces::prepare_traces(loaded, env, metrics)));
+    let traces = metrics.as_ref().and_then(|metrics| {
+        collect_error(&mut errors, traces::prepare_traces(loaded, env, metrics))
+    });
     let outer_middleware = metrics.as_ref().zip(traces.as_ref());
-    let outer_middleware = outer_middleware
-        .and_then(|(metrics, traces)| collect_error(&mut errors, build_outer_middleware(loaded, env, metrics, traces)));
+    let outer_middleware = outer_middleware.and_then(|(metrics, traces)| {
+        collect_error(&mut errors, build_outer_middleware(loaded, env, metrics, traces))
+    });
     let all = || {
         filter?;
         Some(PreparedHub {
@@ -110,7 +120,10 @@ pub(super) fn prepare_hub(loaded: &LoadedConfig, env: &Env, keys: HubKeys) -> Re
 }
 
 /// Collects the error, so that the next parts are built too.
-fn collect_error<T, F: Into<BuildError>>(errors: &mut Vec<BuildError>, made: Result<T, F>) -> Option<T> {
+fn collect_error<T, F: Into<BuildError>>(
+    errors: &mut Vec<BuildError>,
+    made: Result<T, F>,
+) -> Option<T> {
     made.map_err(|error| errors.push(error.into())).ok()
 }
 
@@ -168,7 +181,8 @@ fn build_outer_middleware(
     let (env, theme) = (env.clone(), pages::PageTheme::from(&loaded.theme));
     let page = move |head: &_, code| error_pages::render_early_error(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    let outer_middleware = OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    let outer_middleware =
+        OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
     Ok(Arc::new(outer_middleware.with_tracer(traces.tracer.clone())))
 }
 

@@ -13,7 +13,7 @@ use super::connection_limits;
 use super::reload::Reload;
 use crate::telemetry::{Listener, Metrics};
 use crate::web::admin::{self, AdminApi};
-use crate::web::connection::{self, ServerConfig, ConnectionTimeouts};
+use crate::web::connection::{self, ConnectionTimeouts, ServerConfig};
 use crate::web::host::PrivateHosts;
 use crate::web::private_listener::{self, Readiness};
 
@@ -33,7 +33,10 @@ pub(super) struct PrivateServices {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.
-pub(super) fn private_server(listener: TcpListener, served: PrivateServices) -> std::io::Result<Server> {
+pub(super) fn private_server(
+    listener: TcpListener,
+    served: PrivateServices,
+) -> std::io::Result<Server> {
     let PrivateServices { readiness, metrics, admin, reload, hosts } = served;
     let listening = ServerConfig {
         listener: Listener::Private,
@@ -49,9 +52,16 @@ pub(super) fn private_server(listener: TcpListener, served: PrivateServices) -> 
         let (metrics, counter, hosts) =
             (Arc::clone(&metrics), Arc::clone(&metrics), Arc::clone(&hosts));
         App::new()
-            .configure(move |config| private_listener::configure_config_digest(config, move || reload.digest()))
             .configure(move |config| {
-                private_listener::configure_endpoints(config, readiness, metrics, admin::admin_routes(admin))
+                private_listener::configure_config_digest(config, move || reload.digest())
+            })
+            .configure(move |config| {
+                private_listener::configure_endpoints(
+                    config,
+                    readiness,
+                    metrics,
+                    admin::admin_routes(admin),
+                )
             })
             .wrap(from_fn(move |request, next| {
                 let (hosts, metrics) = (Arc::clone(&hosts), Arc::clone(&counter));

@@ -13,7 +13,7 @@ use super::reload::Reload;
 use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
-use crate::actor::registry::{ReportedCircuit, ConnectorRow, ConnectorState};
+use crate::actor::registry::{ConnectorRow, ConnectorState, ReportedCircuit};
 use crate::audit::Audit;
 use crate::config::LoadedConfig;
 use crate::env::Env;
@@ -22,8 +22,8 @@ use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
 use crate::store::{RecordKind, Store};
 use crate::token::Keyring;
-use crate::web::private_listener::Readiness;
 use crate::web::admin_console::StoreUsage;
+use crate::web::private_listener::Readiness;
 
 /// Share of the capacity, in percent, from which the store counts as nearly full.
 const NEARLY_FULL_PERCENT: usize = 90;
@@ -106,7 +106,8 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     } = sources;
     let block_warnings = blocks.clone();
     let ring = Arc::clone(&keys.ring);
-    let (signing_env, clock, key_age_sources) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
+    let (signing_env, clock, key_age_sources) =
+        (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
     let outbound = connectors.clone();
     Readiness::default()
         .with_check("keys", move || check_signing_keys(&ring, &signing_env))
@@ -117,10 +118,15 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
         })
         .with_degradation_check("keys", move || {
-            keys.finding().into_iter().chain(find_old_keys(&key_age_sources.0.load(), &key_age_sources.1)).collect()
+            keys.finding()
+                .into_iter()
+                .chain(find_old_keys(&key_age_sources.0.load(), &key_age_sources.1))
+                .collect()
         })
         .with_degradation_check("config", move || reload.findings())
-        .with_degradation_check("connectors", move || find_unavailable_connectors(&connectors.overview()))
+        .with_degradation_check("connectors", move || {
+            find_unavailable_connectors(&connectors.overview())
+        })
         .with_degradation_check("egress", move || outbound.outbound_warning().into_iter().collect())
         .with_degradation_check("register", move || {
             register.as_ref().and_then(|register| register.warning()).into_iter().collect()
@@ -186,7 +192,8 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
     let is_unavailable = |row: &&&ConnectorRow| {
         row.health.as_ref().is_some_and(|health| health.circuit != ReportedCircuit::Closed)
     };
-    let unavailable: Vec<&str> = on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
+    let unavailable: Vec<&str> =
+        on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
     let mut findings = Vec::new();
     if on.is_empty() {
         findings.push(
@@ -195,7 +202,8 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
         );
     }
     if !unavailable.is_empty() {
-        let named = unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
+        let named =
+            unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
         let more = unavailable.len().saturating_sub(MAX_NAMES_LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         findings.push(format!(
@@ -275,7 +283,8 @@ mod tests {
             "{findings:?}"
         );
         assert_eq!(find_unavailable_connectors(&rows[..1]), [] as [String; 0]);
-        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", ReportedCircuit::Open, None) };
+        let off =
+            ConnectorRow { state: ConnectorState::Off, ..row("a", ReportedCircuit::Open, None) };
         assert!(find_unavailable_connectors(&[off])[0].starts_with("no connector is on"));
     }
 
@@ -291,7 +300,9 @@ mod tests {
             )
         };
         assert_eq!(of(&[0, 30, -30]), [] as [String; 0]);
-        assert!(of(&[0, 31, 0])[0].starts_with("the clock of b differs from this machine's by +31 s"));
+        assert!(
+            of(&[0, 31, 0])[0].starts_with("the clock of b differs from this machine's by +31 s")
+        );
         assert!(of(&[-300])[0].starts_with("the clock of a differs from this machine's by -300 s"));
         assert!(of(&[90, 91, 0])[0].starts_with("the clocks of 2 of 3"));
         assert_eq!(of(&[90, -90, 0, 0]).len(), 2);
@@ -302,9 +313,9 @@ mod tests {
         let row = |held| StoreUsage { records: "sessions".into(), used: held, capacity: 1000 };
         assert_eq!(find_nearly_full(&row(899)), None);
         assert!(
-            find_nearly_full(&row(900)).is_some_and(
-                |findings| findings.contains("900 of at most 1000") && findings.contains("limits.sessions")
-            )
+            find_nearly_full(&row(900))
+                .is_some_and(|findings| findings.contains("900 of at most 1000")
+                    && findings.contains("limits.sessions"))
         );
     }
 }

@@ -15,7 +15,7 @@ use crate::identity::Identity;
 use crate::ids::SupportId;
 use crate::register::file::{FileRegister, FileRegisterError};
 use crate::register::http::HttpRegister;
-use crate::register::{RegisterAnswer, Register, RegisterError};
+use crate::register::{Register, RegisterAnswer, RegisterError};
 use crate::telemetry::Metrics;
 
 /// A register as loaded at the start.
@@ -45,7 +45,13 @@ pub(super) fn load_register(
             let current = Arc::new(ArcSwap::from_pointee(register));
             let (path, home_country, trouble) =
                 (file.path.clone(), home_country.clone(), Arc::default());
-            Ok(LoadedRegister::File(RegisterFileWatcher { current, last_error: trouble, path, stamp, home_country }))
+            Ok(LoadedRegister::File(RegisterFileWatcher {
+                current,
+                last_error: trouble,
+                path,
+                stamp,
+                home_country,
+            }))
         }
         Some(RegisterConfig::Http(configured)) => {
             let register = HttpRegister::new(
@@ -64,7 +70,10 @@ pub(super) fn load_register(
 
 /// Returns the register for logins; a file is checked for changes at each interval. Must be called
 /// inside an actix system.
-pub(super) fn start_register(register: LoadedRegister, interval: Duration) -> Option<Arc<dyn Register>> {
+pub(super) fn start_register(
+    register: LoadedRegister,
+    interval: Duration,
+) -> Option<Arc<dyn Register>> {
     match register {
         LoadedRegister::None => None,
         LoadedRegister::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
@@ -148,10 +157,7 @@ impl RegisterFileWatcher {
                 return;
             }
             Ok((Ok(register), _)) => {
-                tracing::info!(
-                    persons = register.len(),
-                    "register file reloaded"
-                );
+                tracing::info!(persons = register.len(), "register file reloaded");
                 self.current.store(Arc::new(register));
                 self.last_error.store(None);
             }

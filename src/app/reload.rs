@@ -10,16 +10,16 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
-use self::watch::{QUIET_TIME, FolderWatcher};
-use super::metrics_sampler::LabelPolicy;
+use self::watch::{FolderWatcher, QUIET_TIME};
 use super::keys::SharedKeys;
+use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
 use super::{BuildError, audit_log};
-use crate::actor::registry::{ConnectorSpec, RegistryHandle, ApplyConfig};
+use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::audit::{Audit, Event, EventKind};
-use crate::config::reloadable_files::{ScanOutcome, FileKind};
-use crate::config::config_digest::{FieldDigests, ConfigDigest};
-use crate::config::{Federation, ReloadableFiles, Diagnostic};
+use crate::config::config_digest::{ConfigDigest, FieldDigests};
+use crate::config::reloadable_files::{FileKind, ScanOutcome};
+use crate::config::{Diagnostic, Federation, ReloadableFiles};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
@@ -175,7 +175,8 @@ impl ReloadLoop {
                 // The requester may be gone.
                 let _sent = done.send(());
             }
-            let interval = if file_state == ScanOutcome::BeingWritten { QUIET_TIME } else { interval };
+            let interval =
+                if file_state == ScanOutcome::BeingWritten { QUIET_TIME } else { interval };
             tokio::select! {
                 () = watch.wait(interval) => {}
                 done = requests.recv() => match done {
@@ -204,7 +205,11 @@ impl ReloadLoop {
             }
         };
         self.report_changes(&result.diagnostics);
-        for diagnostic in result.unverified.iter().filter(|diagnostic| !self.reported_unverified.contains(diagnostic)) {
+        for diagnostic in result
+            .unverified
+            .iter()
+            .filter(|diagnostic| !self.reported_unverified.contains(diagnostic))
+        {
             tracing::warn!(
                 problem = diagnostic.to_single_line(),
                 "rejected by `passerelle check`, but served"
@@ -279,7 +284,11 @@ impl ReloadLoop {
         for (file, diagnostics) in
             now.iter().filter(|(file, diagnostics)| self.reported.get(*file) != Some(*diagnostics))
         {
-            let fault = diagnostics.iter().map(Diagnostic::to_single_line).collect::<Vec<_>>().join("; and ");
+            let fault = diagnostics
+                .iter()
+                .map(Diagnostic::to_single_line)
+                .collect::<Vec<_>>()
+                .join("; and ");
             tracing::error!(
                 file,
                 fault,
@@ -305,11 +314,14 @@ fn scan(
     before: &ConfigDigest,
 ) -> ScanResult {
     let none = Arc::default();
-    let file_state = files.rescan(&|configured| match connector_spec(configured, &none, &builder.connectors) {
-        Ok(_) => Ok(()),
-        Err(BuildError::Connector { error: fault, .. }) => Err((fault.key.to_owned(), fault.message)),
-        Err(fault) => Err((String::new(), fault.to_string())),
-    });
+    let file_state =
+        files.rescan(&|configured| match connector_spec(configured, &none, &builder.connectors) {
+            Ok(_) => Ok(()),
+            Err(BuildError::Connector { error: fault, .. }) => {
+                Err((fault.key.to_owned(), fault.message))
+            }
+            Err(fault) => Err((String::new(), fault.to_string())),
+        });
     let digest = files.digest();
     let next = (digest != *before).then(|| builder.build_candidate(files, running));
     ScanResult {
@@ -335,6 +347,9 @@ impl SnapshotBuilder {
         let connector_specs = changed
             .map(|(_, (configured, fields))| connector_spec(configured, fields, &self.connectors))
             .collect::<Result<_, _>>()?;
-        Ok(Candidate { connector_specs, federation: self.discovery_publisher.with_discovery(files.build_federation())? })
+        Ok(Candidate {
+            connector_specs,
+            federation: self.discovery_publisher.with_discovery(files.build_federation())?,
+        })
     }
 }

@@ -10,9 +10,9 @@ use actix_web::dev::ServerHandle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::watchdog::Heartbeat;
 use super::reload::Reload;
 use super::snapshot::ShutdownSnapshot;
+use super::watchdog::Heartbeat;
 use crate::actor::Logins;
 use crate::audit::Audit;
 use crate::telemetry::export::SpanQueue;

@@ -11,9 +11,9 @@ use sd_notify::NotifyState;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::watchdog::Heartbeat;
 use super::reload::Reload;
 use super::running_hub::RunningHub;
+use super::watchdog::Heartbeat;
 use crate::config::Environment;
 use crate::web::private_listener::Readiness;
 
@@ -45,9 +45,14 @@ impl ServiceManager {
     #[must_use]
     pub fn from_environment(environment: &Environment, running: &RunningHub) -> Self {
         let is_present = environment.var("NOTIFY_SOCKET").is_some();
-        let watchdog = sd_notify::watchdog_enabled().filter(|within| is_present && !within.is_zero());
+        let watchdog =
+            sd_notify::watchdog_enabled().filter(|within| is_present && !within.is_zero());
         let RunningHub { address, readiness, heartbeat, .. } = running;
-        let hub = MonitoredHub { address: *address, readiness: Arc::clone(readiness), heartbeat: heartbeat.clone() };
+        let hub = MonitoredHub {
+            address: *address,
+            readiness: Arc::clone(readiness),
+            heartbeat: heartbeat.clone(),
+        };
         Self { is_present, watchdog, hub, status: String::new(), reload_task: None }
     }
 

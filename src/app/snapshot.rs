@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::grant::Grants;
 use crate::store::StoreScope;
 use crate::store::memory::MemoryStore;
-use crate::store::memory::snapshot_file::{SnapshotLoad, SnapshotFile};
+use crate::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
 
 /// Content of the store at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,10 @@ pub(super) struct ShutdownSnapshot {
 ///
 /// # Errors
 /// Returns an error if the snapshot might be restored again by a later start.
-pub(super) fn restore_snapshot(snapshot: Option<&ShutdownSnapshot>, grants: &Grants) -> Result<(), BuildError> {
+pub(super) fn restore_snapshot(
+    snapshot: Option<&ShutdownSnapshot>,
+    grants: &Grants,
+) -> Result<(), BuildError> {
     let origin = snapshot.map_or(Ok(StoreOrigin::Empty), ShutdownSnapshot::restore)?;
     if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
         grants.assertion_quota.set_known_since(grants.env.now());
@@ -55,7 +58,8 @@ impl ShutdownSnapshot {
         env: &Env,
     ) -> Result<Self, BuildError> {
         SnapshotFile::check_writable(&config.snapshot)?;
-        let snapshots = SnapshotFile::new(&config.snapshot, &loaded.store.encryption_keys, &loaded.issuer);
+        let snapshots =
+            SnapshotFile::new(&config.snapshot, &loaded.store.encryption_keys, &loaded.issuer);
         Ok(Self { snapshots: Arc::new(snapshots), store: Arc::clone(store), env: env.clone() })
     }
 
@@ -68,10 +72,15 @@ impl ShutdownSnapshot {
     fn restore(&self) -> Result<StoreOrigin, BuildError> {
         let begun = Instant::now();
         let found = self.snapshots.load(&self.store, self.env.now())?;
-        let origin =
-            if matches!(found, SnapshotLoad::Restored { .. }) { StoreOrigin::Restored } else { StoreOrigin::Empty };
+        let origin = if matches!(found, SnapshotLoad::Restored { .. }) {
+            StoreOrigin::Restored
+        } else {
+            StoreOrigin::Empty
+        };
         match found {
-            SnapshotLoad::Nothing => tracing::info!("no snapshot of the store found; the store is empty"),
+            SnapshotLoad::Nothing => {
+                tracing::info!("no snapshot of the store found; the store is empty")
+            }
             SnapshotLoad::Restored { restored, age } => {
                 let (records, expired, left_out) =
                     (restored.records, restored.expired, restored.over_capacity);

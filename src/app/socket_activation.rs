@@ -22,9 +22,7 @@ pub struct InheritedSockets {
 /// Error returned when the inherited sockets are not the hub's listeners.
 #[derive(thiserror::Error, Debug)]
 pub enum SocketActivationError {
-    #[error(
-        "{0} sockets are passed (LISTEN_FDS), but a hub has two listeners: public and private"
-    )]
+    #[error("{0} sockets are passed (LISTEN_FDS), but a hub has two listeners: public and private")]
     TooMany(usize),
     #[error(
         "a socket named `{0}` is passed (LISTEN_FDNAMES); write FileDescriptorName=public or =private in its socket unit"
@@ -38,9 +36,7 @@ pub enum SocketActivationError {
         "the {0} socket can't be listened on: {1}; its unit needs ListenStream= with an address and port"
     )]
     NotListening(&'static str, std::io::Error),
-    #[error(
-        "the {0} socket is a single connection; write Accept=no in its socket unit"
-    )]
+    #[error("the {0} socket is a single connection; write Accept=no in its socket unit")]
     Connection(&'static str),
 }
 
@@ -79,14 +75,20 @@ impl InheritedSockets {
                 SocketRole::Public => &mut handed.public,
                 SocketRole::Private => &mut handed.private,
             };
-            *slot = Some(require_listener(socket).map_err(|()| SocketActivationError::Connection(place.name()))?);
+            *slot = Some(
+                require_listener(socket)
+                    .map_err(|()| SocketActivationError::Connection(place.name()))?,
+            );
         }
         Ok(handed)
     }
 }
 
 /// Returns the role of each socket, in order.
-fn socket_roles(count: usize, names: Option<&str>) -> Result<Vec<SocketRole>, SocketActivationError> {
+fn socket_roles(
+    count: usize,
+    names: Option<&str>,
+) -> Result<Vec<SocketRole>, SocketActivationError> {
     if count > 2 {
         return Err(SocketActivationError::TooMany(count));
     }
@@ -94,15 +96,16 @@ fn socket_roles(count: usize, names: Option<&str>) -> Result<Vec<SocketRole>, So
         .filter(|names| !names.is_empty())
         .map(|names| names.split(':').collect())
         .unwrap_or_default();
-    let known =
-        |name: &str| [SocketRole::Public, SocketRole::Private].into_iter().find(|place| place.name() == name);
+    let known = |name: &str| {
+        [SocketRole::Public, SocketRole::Private].into_iter().find(|place| place.name() == name)
+    };
     // A unit without FileDescriptorName= gives each socket its own name.
     if names.len() != count || !names.iter().any(|name| known(name).is_some()) {
         return Ok([SocketRole::Public, SocketRole::Private].into_iter().take(count).collect());
     }
-    let places = names
-        .iter()
-        .map(|name| known(name).ok_or_else(|| SocketActivationError::UnknownName((*name).to_owned())));
+    let places = names.iter().map(|name| {
+        known(name).ok_or_else(|| SocketActivationError::UnknownName((*name).to_owned()))
+    });
     let places = places.collect::<Result<Vec<_>, _>>()?;
     match places.as_slice() {
         [one, other] if one == other => Err(SocketActivationError::Duplicate(one.name())),

@@ -12,7 +12,7 @@ use super::private_listener;
 use super::watchdog::Heartbeat;
 use super::{HubServer, RunningHub, SocketOwner};
 use crate::telemetry::Listener;
-use crate::web::connection::{self, ServerConfig, ConnectionTimeouts};
+use crate::web::connection::{self, ConnectionTimeouts, ServerConfig};
 use crate::web::routes;
 
 impl HubServer {
@@ -41,10 +41,12 @@ impl HubServer {
         };
         let public = connection::build_server(public, listening, move || {
             worker_heartbeat.register_current_thread();
-            let (hub, outer_middleware, readiness) = (hub.clone(), Arc::clone(&outer_middleware), Arc::clone(&readiness));
+            let (hub, outer_middleware, readiness) =
+                (hub.clone(), Arc::clone(&outer_middleware), Arc::clone(&readiness));
             App::new().configure(move |config| routes::configure_routes(config, hub)).wrap(from_fn(
                 move |request, next| {
-                    let (outer_middleware, readiness) = (Arc::clone(&outer_middleware), Arc::clone(&readiness));
+                    let (outer_middleware, readiness) =
+                        (Arc::clone(&outer_middleware), Arc::clone(&readiness));
                     connection::serve_request(request, async move |request| {
                         outer_middleware
                             .handle(request, next)
@@ -61,7 +63,9 @@ impl HubServer {
             reload: self.reload.clone(),
             hosts: self.private_hosts,
         };
-        let private = private.map(|listener| private_listener::private_server(listener, services)).transpose()?;
+        let private = private
+            .map(|listener| private_listener::private_server(listener, services))
+            .transpose()?;
         let handles = (public.handle(), private.as_ref().map(Server::handle));
         if let Some(private) = private {
             actix::spawn(private);

@@ -11,8 +11,8 @@ use crate::env::Env;
 use crate::store::counters::Counters;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
-use crate::store::redis::{RedisStoreError, RedisStore};
-use crate::store::{Capacities, StoreScope, Store};
+use crate::store::redis::{RedisStore, RedisStoreError};
+use crate::store::{Capacities, Store, StoreScope};
 use crate::telemetry::Metrics;
 
 /// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.

@@ -9,10 +9,10 @@ use openidconnect::HttpRequest;
 use super::BuildError;
 use crate::config::LoadedConfig;
 use crate::config::traces::TracePropagation;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
 use crate::telemetry::Metrics;
-use crate::telemetry::export::{self, SpanExporter, SpanQueue, SpanTransport, ExportError};
+use crate::telemetry::export::{self, ExportError, SpanExporter, SpanQueue, SpanTransport};
 use crate::telemetry::otlp::Resource;
 use crate::telemetry::trace::{Propagation, Sampling, Tracer};
 
@@ -36,7 +36,11 @@ pub(super) fn prepare_traces(
     let Some(endpoint) = &settings.endpoint else { return Ok(TraceExport::default()) };
     let refused = |why: String| BuildError::Traces(why);
     let url = url::Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
-    let schemes = if settings.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let schemes = if settings.insecure_http {
+        AllowedSchemes::HttpAndHttps
+    } else {
+        AllowedSchemes::HttpsOnly
+    };
     let guard = SafeHttpClient::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
         .map_err(|fault| refused(fault.to_string()))?;
     guard.check_url(&url).map_err(|fault| refused(fault.to_string()))?;

@@ -99,7 +99,9 @@ mod tests {
             assert!(!heartbeat.all_responsive().await, "the previous ping is unanswered");
 
             go_on.send(()).unwrap();
-            while !tokio::time::timeout(patience, heartbeat.all_responsive()).await.unwrap_or(false) {}
+            while !tokio::time::timeout(patience, heartbeat.all_responsive()).await.unwrap_or(false)
+            {
+            }
             for arbiter in arbiters {
                 arbiter.stop();
                 arbiter.join().unwrap();

@@ -58,7 +58,9 @@ pub enum LevelError {
     TooLow { achieved: Level, needed: Level },
     #[error("{achieved:?} is not among the levels of the essential acr claim")]
     NotRequired { achieved: Level },
-    #[error("the response has no acr, and the connector's file has no `assumed_level` (only eidas1 is allowed)")]
+    #[error(
+        "the response has no acr, and the connector's file has no `assumed_level` (only eidas1 is allowed)"
+    )]
     Missing,
 }
 
@@ -235,7 +237,11 @@ mod tests {
         let ignoring =
             |assumed| AcrPolicy { ignores_acr: true, ..policy_for_range(Eidas1, Eidas3, assumed) };
         for returned in [Some("1"), Some("loa3"), Some(""), None] {
-            assert_eq!(ignoring(Some(Eidas1)).evaluate(returned, Eidas1), Ok(Eidas1), "{returned:?}");
+            assert_eq!(
+                ignoring(Some(Eidas1)).evaluate(returned, Eidas1),
+                Ok(Eidas1),
+                "{returned:?}"
+            );
             let too_low = Err(LevelError::TooLow { achieved: Eidas1, needed: Eidas2 });
             assert_eq!(ignoring(Some(Eidas1)).evaluate(returned, Eidas2), too_low, "{returned:?}");
             assert_eq!(

@@ -138,7 +138,11 @@ impl AmrEvidence {
     /// without `amr`. `mfa_means` holds the methods that `mfa` stands for according to the
     /// connector's file; it may be empty.
     #[must_use]
-    pub fn gather(reported: &UpstreamAmr, list: &[String], mfa_means: &[String]) -> GatheredEvidence {
+    pub fn gather(
+        reported: &UpstreamAmr,
+        list: &[String],
+        mfa_means: &[String],
+    ) -> GatheredEvidence {
         let (names, unreadable, by) = match reported {
             UpstreamAmr::Absent => (list, 0, Provenance::StaticList),
             UpstreamAmr::Methods { names, unreadable } => {
@@ -147,7 +151,8 @@ impl AmrEvidence {
         };
         let read = names.get(..MAX_METHODS).unwrap_or(names);
         let known: Vec<Method> = read.iter().filter_map(|name| Method::from_name(name)).collect();
-        let unknown: Vec<String> = read.iter().filter(|name| !is_known_method(name)).cloned().collect();
+        let unknown: Vec<String> =
+            read.iter().filter(|name| !is_known_method(name)).cloned().collect();
         let says_mfa = known.contains(&Method::Mfa);
         let not_mfa = |method: &Method| *method != Method::Mfa;
         let behind = if says_mfa { mfa_means } else { &[] };

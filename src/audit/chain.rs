@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
-use super::event::{ConfigChange, Event, EventKind, Pseudonym, AuditKeyPurpose, RareFields};
+use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
 use super::last_checkpoint::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;

@@ -17,7 +17,11 @@ use super::verify::LineHeader;
 ///
 /// # Errors
 /// Returns an error if a file can't be read.
-pub fn leads_to_end(path: &Path, checkpoint: &LastCheckpoint, end: &ChainPosition) -> io::Result<bool> {
+pub fn leads_to_end(
+    path: &Path,
+    checkpoint: &LastCheckpoint,
+    end: &ChainPosition,
+) -> io::Result<bool> {
     let mut newest_first = rotated_files(path)?;
     newest_first.push(path.to_owned());
     newest_first.reverse();
@@ -35,7 +39,10 @@ pub fn leads_to_end(path: &Path, checkpoint: &LastCheckpoint, end: &ChainPositio
 
 /// Returns the position after the last line, or `None` if the chain does not begin at the
 /// checkpoint or has a gap.
-fn follow_chain(files: &[PathBuf], checkpoint: &LastCheckpoint) -> io::Result<Option<ChainPosition>> {
+fn follow_chain(
+    files: &[PathBuf],
+    checkpoint: &LastCheckpoint,
+) -> io::Result<Option<ChainPosition>> {
     let mut chain: Option<ChainPosition> = None;
     for file in files {
         let mut lines = Lines::open(file)?;

@@ -127,7 +127,8 @@ impl Sink for FileSink {
     }
 
     fn is_full(&self, now: Timestamp) -> bool {
-        let is_time = self.rotation_failed_at.is_none_or(|at| now.since(at) >= ROTATION_RETRY_INTERVAL);
+        let is_time =
+            self.rotation_failed_at.is_none_or(|at| now.since(at) >= ROTATION_RETRY_INTERVAL);
         let is_big = self.rotation.max_bytes > 0 && self.size >= self.rotation.max_bytes;
         self.size > 0 && is_time && (is_big || (self.rotation.daily && utc_day(now) != self.day))
     }
@@ -236,7 +237,9 @@ pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let (stem, extension) = parts(path);
     let (before, after) = (format!("{stem}-"), format!(".{extension}"));
     let is_old = |name: &str| {
-        name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after)).is_some_and(is_rotation_time)
+        name.strip_prefix(&before)
+            .and_then(|rest| rest.strip_suffix(&after))
+            .is_some_and(is_rotation_time)
     };
     let mut old = Vec::new();
     for entry in fs::read_dir(folder(path))? {
@@ -318,14 +321,20 @@ impl FileEnd {
         let mut first = Vec::new();
         (&mut file).take(MAX_LINE_BYTES).read_to_end(&mut first)?;
         let first_line = first.split_inclusive(|byte| *byte == b'\n').next();
-        let first_day =
-            first_line.and_then(LineHeader::parse).map(|header| header.time.chars().take(10).collect());
+        let first_day = first_line
+            .and_then(LineHeader::parse)
+            .map(|header| header.time.chars().take(10).collect());
         file.seek(SeekFrom::Start(size.saturating_sub(MAX_LINE_BYTES)))?;
         let mut tail = Vec::new();
         file.take(MAX_LINE_BYTES).read_to_end(&mut tail)?;
         let mut lines: Vec<&[u8]> = tail.split_inclusive(|byte| *byte == b'\n').collect();
         let half = lines.pop_if(|last| !last.ends_with(b"\n")).map(<[u8]>::to_vec);
         // The first line of the tail may be cut; if it is the only one, it fails to parse.
-        Ok(Self { is_empty: size == 0, last_line: lines.pop().map(<[u8]>::to_vec), partial_line: half, first_day })
+        Ok(Self {
+            is_empty: size == 0,
+            last_line: lines.pop().map(<[u8]>::to_vec),
+            partial_line: half,
+            first_day,
+        })
     }
 }

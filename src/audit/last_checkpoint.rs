@@ -67,7 +67,10 @@ pub enum CheckpointCheck {
 ///
 /// # Errors
 /// Returns an error if a store can't be read and no other has a checkpoint.
-pub fn load_newest(places: &mut [Box<dyn CheckpointStore>], log: &str) -> io::Result<Option<LastCheckpoint>> {
+pub fn load_newest(
+    places: &mut [Box<dyn CheckpointStore>],
+    log: &str,
+) -> io::Result<Option<LastCheckpoint>> {
     let (mut newest, mut failure) = (None::<LastCheckpoint>, None);
     for place in places {
         match place.load() {
@@ -168,7 +171,9 @@ mod tests {
     #[test]
     fn an_end_is_compared_with_the_last_checkpoint() {
         let end = ChainPosition { seq: 9, hash: "nine".into() };
-        let lines = |checkpoint: &LastCheckpoint| Ok((checkpoint.seq, checkpoint.hash.as_str()) == (7, "seven"));
+        let lines = |checkpoint: &LastCheckpoint| {
+            Ok((checkpoint.seq, checkpoint.hash.as_str()) == (7, "seven"))
+        };
         for (known, found) in [
             (None, CheckpointCheck::Unknown),
             (Some(checkpoint(9, "nine")), CheckpointCheck::Matched),
@@ -200,14 +205,20 @@ mod tests {
         file("a").save(&checkpoint(7, "seven")).unwrap();
         file("b").save(&checkpoint(9, "nine")).unwrap();
         file("b").save(&checkpoint(11, "eleven")).unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(checkpoint(11, "eleven")));
+        assert_eq!(
+            load_newest(&mut places(), "audit.jsonl").unwrap(),
+            Some(checkpoint(11, "eleven"))
+        );
         assert_eq!(
             load_newest(&mut places(), "other.jsonl").unwrap(),
             None,
             "a log at another path has its own"
         );
         fs::write(folder.path().join("b").join(FILE_NAME), "{}").unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(checkpoint(7, "seven")));
+        assert_eq!(
+            load_newest(&mut places(), "audit.jsonl").unwrap(),
+            Some(checkpoint(7, "seven"))
+        );
         fs::remove_file(folder.path().join("a").join(FILE_NAME)).unwrap();
         assert!(
             load_newest(&mut places(), "audit.jsonl").is_err(),

@@ -83,7 +83,9 @@ impl AuditQueue {
 
     /// Queues an event, or counts it as lost.
     pub(super) fn enqueue(&self, event: Event) {
-        if event.is_unauthenticated() && self.state.waiting.load(Ordering::Relaxed) >= MAX_WAITING_FOR_UNAUTHENTICATED {
+        if event.is_unauthenticated()
+            && self.state.waiting.load(Ordering::Relaxed) >= MAX_WAITING_FOR_UNAUTHENTICATED
+        {
             return self.state.count_lost();
         }
         // Counted before it is queued, so that the writer's count never goes below zero.
@@ -111,7 +113,8 @@ impl AuditQueue {
         let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_WAITING_FOR_NEW_LOGINS;
         let crowded =
             crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
-        let message = |reason: &ArcSwapOption<String>| reason.load_full().map(|why| String::clone(&why));
+        let message =
+            |reason: &ArcSwapOption<String>| reason.load_full().map(|why| String::clone(&why));
         [
             message(&self.state.startup_finding),
             message(&self.state.write_error),

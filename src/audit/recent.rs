@@ -89,9 +89,12 @@ impl LoginStage {
             (Self::Failed, _) => self,
             (_, EventKind::LoginFailed) => Self::Failed,
             (_, EventKind::CodeIssued) => Self::Granted,
-            (_, EventKind::AuthorizationReceived | EventKind::ChoiceShown | EventKind::CallbackRefused) => {
-                Self::Choosing
-            }
+            (
+                _,
+                EventKind::AuthorizationReceived
+                | EventKind::ChoiceShown
+                | EventKind::CallbackRefused,
+            ) => Self::Choosing,
             (_, EventKind::IdpChosen) if is_refusal => Self::Choosing,
             (_, EventKind::IdpChosen) => Self::Away,
             (_, EventKind::CallbackAccepted | EventKind::RegisterQueried) => Self::Identifying,
@@ -225,7 +228,10 @@ impl Timeline {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.stage == LoginStage::NoLogin
-            || self.entries.first().is_some_and(|first| first.kind == EventKind::AuthorizationReceived)
+            || self
+                .entries
+                .first()
+                .is_some_and(|first| first.kind == EventKind::AuthorizationReceived)
     }
 
     /// Returns the last refusal.
@@ -293,7 +299,13 @@ fn printable_detail(detail: &str) -> Box<str> {
 }
 
 impl Shard {
-    fn add(&mut self, key: u64, entry: TimelineEntry, service_provider: Option<&ClientId>, limits: RetentionLimits) {
+    fn add(
+        &mut self,
+        key: u64,
+        entry: TimelineEntry,
+        service_provider: Option<&ClientId>,
+        limits: RetentionLimits,
+    ) {
         let is_refusal = entry.code.is_some();
         let mut new = None;
         let timeline = self.timelines.entry(key).or_insert_with(|| {
@@ -312,7 +324,9 @@ impl Shard {
         }
         match new {
             Some(RetentionClass::WithoutLogin) => self.without_login.push_back(key),
-            Some(RetentionClass::WithoutRefusal | RetentionClass::WithRefusal) => self.without_refusal.push_back(key),
+            Some(RetentionClass::WithoutRefusal | RetentionClass::WithRefusal) => {
+                self.without_refusal.push_back(key)
+            }
             None => {}
         }
         self.evict(RetentionClass::WithoutRefusal, limits.logins);
@@ -328,7 +342,11 @@ impl Shard {
         };
         while queue.len() > max {
             let Some(oldest) = queue.pop_front() else { return };
-            if self.timelines.get(&oldest).is_some_and(|timeline| timeline.retention_class == retention_class) {
+            if self
+                .timelines
+                .get(&oldest)
+                .is_some_and(|timeline| timeline.retention_class == retention_class)
+            {
                 self.timelines.remove(&oldest);
             }
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::file::{FileSink, FileRotation, check_writable, rotated_files};
+use super::file::{FileRotation, FileSink, check_writable, rotated_files};
 use super::memory::MemorySink;
 use super::report::{FindingKind, NoteKind, VerificationReport, VerificationResult};
 use super::verify::{Chains, TrustedCheckpoints, Verifier};
@@ -64,7 +64,8 @@ impl Fixture {
     }
 
     fn begin(&self, sink: impl Sink + 'static, found: LogEnd, when_full: WhenFull) -> Audit {
-        start(Box::new(sink), found, Event::new(EventKind::Start), self.writer_config(when_full)).unwrap()
+        start(Box::new(sink), found, Event::new(EventKind::Start), self.writer_config(when_full))
+            .unwrap()
     }
 
     fn in_memory(&self, when_full: WhenFull) -> (Audit, MemorySink) {
@@ -95,7 +96,11 @@ fn received(audit: &Audit, times: usize) {
     }
 }
 
-fn verify_files<T: AsRef<[u8]>>(files: &[T], kept: TrustedCheckpoints, chains: Chains) -> VerificationReport {
+fn verify_files<T: AsRef<[u8]>>(
+    files: &[T],
+    kept: TrustedCheckpoints,
+    chains: Chains,
+) -> VerificationReport {
     let keys = keys(&RING);
     let mut verifier = Verifier::new(&keys, kept, chains);
     for (index, file) in files.iter().enumerate() {
@@ -131,7 +136,9 @@ fn names_of_a_login_and_a_session_give_no_access_to_them() {
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     let hash = crate::ids::InteractionHash::from_cookie("cookie");
     audit.record(|| {
-        Event::new(EventKind::CodeIssued).login(&hash).session(&crate::digest::fingerprint("session"))
+        Event::new(EventKind::CodeIssued)
+            .login(&hash)
+            .session(&crate::digest::fingerprint("session"))
     });
     audit.flush();
     let text = memory.text();
@@ -276,7 +283,11 @@ async fn a_chain_goes_through_files_and_starts() {
     let files = all(&path);
     assert!(files.len() > 6, "{}", files.len());
     let report = verify_files(&files, TrustedCheckpoints::default(), Chains::One);
-    assert_eq!((report.result(), report.notes.len()), (VerificationResult::Intact, 0), "{report:?}");
+    assert_eq!(
+        (report.result(), report.notes.len()),
+        (VerificationResult::Intact, 0),
+        "{report:?}"
+    );
     for file in &files[1..] {
         assert!(
             String::from_utf8_lossy(file)
@@ -341,7 +352,11 @@ async fn the_tail_of_a_killed_process_is_distinguished_from_tampering() {
         let unsigned = if partial_line { 2 } else { 3 };
         assert_eq!(report.result(), VerificationResult::Intact, "{cut} {report:?}");
         if cut != 1 {
-            assert_eq!(report.notes[0].kind, NoteKind::Interrupted { unsigned, partial_line }, "{cut}");
+            assert_eq!(
+                report.notes[0].kind,
+                NoteKind::Interrupted { unsigned, partial_line },
+                "{cut}"
+            );
         }
     }
 }

@@ -11,9 +11,11 @@ use chrono::DateTime;
 use serde::Deserialize;
 
 use super::LINE_VERSION;
-use super::chain::{CHECKPOINT_TYPE, ChainPosition, GENESIS_HASH, CheckpointClaims, line_hash};
+use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims, GENESIS_HASH, line_hash};
 use super::last_checkpoint::CheckpointCheck;
-use super::report::{LogFinding, FindingKind, LinePosition, NoteKind, LogNote, LineLocation, VerificationReport};
+use super::report::{
+    FindingKind, LineLocation, LinePosition, LogFinding, LogNote, NoteKind, VerificationReport,
+};
 use crate::protocol::alg::SigningAlg;
 use crate::token::verify::{JwsError, VerificationKeys, verify_jws};
 
@@ -201,7 +203,10 @@ impl<'k> Verifier<'k> {
                 if may_begin {
                     self.add_note(NoteKind::BeginsLater { seq: header.seq });
                 } else {
-                    self.add_finding(FindingKind::Removed { from: 1, to: header.seq.saturating_sub(1) });
+                    self.add_finding(FindingKind::Removed {
+                        from: 1,
+                        to: header.seq.saturating_sub(1),
+                    });
                 }
             }
             return;
@@ -246,7 +251,11 @@ impl<'k> Verifier<'k> {
     }
 
     /// Returns whether `header` is a `start` that names the unparsed line; reports any other one.
-    fn explains_partial_line(&mut self, unparsed: Option<(LineLocation, String)>, header: &LineHeader) -> bool {
+    fn explains_partial_line(
+        &mut self,
+        unparsed: Option<(LineLocation, String)>,
+        header: &LineHeader,
+    ) -> bool {
         match unparsed {
             Some((_, hash)) if header.event == "start" && header.prev == hash => true,
             Some((location, _)) => {
@@ -286,13 +295,25 @@ impl<'k> Verifier<'k> {
             self.checkpoint_at = header.millis();
         }
         match (header.last_checkpoint, header.checkpoint_seq) {
-            (Some(check @ (CheckpointCheck::Changed | CheckpointCheck::Missing)), Some(checkpoint_seq)) => {
-                let (from, to) =
-                    (self.first_unsigned.unwrap_or(header.seq), checkpoint_seq.max(header.seq.saturating_sub(1)));
+            (
+                Some(check @ (CheckpointCheck::Changed | CheckpointCheck::Missing)),
+                Some(checkpoint_seq),
+            ) => {
+                let (from, to) = (
+                    self.first_unsigned.unwrap_or(header.seq),
+                    checkpoint_seq.max(header.seq.saturating_sub(1)),
+                );
                 let from = from.min(to);
-                self.add_finding(FindingKind::DiffersFromLastCheckpoint { from, to, checkpoint_seq, check });
+                self.add_finding(FindingKind::DiffersFromLastCheckpoint {
+                    from,
+                    to,
+                    checkpoint_seq,
+                    check,
+                });
             }
-            (Some(CheckpointCheck::Unreadable), _) => self.add_finding(FindingKind::LastCheckpointUnreadable { seq: header.seq }),
+            (Some(CheckpointCheck::Unreadable), _) => {
+                self.add_finding(FindingKind::LastCheckpointUnreadable { seq: header.seq })
+            }
             (Some(CheckpointCheck::Unknown), _) if !is_beginning(header) => {
                 self.add_note(NoteKind::LastCheckpointUnknown { seq: header.seq })
             }
@@ -319,16 +340,25 @@ impl<'k> Verifier<'k> {
 
     fn report_late_lines(&mut self) {
         if let Some(LateLines { location, from, to, seconds }) = self.late_lines.take() {
-            self.add_finding_at(location, FindingKind::NotSigned { from, to, seconds: seconds.unsigned_abs() });
+            self.add_finding_at(
+                location,
+                FindingKind::NotSigned { from, to, seconds: seconds.unsigned_abs() },
+            );
         }
     }
 
     fn check_checkpoint(&mut self, header: &LineHeader) {
-        let broken = |reason: &str| FindingKind::InvalidCheckpoint { seq: header.seq, reason: reason.to_owned() };
+        let broken = |reason: &str| FindingKind::InvalidCheckpoint {
+            seq: header.seq,
+            reason: reason.to_owned(),
+        };
         match verify_checkpoint(header.jws.as_deref().unwrap_or_default(), self.keys) {
-            Ok(checkpoint) if checkpoint.seq + 1 == header.seq && checkpoint.hash == header.prev => {
+            Ok(checkpoint)
+                if checkpoint.seq + 1 == header.seq && checkpoint.hash == header.prev =>
+            {
                 self.report.checkpoints += 1;
-                self.report.last_signed = Some(LinePosition { seq: checkpoint.seq, time: header.time.clone() });
+                self.report.last_signed =
+                    Some(LinePosition { seq: checkpoint.seq, time: header.time.clone() });
                 self.first_unsigned = None;
                 self.reset_lateness(header);
             }
@@ -384,7 +414,10 @@ enum CheckpointError {
     Broken(String),
 }
 
-fn verify_checkpoint(jws: &str, keys: &VerificationKeys) -> Result<CheckpointClaims, CheckpointError> {
+fn verify_checkpoint(
+    jws: &str,
+    keys: &VerificationKeys,
+) -> Result<CheckpointClaims, CheckpointError> {
     let verified = verify_jws(jws, SigningAlg::ES256, keys).map_err(|error| match error {
         JwsError::UnknownKey => CheckpointError::UnknownKey(unverified_kid(jws)),
         error => CheckpointError::Broken(error.to_string()),

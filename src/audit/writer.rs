@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
-use super::last_checkpoint::{LastCheckpoint, CheckpointStore};
-use super::queue::{ThreadDeathGuard, Message, QUEUE_CAPACITY, AuditQueue, QueueState, WhenFull};
+use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
+use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard, WhenFull};
 use super::{Audit, AuditError, Event, EventKind};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
@@ -226,7 +226,11 @@ impl Writer {
         if at >= self.checkpoint_at + CHECKPOINT_INTERVAL {
             self.write_checkpoint();
         }
-        let room = if event.is_unauthenticated() { MAX_UNAUTHENTICATED_PENDING_BYTES } else { MAX_PENDING_BYTES };
+        let room = if event.is_unauthenticated() {
+            MAX_UNAUTHENTICATED_PENDING_BYTES
+        } else {
+            MAX_PENDING_BYTES
+        };
         // Checkpoints always have room; without them, `verify` would report the lines after an
         // outage.
         if event.kind != EventKind::Checkpoint && self.pending.len() > room {
@@ -263,8 +267,12 @@ impl Writer {
                 self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
                 (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
                 let log = self.means.log.clone();
-                self.unsaved_checkpoint =
-                    Some(LastCheckpoint { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
+                self.unsaved_checkpoint = Some(LastCheckpoint {
+                    log,
+                    seq: self.chain.seq,
+                    hash: self.chain.hash.clone(),
+                    jws,
+                });
                 self.state.signing_error.store(None);
                 self.means.metrics.set_last_audit_checkpoint(now);
             }

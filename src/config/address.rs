@@ -11,7 +11,7 @@ pub enum Http {
     /// Anywhere: the file sets `insecure_http = true`.
     Anywhere,
     /// Nowhere, not even on loopback.
-Nowhere,
+    Nowhere,
 }
 
 /// Why a URL is rejected: the message and the fix of a diagnostic.

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::model::{PrivateListener, Settings};
 use super::diagnostic::Diagnostic;
+use super::model::{PrivateListener, Settings};
 use super::secret_rules::{SecretContext, SecretOwner, SecretRules};
 use super::source_file::SourceFile;
 use super::{Environment, apply_environment, secrets};
@@ -40,15 +40,17 @@ impl AdminAccess {
         // Ignores invalid variables.
         let source = apply_environment(source, environment, &mut Vec::new());
         let mut problems = Vec::new();
-        let Some(settings) = source.deserialize::<Settings>(&mut problems) else { return Err(problems) };
+        let Some(settings) = source.deserialize::<Settings>(&mut problems) else {
+            return Err(problems);
+        };
         let context = SecretContext {
             folder,
             environment,
             secrets: &SecretRules::default(),
             owner: SecretOwner::Settings,
         };
-        let admin_token =
-            read_admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
+        let admin_token = read_admin_token(&source, &settings.private, &context)
+            .map_err(|problem| vec![problem])?;
         Ok(Self {
             address: local_address(settings.private.listen),
             admin_token,

@@ -68,7 +68,11 @@ pub enum WhenFull {
 }
 
 /// Checks `[audit]`.
-pub(super) fn check_audit(source: &SourceFile, audit: &AuditConfig, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_audit(
+    source: &SourceFile,
+    audit: &AuditConfig,
+    problems: &mut Vec<Diagnostic>,
+) {
     let is_name = |node: &String| {
         (1..=128).contains(&node.len()) && node.bytes().all(|c| c.is_ascii_graphic())
     };

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::connectors::ConfiguredConnector;
-use super::model::BlockTable;
 use super::diagnostic::Diagnostic;
-use super::source_file::{SourceFile, file_diagnostic};
 use super::localized_text;
-use super::validity::{FieldDiagnostic, ValidityStatus, Validity};
+use super::model::BlockTable;
+use super::source_file::{SourceFile, file_diagnostic};
+use super::validity::{FieldDiagnostic, Validity, ValidityStatus};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 
@@ -66,7 +66,9 @@ pub fn find_block_in_force<'a>(
     now: Timestamp,
 ) -> Option<&'a Block> {
     let applies = |block: &&Block| {
-        block.connector == *connector && block.applies_to(service_provider) && block.is_in_force(now)
+        block.connector == *connector
+            && block.applies_to(service_provider)
+            && block.is_in_force(now)
     };
     blocks.into_iter().filter(applies).min_by_key(|block| block.target != BlockTarget::Everyone)
 }
@@ -76,10 +78,20 @@ impl Block {
     ///
     /// # Errors
     /// Returns a diagnostic for each invalid field.
-    pub fn new(connector: ConnectorId, target: BlockTarget, input: BlockInput<'_>) -> Result<Self, Vec<FieldDiagnostic>> {
+    pub fn new(
+        connector: ConnectorId,
+        target: BlockTarget,
+        input: BlockInput<'_>,
+    ) -> Result<Self, Vec<FieldDiagnostic>> {
         let mut diagnostics: Vec<FieldDiagnostic> =
-            localized_text::text_diagnostic("reason", input.reason, MAX_REASON_CHARS).into_iter().collect();
-        diagnostics.extend(localized_text::text_diagnostics("message", input.message, MAX_MESSAGE_CHARS));
+            localized_text::text_diagnostic("reason", input.reason, MAX_REASON_CHARS)
+                .into_iter()
+                .collect();
+        diagnostics.extend(localized_text::text_diagnostics(
+            "message",
+            input.message,
+            MAX_MESSAGE_CHARS,
+        ));
         let validity = Validity::parse_range(("from", input.from), ("until", input.until))
             .map_err(|diagnostic| diagnostics.push(diagnostic));
         match validity {
@@ -144,9 +156,11 @@ pub(super) fn parse_blocks(
             BlockInput { reason: &table.reason, message: &table.message, from, until },
         ) {
             Ok(block) => blocks.push(block),
-            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(|FieldDiagnostic { key: field, message, fix }| {
-                source.diagnostic(&format!("{key}.{field}"), message, fix)
-            })),
+            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(
+                |FieldDiagnostic { key: field, message, fix }| {
+                    source.diagnostic(&format!("{key}.{field}"), message, fix)
+                },
+            )),
         }
     }
     blocks
@@ -172,8 +186,10 @@ pub(super) fn unknown_service_provider_warnings<'a>(
                     "names {unknown}, which is no service provider's client_id: this entry has no effect"
                 );
                 let warning = file_diagnostic(&file, &message, "correct it, or remove it");
-                warnings
-                    .push(Diagnostic { key: format!("block[{index}].service_providers"), ..warning });
+                warnings.push(Diagnostic {
+                    key: format!("block[{index}].service_providers"),
+                    ..warning
+                });
             }
         }
     }
@@ -225,7 +241,10 @@ mod tests {
             block("one", &[], None, None),
             block("one", &[], Some(0), None),
         ];
-        assert_eq!(find_block_in_force(&blocks, &"one".into(), &"sp".into(), at(1)), Some(&blocks[1]));
+        assert_eq!(
+            find_block_in_force(&blocks, &"one".into(), &"sp".into(), at(1)),
+            Some(&blocks[1])
+        );
     }
 
     #[test]
@@ -234,7 +253,8 @@ mod tests {
             [("french".to_owned(), "ok".to_owned()), ("en".to_owned(), "x".repeat(301))].into();
         let input = BlockInput { reason: " ", message: &message, from: Some("soon"), until: None };
         let diagnostics = Block::new("one".into(), BlockTarget::Everyone, input).unwrap_err();
-        let keys: Vec<&str> = diagnostics.iter().map(|diagnostic| diagnostic.key.as_str()).collect();
+        let keys: Vec<&str> =
+            diagnostics.iter().map(|diagnostic| diagnostic.key.as_str()).collect();
         assert_eq!(keys, ["reason", "message.en", "message.french", "from"]);
         let (from, until) = (Some("2027-03-01T00:00:00Z"), Some("2027-03-01T01:00:00+01:00"));
         let input = BlockInput { reason: "r", message: &BTreeMap::new(), from, until };

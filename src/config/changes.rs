@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::config_digest::{ConnectorDigest, FieldDigests, ConfigDigest, ServiceProviderDigest};
+use super::config_digest::{ConfigDigest, ConnectorDigest, FieldDigests, ServiceProviderDigest};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
 
@@ -34,11 +34,11 @@ pub struct Changes {
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
     /// The file is new.
-New,
+    New,
     /// The file was removed.
-Removed,
+    Removed,
     /// The top-level keys that changed, without their values.
-Changed(Vec<String>),
+    Changed(Vec<String>),
 }
 
 /// Change of a connector and its effects.
@@ -68,14 +68,14 @@ pub struct ServiceProviderChange {
 #[serde(rename_all = "snake_case")]
 pub enum AvailabilityChange {
     /// Users can choose it from now on.
-Gained,
+    Gained,
     /// Users can't choose it any more.
-Lost,
+    Lost,
     /// The lowest and highest level have changed.
-Levels {
-    /// Levels before the change.
-    before: (Level, Level),
-    /// Levels after the change.
+    Levels {
+        /// Levels before the change.
+        before: (Level, Level),
+        /// Levels after the change.
         after: (Level, Level),
     },
 }
@@ -86,9 +86,10 @@ impl ConfigDigest {
     pub fn changes_to(&self, next: &Self) -> Changes {
         let fields = |digest: &ConnectorDigest| Arc::clone(&digest.fields);
         let connectors = file_changes(&self.connectors, &next.connectors, fields);
-        let service_providers = file_changes(&self.service_providers, &next.service_providers, |digest| {
-            Arc::clone(&digest.fields)
-        });
+        let service_providers =
+            file_changes(&self.service_providers, &next.service_providers, |digest| {
+                Arc::clone(&digest.fields)
+            });
         Changes {
             connectors: connectors
                 .into_iter()
@@ -109,12 +110,18 @@ impl ConfigDigest {
         }
     }
 
-    fn connector_change(&self, next: &Self, id: &ConnectorId, change: FileChange) -> ConnectorChange {
+    fn connector_change(
+        &self,
+        next: &Self,
+        id: &ConnectorId,
+        change: FileChange,
+    ) -> ConnectorChange {
         let (mut usable_by, mut effects) = (Vec::new(), BTreeMap::new());
         let services: BTreeSet<&ClientId> =
             self.service_providers.keys().chain(next.service_providers.keys()).collect();
         for client_id in services {
-            let (before, after) = (self.reachable_levels(client_id, id), next.reachable_levels(client_id, id));
+            let (before, after) =
+                (self.reachable_levels(client_id, id), next.reachable_levels(client_id, id));
             if after.is_some() {
                 usable_by.push(client_id.clone());
             }
@@ -131,7 +138,12 @@ impl ConfigDigest {
         ConnectorChange { change, usable_by, effects }
     }
 
-    fn service_provider_change(&self, next: &Self, client_id: &ClientId, change: FileChange) -> ServiceProviderChange {
+    fn service_provider_change(
+        &self,
+        next: &Self,
+        client_id: &ClientId,
+        change: FileChange,
+    ) -> ServiceProviderChange {
         let usable = |digest: &Self| -> BTreeSet<ConnectorId> {
             digest
                 .connectors
@@ -153,7 +165,8 @@ impl ConfigDigest {
     fn reachable_levels(&self, client_id: &ClientId, id: &ConnectorId) -> Option<(Level, Level)> {
         let service: &ServiceProviderDigest = self.service_providers.get(client_id)?;
         let connector = self.connectors.get(id)?;
-        let is_available = service.active && connector.enabled && service.allowed_connectors.allows(id);
+        let is_available =
+            service.active && connector.enabled && service.allowed_connectors.allows(id);
         is_available.then_some((connector.lowest, connector.highest))
     }
 }
@@ -178,7 +191,7 @@ fn file_changes<'a, K: Ord, T>(
 impl Changes {
     /// Returns true if nothing changes.
     #[must_use]
-pub fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
@@ -255,7 +268,8 @@ fn join_names<T: Display>(names: &[T]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    let mut text = names.iter().take(MAX_LISTED_NAMES).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut text =
+        names.iter().take(MAX_LISTED_NAMES).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if names.len() > MAX_LISTED_NAMES {
         text += &format!(" and {} more", names.len() - MAX_LISTED_NAMES);
     }

@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 
 use super::connector_diagnostics;
 use super::connectors::{self, ConnectorDraft};
+use super::diagnostic::Diagnostic;
 use super::environment::Environment;
 use super::model::{self, ConnectorFile, Settings, SubjectSource};
-use super::diagnostic::Diagnostic;
 use super::scopes::{self, ScopeTables};
 use super::secret_rules::{self, SecretContext, SecretOwner, SecretRules};
 use super::source_file::SourceFile;
-use super::{SandboxMode, data_providers, apply_environment, service_providers, consistency};
+use super::{SandboxMode, apply_environment, consistency, data_providers, service_providers};
 use crate::protocol::acr::Platform;
 
 /// The settings that a connector file is checked against.
 #[derive(Clone, Debug)]
 pub struct CheckContext {
     /// The platform.
-pub platform: Platform,
+    pub platform: Platform,
     /// The hub's base URL without a trailing slash; `None` without a hub.
     pub base_url: Option<String>,
     /// What `sub` is derived from.
-pub subject: SubjectSource,
+    pub subject: SubjectSource,
     /// Code of the country whose births need a `birthplace`.
-pub home_country: String,
+    pub home_country: String,
     /// Folder of the hub's keys; `None` without a hub.
     pub keys: Option<PathBuf>,
     /// The scope tables.
-pub scopes: ScopeTables,
+    pub scopes: ScopeTables,
     /// Whether `persona` connectors are allowed.
-pub sandbox: SandboxMode,
+    pub sandbox: SandboxMode,
     /// Ids of the categories of the choice page; `None` without a hub.
     pub categories: Option<Vec<String>>,
     folder: PathBuf,
@@ -91,7 +91,9 @@ impl CheckContext {
         let mut draft = connectors::read_draft(file, *sandbox, self.subject, &context);
         draft.problems.extend(self.find_shared_secret(file));
         draft.problems.extend(
-            SourceFile::read(file).iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)),
+            SourceFile::read(file)
+                .iter()
+                .flat_map(|source| secret_rules::exposed_secrets(source, folder)),
         );
         draft
     }

@@ -29,7 +29,8 @@ impl Federation {
     /// exist.
     #[must_use]
     pub fn rules_for(&self, client_id: &ClientId) -> ProtocolRules {
-        self.service_provider(client_id).map_or_else(ProtocolRules::default, |service| service.registration.rules)
+        self.service_provider(client_id)
+            .map_or_else(ProtocolRules::default, |service| service.registration.rules)
     }
 
     /// Returns true if any service provider is under `rules = "openid"`.

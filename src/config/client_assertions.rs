@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::model::ServiceProviderFile;
 use super::diagnostic::Diagnostic;
+use super::model::ServiceProviderFile;
 use super::source_file::SourceFile;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::discovery::path;
@@ -105,7 +105,9 @@ impl AcceptedAudiences {
                 Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect())
             }
             (None, ProtocolRules::Federation) => Self::IssuerAlone,
-            (None, ProtocolRules::Openid) => Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint]),
+            (None, ProtocolRules::Openid) => {
+                Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint])
+            }
         }
     }
 
@@ -114,7 +116,9 @@ impl AcceptedAudiences {
     pub fn accepts(&self, aud: &Value, issuer: &str) -> bool {
         let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(issuer) };
         let is_accepted = |value: &Value| {
-            value.as_str().is_some_and(|value| accepted.iter().any(|one| one.matches(value, issuer)))
+            value
+                .as_str()
+                .is_some_and(|value| accepted.iter().any(|one| one.matches(value, issuer)))
         };
         match aud {
             Value::Array(values) => !values.is_empty() && values.iter().all(is_accepted),
@@ -124,7 +128,11 @@ impl AcceptedAudiences {
 }
 
 /// Reports a `client_assertion_audiences` that can't work.
-pub(super) fn check_audiences(source: &SourceFile, listed: &[String], problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_audiences(
+    source: &SourceFile,
+    listed: &[String],
+    problems: &mut Vec<Diagnostic>,
+) {
     const KEY: &str = "client_assertion_audiences";
     const VOCABULARY: &str =
         "write \"issuer\", \"token_endpoint\", or an absolute URL that starts with https://";

@@ -5,12 +5,12 @@
 
 use super::client_assertions;
 use super::client_keys::KeySource;
-use super::model::{AuthMethod, ClientSecret, ServiceProviderFile};
 use super::diagnostic::Diagnostic;
+use super::model::{AuthMethod, ClientSecret, ServiceProviderFile};
 use super::secret_rules::SecretContext;
 use super::secrets::{self, DatedSecret};
 use super::source_file::SourceFile;
-use super::validity::{ValidityStatus, Validity, first_exceeding};
+use super::validity::{Validity, ValidityStatus, first_exceeding};
 use crate::env::Timestamp;
 
 /// Secrets that may be valid at once: the current and the next one.
@@ -90,8 +90,7 @@ pub fn check_auth_method(
                 report("secrets", "contains secrets, which private_key_jwt doesn't use", fix);
             }
             if file.jwks.is_none() && file.jwks_uri.is_none() {
-                let fix =
-                    "add jwks or jwks_uri with the public keys of its assertion signatures";
+                let fix = "add jwks or jwks_uri with the public keys of its assertion signatures";
                 report(
                     "token_endpoint_auth_method",
                     "is private_key_jwt, but there are no keys to verify signatures with",

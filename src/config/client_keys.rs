@@ -8,8 +8,8 @@ use serde_json::json;
 use url::Url;
 
 use super::address::{self, Http};
-use super::model::{JwksSource, ServiceProviderFile};
 use super::diagnostic::Diagnostic;
+use super::model::{JwksSource, ServiceProviderFile};
 use super::safe_read;
 use super::secret_rules::SecretContext;
 use super::source_file::SourceFile;
@@ -97,9 +97,8 @@ pub fn read_key_source(
     problems.extend(source.check_hosts("internal_hosts", given.internal_hosts));
     let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
-        (Some(jwks), None) => {
-            parse_inline_keys(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys)))
-        }
+        (Some(jwks), None) => parse_inline_keys(source, jwks, context.folder)
+            .map(|keys| KeySource::Inline(Arc::new(keys))),
         (None, Some(uri)) => parse_jwks_uri(source, given, uri).map(KeySource::Uri),
         (Some(_), Some(_)) => Err(source.diagnostic(
             "jwks_uri",
@@ -132,7 +131,11 @@ pub fn response_encryption(
     }
 }
 
-fn reject_on_standard(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+fn reject_on_standard(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    problems: &mut Vec<Diagnostic>,
+) {
     let encryption_keys = [
         ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
         ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
@@ -195,8 +198,11 @@ pub fn check_encryption_keys(
             .rejected()
             .iter()
             .map(|(index, reason)| format!("; key {} {reason}", index + 1));
-        let message =
-            format!("contains no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
+        let message = format!(
+            "contains no key that {} can encrypt to{}",
+            alg.as_str(),
+            why.collect::<String>()
+        );
         let fitting = if *alg == EncryptionAlg::EcdhEs {
             "an EC key on P-256"
         } else {
@@ -225,26 +231,37 @@ fn usable_algorithms(keys: &KeySource) -> String {
     )
 }
 
-fn parse_inline_keys(source: &SourceFile, jwks: &JwksSource, folder: &Path) -> Result<ClientKeys, Diagnostic> {
+fn parse_inline_keys(
+    source: &SourceFile,
+    jwks: &JwksSource,
+    folder: &Path,
+) -> Result<ClientKeys, Diagnostic> {
     let fix = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA from 2048 bits, each with \
                 a kid";
     let (key, bytes) = match (&jwks.file, jwks.keys.as_slice()) {
         (Some(path), []) => {
             let bytes = safe_read::read_regular_file(&folder.join(path)).map_err(|_| {
-                let fix = "create the JWK Set file; the path is relative to the configuration folder";
+                let fix =
+                    "create the JWK Set file; the path is relative to the configuration folder";
                 source.diagnostic("jwks.file", "names a file that is missing or can't be read", fix)
             })?;
             ("jwks.file", bytes)
         }
         (None, [_, ..]) => ("jwks.keys", json!({ "keys": jwks.keys }).to_string().into_bytes()),
         (None, []) => return Err(source.diagnostic("jwks", "contains no key", fix)),
-        (Some(_), [_, ..]) => return Err(source.diagnostic("jwks", "contains both a file and keys", fix)),
+        (Some(_), [_, ..]) => {
+            return Err(source.diagnostic("jwks", "contains both a file and keys", fix));
+        }
     };
     ClientKeys::from_jwks(&bytes).map_err(|fault| source.diagnostic(key, fault.to_string(), fix))
 }
 
 /// Parses `jwks_uri`. Allows http only with `insecure_http`, also on loopback.
-fn parse_jwks_uri(source: &SourceFile, given: &KeyDeclaration<'_>, uri: &str) -> Result<JwksUri, Diagnostic> {
+fn parse_jwks_uri(
+    source: &SourceFile,
+    given: &KeyDeclaration<'_>,
+    uri: &str,
+) -> Result<JwksUri, Diagnostic> {
     let (schemes, http) = if given.insecure_http {
         (AllowedSchemes::HttpAndHttps, Http::Anywhere)
     } else {

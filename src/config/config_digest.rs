@@ -26,9 +26,15 @@ pub struct FieldDigests(BTreeMap<String, String>);
 
 impl FieldDigests {
     /// Fingerprints the values of a file and the hashes of the files that it references.
-    pub(super) fn from_source(source: &SourceFile, referred: &[(PathBuf, Option<[u8; 32]>)]) -> Self {
-        let mut fields: BTreeMap<String, String> =
-            source.values().iter().map(|(key, value)| (key.clone(), value_fingerprint(value))).collect();
+    pub(super) fn from_source(
+        source: &SourceFile,
+        referred: &[(PathBuf, Option<[u8; 32]>)],
+    ) -> Self {
+        let mut fields: BTreeMap<String, String> = source
+            .values()
+            .iter()
+            .map(|(key, value)| (key.clone(), value_fingerprint(value)))
+            .collect();
         if !referred.is_empty() {
             let all: Vec<u8> =
                 referred.iter().flat_map(|(_, hash)| hash.unwrap_or_default()).collect();
@@ -59,16 +65,16 @@ fn fingerprint(bytes: &[u8]) -> String {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ConfigDigest {
     /// The connectors.
-pub connectors: BTreeMap<ConnectorId, ConnectorDigest>,
+    pub connectors: BTreeMap<ConnectorId, ConnectorDigest>,
     /// The service providers.
-pub service_providers: BTreeMap<ClientId, ServiceProviderDigest>,
+    pub service_providers: BTreeMap<ClientId, ServiceProviderDigest>,
     /// The data providers.
-pub data_providers: BTreeMap<ClientId, DataProviderDigest>,
+    pub data_providers: BTreeMap<ClientId, DataProviderDigest>,
     /// The fingerprints of `scopes.toml`.
-pub scopes: Arc<FieldDigests>,
+    pub scopes: Arc<FieldDigests>,
     /// The fingerprints of `notices.toml`.
     #[serde(default)]
-pub notices: Arc<FieldDigests>,
+    pub notices: Arc<FieldDigests>,
 }
 
 /// Summary of a connector.
@@ -91,9 +97,9 @@ pub struct ServiceProviderDigest {
     pub active: bool,
     /// The connectors that it can use.
     #[serde(rename = "admitted")]
-pub allowed_connectors: AllowedConnectors,
-/// Fingerprints of its file.
-pub fields: Arc<FieldDigests>,
+    pub allowed_connectors: AllowedConnectors,
+    /// Fingerprints of its file.
+    pub fields: Arc<FieldDigests>,
 }
 
 /// Summary of a data provider.

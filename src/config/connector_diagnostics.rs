@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::connectors::ConfiguredConnector;
-use super::model::{ConnectorFile, ConnectorKind, Settings, SubjectSource};
 use super::diagnostic::Diagnostic;
+use super::model::{ConnectorFile, ConnectorKind, Settings, SubjectSource};
 use super::source_file::{SourceFile, file_diagnostic};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
@@ -48,26 +48,28 @@ pub fn check_identity(
 
 /// Creates the warning about a category without a heading.
 pub fn unknown_category_warning(path: &Path) -> Diagnostic {
-    let message =
-        "is a category without a heading; the choice page shows this connector under the remaining ones";
-    let fix =
-        "add it to [choice] categories in passerelle.toml, or use the id of an existing one";
+    let message = "is a category without a heading; the choice page shows this connector under the remaining ones";
+    let fix = "add it to [choice] categories in passerelle.toml, or use the id of an existing one";
     Diagnostic { key: "category".into(), ..file_diagnostic(path, message, fix) }
 }
 
 /// Returns warnings about settings that are for tests only or have no effect on this platform.
-pub fn connector_warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Diagnostic> {
+pub fn connector_warnings(
+    path: &Path,
+    file: &ConnectorFile,
+    platform: Platform,
+) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
     let highest = platform.levels().last().copied().unwrap_or(Level::Eidas3);
     if file.levels.lowest > highest {
-        let message = format!(
-            "is above {}, the highest level that this platform requests",
-            highest.as_str()
-        );
+        let message =
+            format!("is above {}, the highest level that this platform requests", highest.as_str());
         let fix = format!("write lowest = \"{}\", unless this is intended", highest.as_str());
-        warnings
-            .push(Diagnostic { key: "levels.lowest".into(), ..file_diagnostic(path, &message, &fix) });
+        warnings.push(Diagnostic {
+            key: "levels.lowest".into(),
+            ..file_diagnostic(path, &message, &fix)
+        });
     }
     if file.levels.highest < lowest {
         let message = format!(
@@ -75,8 +77,10 @@ pub fn connector_warnings(path: &Path, file: &ConnectorFile, platform: Platform)
             lowest.as_str()
         );
         let fix = "remove the file, or raise levels if the identity provider proves more";
-        warnings
-            .push(Diagnostic { key: "levels.highest".into(), ..file_diagnostic(path, &message, fix) });
+        warnings.push(Diagnostic {
+            key: "levels.highest".into(),
+            ..file_diagnostic(path, &message, fix)
+        });
     }
     if !file.kind.reauthenticates() {
         let message = "doesn't prove when a user authenticated: requests with prompt=login, the default under federation rules, \

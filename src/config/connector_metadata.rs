@@ -16,9 +16,9 @@ pub struct ConnectorMetadata {
     /// Display name, by language.
     pub name: Arc<BTreeMap<String, String>>,
     /// False if the operator has switched it off.
-pub enabled: bool,
+    pub enabled: bool,
     /// Lowest and highest level that the identity provider can prove.
-pub levels: Levels,
+    pub levels: Levels,
     /// Authentication methods to assume when the identity provider sends none.
     pub amr: Vec<String>,
     /// The methods that this identity provider's `mfa` stands for.
@@ -38,8 +38,9 @@ pub levels: Levels,
 impl ConnectorMetadata {
     /// Returns the metadata of a configured connector.
     #[must_use]
-pub fn from_connector(configured: &ConfiguredConnector) -> Self {
-        let (file, display) = (&configured.file, Arc::new(ProviderDisplay::from_connector(configured)));
+    pub fn from_connector(configured: &ConfiguredConnector) -> Self {
+        let (file, display) =
+            (&configured.file, Arc::new(ProviderDisplay::from_connector(configured)));
         Self {
             name: Arc::clone(&display.name),
             display,

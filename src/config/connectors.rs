@@ -10,16 +10,19 @@ use crate::protocol::acr::Level;
 
 use super::acr_table::AcrTable;
 use super::blocks::Block;
+use super::diagnostic::Diagnostic;
 use super::logo::Logo;
 use super::model::{
-    ConnectorFile, ConnectorKind, ConnectorLimits, CONNECTOR_KINDS, SecretRef, SubjectSource,
+    CONNECTOR_KINDS, ConnectorFile, ConnectorKind, ConnectorLimits, SecretRef, SubjectSource,
 };
-use super::diagnostic::Diagnostic;
 use super::quotas::check_rate;
 use super::secret_rules::{SecretContext, SecretOwnerKind};
 use super::settings::check_range;
 use super::source_file::{SourceFile, file_diagnostic};
-use super::{blocks, connector_diagnostics, ldap, mapping, oauth2, oidc, secrets, localized_text, list_toml_files};
+use super::{
+    blocks, connector_diagnostics, ldap, list_toml_files, localized_text, mapping, oauth2, oidc,
+    secrets,
+};
 
 /// A connector with a valid file.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,7 +53,7 @@ impl SandboxMode {
     /// Returns [`Self::On`] if `enabled`.
     #[must_use]
     pub const fn from_flag(enabled: bool) -> Self {
-    if enabled { Self::On } else { Self::Off }
+        if enabled { Self::On } else { Self::Off }
     }
 }
 
@@ -63,19 +66,6 @@ const MAX_ACR_BYTES: usize = 128;
 /// Fails if the folder can't be read.
 pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     list_toml_files(folder, "create it, with one .toml file for each identity provider")
-}
-
-/// Reads and checks one file.
-///
-/// # Errors
-/// Returns every problem of the file.
-pub fn load_connector(
-    path: &Path,
-    sandbox: SandboxMode,
-    context: &SecretContext<'_>,
-) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
-    let source = SourceFile::read(path).map_err(|problem| vec![problem])?;
-    check_source(&source, sandbox, context)
 }
 
 /// Checks a parsed file.
@@ -153,12 +143,17 @@ fn connector_id(path: &Path) -> ConnectorId {
 }
 
 fn check_file_name(path: &Path) -> Option<Diagnostic> {
-    let fix = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; the name confirm is reserved";
+    let fix =
+        "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; the name confirm is reserved";
     let well_formed = ConnectorId::is_well_formed(connector_id(path).as_str());
     (!well_formed).then(|| file_diagnostic(path, "the file name is not a valid connector id", fix))
 }
 
-fn draft_from_source(source: &SourceFile, sandbox: SandboxMode, context: &SecretContext<'_>) -> ConnectorDraft {
+fn draft_from_source(
+    source: &SourceFile,
+    sandbox: SandboxMode,
+    context: &SecretContext<'_>,
+) -> ConnectorDraft {
     let id = connector_id(source.path());
     let context = &context.for_file(SecretOwnerKind::Connector, source.path());
     let mut problems: Vec<Diagnostic> = check_file_name(source.path()).into_iter().collect();
@@ -183,7 +178,8 @@ fn draft_from_source(source: &SourceFile, sandbox: SandboxMode, context: &Secret
     if let Some(path) = path {
         *path = context.folder.join(&*path);
     }
-    let logo = read_logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
+    let logo =
+        read_logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
     let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
     ConnectorDraft { id, file: Some(file), client_secret, logo, blocks, problems, unverified: None }
 }
@@ -196,8 +192,10 @@ fn check_file(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Secret<String>> {
     if source.key_count("kind") > 1 {
-        let fix =
-            format!("keep one of: {}", CONNECTOR_KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
+        let fix = format!(
+            "keep one of: {}",
+            CONNECTOR_KINDS.map(|kind| format!("[kind.{kind}]")).join(", ")
+        );
         problems.push(source.diagnostic("kind", "contains more than one kind", fix));
     }
     localized_text::check_texts(source, "name", &file.name, problems);
@@ -216,13 +214,8 @@ fn check_file(
     check_methods(source, "amr", &file.amr, problems);
     check_methods(source, "mfa", &file.mfa, problems);
     if file.amr.iter().any(|name| name == "mfa") {
-        let fix =
-            "list the methods behind it, for example [\"pwd\", \"otp\"]; the hub derives mfa from them";
-        problems.push(source.diagnostic(
-            "amr",
-            "contains mfa, which is not a single method",
-            fix,
-        ));
+        let fix = "list the methods behind it, for example [\"pwd\", \"otp\"]; the hub derives mfa from them";
+        problems.push(source.diagnostic("amr", "contains mfa, which is not a single method", fix));
     }
     if file.mfa.iter().any(|name| name == "mfa") {
         problems.push(source.diagnostic(
@@ -245,16 +238,29 @@ fn check_file(
         ConnectorKind::Oauth2(kind) => {
             check_levels_without_acr(source, file, problems);
             oauth2::check_oauth2(source, kind, context.folder, problems);
-            resolve_or_report(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
+            resolve_or_report(
+                source,
+                "kind.oauth2.client_secret",
+                &kind.client_secret,
+                context,
+                problems,
+            )
         }
         ConnectorKind::Ldap(kind) => {
             check_levels_without_acr(source, file, problems);
             ldap::check_ldap(source, kind, context.folder, problems);
-            resolve_or_report(source, "kind.ldap.bind_password", &kind.bind_password, context, problems)
+            resolve_or_report(
+                source,
+                "kind.ldap.bind_password",
+                &kind.bind_password,
+                context,
+                problems,
+            )
         }
         ConnectorKind::Persona(persona) => {
             if sandbox == SandboxMode::Off {
-                let message = "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
+                let message =
+                    "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
                 let fix = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
                 problems.push(source.diagnostic("kind.persona", message, fix));
             }
@@ -395,9 +401,7 @@ fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Di
         file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level)
     };
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
-    if let (Some(level), false) =
-        (missing, file.acr.is_empty() && file.assumed_level.is_none())
-    {
+    if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
         let message = format!("has no value for {}", level.as_str());
         problems.push(source.diagnostic(
             "acr",
@@ -426,7 +430,11 @@ fn check_ignore_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Ve
 }
 
 /// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
-fn check_levels_without_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+fn check_levels_without_acr(
+    source: &SourceFile,
+    file: &ConnectorFile,
+    problems: &mut Vec<Diagnostic>,
+) {
     if file.ignore_acr {
         problems.push(source.diagnostic(
             "ignore_acr",
@@ -490,5 +498,7 @@ pub(super) fn resolve_or_report(
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Secret<String>> {
-    secrets::resolve_secret(source, key, reference, context).map_err(|problem| problems.push(problem)).ok()
+    secrets::resolve_secret(source, key, reference, context)
+        .map_err(|problem| problems.push(problem))
+        .ok()
 }

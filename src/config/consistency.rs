@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::ids::{ClientId, Scope};
 
 use super::data_providers::DataProviderFile;
-use super::model::ServiceProviderFile;
 use super::diagnostic::Diagnostic;
+use super::model::ServiceProviderFile;
 use super::secret_rules;
 use super::settings::SubjectKeysByVersion;
 use super::source_file::SourceFile;
@@ -29,7 +29,7 @@ pub struct ClientDeclaration<'a> {
 
 impl<'a> ClientDeclaration<'a> {
     /// Returns the fields of a service provider's file.
-pub fn from_service_provider(source: &'a SourceFile, file: &'a ServiceProviderFile) -> Self {
+    pub fn from_service_provider(source: &'a SourceFile, file: &'a ServiceProviderFile) -> Self {
         let ServiceProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
@@ -40,7 +40,7 @@ pub fn from_service_provider(source: &'a SourceFile, file: &'a ServiceProviderFi
     }
 
     /// Returns the fields of a data provider's file.
-pub fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) -> Self {
+    pub fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) -> Self {
         let DataProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
@@ -55,20 +55,23 @@ pub fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) ->
 #[derive(Clone, Debug)]
 pub struct Conflict {
     /// The problem, at one of the files.
-pub problem: Diagnostic,
+    pub problem: Diagnostic,
     /// The files involved. A change of any of them may resolve the conflict.
     pub files: Vec<PathBuf>,
 }
 
 impl Conflict {
     /// Creates a conflict between `files`.
-pub fn new<'a>(problem: Diagnostic, between: impl IntoIterator<Item = &'a Path>) -> Self {
+    pub fn new<'a>(problem: Diagnostic, between: impl IntoIterator<Item = &'a Path>) -> Self {
         Self { problem, files: between.into_iter().map(Path::to_owned).collect() }
     }
 }
 
 /// Returns every conflict between files of service providers and data providers.
-pub fn find_conflicts(declarations: &[ClientDeclaration<'_>], keys: &SubjectKeysByVersion) -> Vec<Conflict> {
+pub fn find_conflicts(
+    declarations: &[ClientDeclaration<'_>],
+    keys: &SubjectKeysByVersion,
+) -> Vec<Conflict> {
     let mut found = duplicate_ids(declarations);
     found.extend(sector_conflicts(declarations));
     found.extend(key_version_conflicts(declarations, keys));
@@ -104,7 +107,8 @@ pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict>
         if let Some(other) = undeclared.get(sector) {
             let message =
                 format!("is the client_id of {sector}, whose file doesn't declare a shared sector");
-            let fix = format!("write sector = \"{sector}\" in that file too, or choose another name");
+            let fix =
+                format!("write sector = \"{sector}\" in that file too, or choose another name");
             let problem = declaration.source.diagnostic("sector", message, fix);
             found.push(Conflict::new(problem, [other.source.path(), declaration.source.path()]));
         }
@@ -114,7 +118,10 @@ pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict>
 
 /// Returns the files whose version of the subject key doesn't exist, or differs within a sector.
 /// Two versions in one sector would give a user two `sub`.
-pub fn key_version_conflicts(declarations: &[ClientDeclaration<'_>], keys: &SubjectKeysByVersion) -> Vec<Conflict> {
+pub fn key_version_conflicts(
+    declarations: &[ClientDeclaration<'_>],
+    keys: &SubjectKeysByVersion,
+) -> Vec<Conflict> {
     let mut found = Vec::new();
     let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let newest = keys.keys().next_back().copied().unwrap_or(1);
@@ -124,8 +131,11 @@ pub fn key_version_conflicts(declarations: &[ClientDeclaration<'_>], keys: &Subj
         if !keys.contains_key(&version) {
             let fix =
                 format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
-            let problem =
-                declaration.source.diagnostic("subject_key_version", "is a version that no subject key has", fix);
+            let problem = declaration.source.diagnostic(
+                "subject_key_version",
+                "is a version that no subject key has",
+                fix,
+            );
             found.push(Conflict::new(problem, [declaration.source.path()]));
             continue;
         }
@@ -156,8 +166,10 @@ pub fn shared_secret_conflicts<'a>(
     let mut found = Vec::new();
     let mut seen: BTreeMap<&OsStr, &SourceFile> = BTreeMap::new();
     for source in sources {
-        let Some((id, key)) =
-            source.path().file_stem().zip(secret_rules::find_single_secret_reference(source, folder))
+        let Some((id, key)) = source
+            .path()
+            .file_stem()
+            .zip(secret_rules::find_single_secret_reference(source, folder))
         else {
             continue;
         };
@@ -166,7 +178,8 @@ pub fn shared_secret_conflicts<'a>(
                 seen.insert(id, source);
             }
             Some(first) => {
-                let message = format!("references the secret of {}, which has the same name", first.file());
+                let message =
+                    format!("references the secret of {}, which has the same name", first.file());
                 let fix = "put this secret into its own folder, see docs/secrets.md";
                 found.push(Conflict::new(
                     source.diagnostic(&key, message, fix),
@@ -190,7 +203,11 @@ pub fn check_client_id(source: &SourceFile, client_id: &ClientId, problems: &mut
 /// Reports an empty sector.
 pub fn check_sector(source: &SourceFile, sector: Option<&str>, problems: &mut Vec<Diagnostic>) {
     if sector.is_some_and(|sector| sector.trim().is_empty()) {
-        problems.push(source.diagnostic("sector", "is empty", "name the sector, or remove the key"));
+        problems.push(source.diagnostic(
+            "sector",
+            "is empty",
+            "name the sector, or remove the key",
+        ));
     }
 }
 

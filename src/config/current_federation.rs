@@ -13,7 +13,7 @@ pub struct CurrentFederation(Arc<ArcSwap<Federation>>);
 impl CurrentFederation {
     /// Creates a handle to `federation`.
     #[must_use]
-pub fn new(federation: Federation) -> Self {
+    pub fn new(federation: Federation) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(federation)))
     }
 

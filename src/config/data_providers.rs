@@ -14,13 +14,13 @@ use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
 use super::client_auth;
 use super::client_keys::{self, KeyDeclaration, KeySource};
-use super::model::{ClientSecret, JwksSource, defaults};
+use super::consistency::{self, ClientDeclaration};
 use super::diagnostic::Diagnostic;
+use super::model::{ClientSecret, JwksSource, defaults};
 use super::secret_rules::{SecretContext, SecretOwnerKind};
 use super::secrets::DatedSecret;
 use super::source_file::SourceFile;
-use super::consistency::{self, ClientDeclaration};
-use super::{parse_folder, localized_text};
+use super::{localized_text, parse_folder};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "data-providers";
@@ -104,9 +104,9 @@ pub struct DataProviderDraft {
     pub source: SourceFile,
     /// The deserialized file.
     pub file: DataProviderFile,
-    }
+}
 
-    impl DataProviderDraft {
+impl DataProviderDraft {
     /// Returns the fields that must be consistent with other files.
     pub fn declaration(&self) -> ClientDeclaration<'_> {
         ClientDeclaration::from_data_provider(&self.source, &self.file)
@@ -142,7 +142,8 @@ pub fn check_file(
         let message = "is empty, so it could never introspect a token";
         problems.push(source.diagnostic("secrets", message, "add one or two secrets"));
     }
-    let keys = client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
+    let keys =
+        client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
     check_response_format(source, &file, &keys, problems);
     let no_valid_secret = (!secrets.is_empty()).then(|| {
         let message = "contains no currently valid secret: every introspection by this data provider is rejected";
@@ -177,7 +178,12 @@ pub fn check_scopes(
 
 /// Checks the response format: an encrypted response must be signed (RFC 9701 §5), and there must
 /// be a key to encrypt to.
-fn check_response_format(source: &SourceFile, file: &DataProviderFile, keys: &KeySource, problems: &mut Vec<Diagnostic>) {
+fn check_response_format(
+    source: &SourceFile,
+    file: &DataProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) {
     let mut report =
         |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     let Some(alg) = file.introspection_encrypted_response_alg else {

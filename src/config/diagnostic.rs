@@ -19,7 +19,7 @@ pub struct Diagnostic {
     /// whole file.
     pub key: String,
     /// What is wrong, as a predicate of the key: `is missing`.
-pub message: String,
+    pub message: String,
     /// How to fix it.
     pub fix: String,
 }
@@ -57,10 +57,14 @@ impl LoadedConfig {
 
     /// Returns the warnings at `now`: [`Self::warnings`] and clients without a valid secret.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Diagnostic> {
-        let service_providers =
-            self.service_providers.values().filter_map(move |client| client.no_valid_secret_warning(now));
-        let data_providers =
-            self.data_providers.values().filter_map(move |client| client.no_valid_secret_warning(now));
+        let service_providers = self
+            .service_providers
+            .values()
+            .filter_map(move |client| client.no_valid_secret_warning(now));
+        let data_providers = self
+            .data_providers
+            .values()
+            .filter_map(move |client| client.no_valid_secret_warning(now));
         self.warnings.iter().chain(service_providers).chain(data_providers)
     }
 }
@@ -78,7 +82,8 @@ pub fn report(loaded: &Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) ->
                 "The files are well formed. The hub starts with them and logs a warning for each problem below.\n"
             };
             text += &format!("  issuer: {}\n", loaded.issuer);
-            text += &format!("  service providers: {}\n", join_names(loaded.service_providers.keys()));
+            text +=
+                &format!("  service providers: {}\n", join_names(loaded.service_providers.keys()));
             text += &format!("  data providers: {}\n", join_names(loaded.data_providers.keys()));
             text += &format!("  connectors: {}\n", join_names(loaded.connectors.keys()));
             text += &list_diagnostics("problem", &loaded.check_failures().collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use std::fmt;
 use figment::value::{Dict, Value};
 
 use super::diagnostic::Diagnostic;
-use super::schema::{ValueKind, SchemaNode};
+use super::schema::{SchemaNode, ValueKind};
 use super::source_file::closest_word;
 
 /// Prefix of the variables that set keys.
@@ -31,7 +31,7 @@ impl Environment {
 
     /// Returns the value of a variable.
     #[must_use]
-pub fn var(&self, name: &str) -> Option<&str> {
+    pub fn var(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 }
@@ -52,7 +52,7 @@ impl fmt::Debug for Environment {
 #[derive(Default)]
 pub struct Overlay {
     /// The values, nested like the file.
-pub values: Dict,
+    pub values: Dict,
     /// The variable of each key: `public.listen` → `PASSERELLE_PUBLIC__LISTEN`.
     pub variables: BTreeMap<String, String>,
 }
@@ -88,7 +88,11 @@ pub fn read_overlay(
     overlay
 }
 
-fn parse_value(schema: &SchemaNode<'_>, path: &[String], text: &str) -> Result<Value, (String, String)> {
+fn parse_value(
+    schema: &SchemaNode<'_>,
+    path: &[String],
+    text: &str,
+) -> Result<Value, (String, String)> {
     let mut node = *schema;
     for name in path {
         let Some(child) = node.child(name) else {
@@ -114,7 +118,9 @@ fn parse_value(schema: &SchemaNode<'_>, path: &[String], text: &str) -> Result<V
         ValueKind::Integer => {
             text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more"))
         }
-        ValueKind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
+        ValueKind::Boolean => {
+            text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false"))
+        }
         ValueKind::List => Ok(Value::from(
             text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>(),
         )),

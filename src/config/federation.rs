@@ -13,13 +13,13 @@ use super::model::{AuthMethod, Category};
 use super::notices::Notice;
 use super::provider_display::SortedProviders;
 use super::{
-    ResponseEncryptionAlgs, ConnectorMetadata, DatedSecret, KeySource, LoadedConfig, RegisteredClient,
-    RegisteredDataProvider,
+    ConnectorMetadata, DatedSecret, KeySource, LoadedConfig, RegisteredClient,
+    RegisteredDataProvider, ResponseEncryptionAlgs,
 };
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::registration::{ClientDirectory, Registration, ProtocolRules};
+use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 
 /// A validated service provider.
 #[derive(Clone, Debug)]
@@ -88,7 +88,8 @@ impl ClientAuthentication {
 
 impl ServiceProvider {
     /// Creates a service provider from its checked file.
-    pub(super) fn new( client: &RegisteredClient,
+    pub(super) fn new(
+        client: &RegisteredClient,
         hub_order: &Arc<ConnectorOrder>,
         hub_connectors: &[ConnectorId],
     ) -> Self {
@@ -166,10 +167,10 @@ pub enum IntrospectionResponseFormat {
     /// A JWT (RFC 9701), signed and, if an algorithm is registered, encrypted to the data
     /// provider's key.
     Jwt {
-    /// Signature algorithm.
-    alg: SigningAlg,
-    /// Encryption algorithm.
-    encryption: Option<EncryptionAlg>,
+        /// Signature algorithm.
+        alg: SigningAlg,
+        /// Encryption algorithm.
+        encryption: Option<EncryptionAlg>,
     },
 }
 
@@ -184,9 +185,13 @@ impl DataProvider {
             scopes: file.scopes.clone(),
             sector: registered.sector.clone(),
             subject_key_version: registered.subject_key_version,
-            response_format: file.introspection_signed_response_alg.map_or(IntrospectionResponseFormat::Json, |alg| {
-                IntrospectionResponseFormat::Jwt { alg, encryption: file.introspection_encrypted_response_alg }
-            }),
+            response_format: file.introspection_signed_response_alg.map_or(
+                IntrospectionResponseFormat::Json,
+                |alg| IntrospectionResponseFormat::Jwt {
+                    alg,
+                    encryption: file.introspection_encrypted_response_alg,
+                },
+            ),
             keys: registered.keys.clone(),
         }
     }
@@ -241,11 +246,13 @@ pub enum UnavailableDisplay {
 impl Federation {
     /// Creates a federation of service providers alone.
     #[must_use]
-    pub fn new( services: impl IntoIterator<Item = ServiceProvider>,
+    pub fn new(
+        services: impl IntoIterator<Item = ServiceProvider>,
         scopes: ScopeTable,
         unavailable: UnavailableDisplay,
     ) -> Self {
-        let by_id = |service: ServiceProvider| (service.registration.client_id.clone(), Arc::new(service));
+        let by_id =
+            |service: ServiceProvider| (service.registration.client_id.clone(), Arc::new(service));
         Self {
             services: services.into_iter().map(by_id).collect(),
             data_providers: BTreeMap::new(),
@@ -292,7 +299,9 @@ impl Federation {
     ) -> Self {
         let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
         let sorted_connectors = SortedProviders::new(
-            connectors.iter().map(|(id, metadata): (_, &Arc<ConnectorMetadata>)| (id, &*metadata.display)),
+            connectors
+                .iter()
+                .map(|(id, metadata): (_, &Arc<ConnectorMetadata>)| (id, &*metadata.display)),
         );
         Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
     }
@@ -373,7 +382,9 @@ impl Federation {
             keys: &provider.keys,
             encryption: match provider.response_format {
                 IntrospectionResponseFormat::Json => Vec::new(),
-                IntrospectionResponseFormat::Jwt { encryption, .. } => encryption.into_iter().collect(),
+                IntrospectionResponseFormat::Jwt { encryption, .. } => {
+                    encryption.into_iter().collect()
+                }
             },
         });
         services.chain(data_providers)

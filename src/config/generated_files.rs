@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::schema::{ValueKind, SchemaNode};
+use super::schema::{SchemaNode, ValueKind};
 use super::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 use super::*;
 
@@ -109,7 +109,13 @@ fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String
         toml::from_str(&text.lines().map(enable_key).collect::<String>()).unwrap();
     let schema = super::schema::schema_for::<T>();
     let mut missing = Vec::new();
-    compare(SchemaNode::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
+    compare(
+        SchemaNode::root(&schema),
+        &serde_json::to_value(table).unwrap(),
+        "",
+        text,
+        &mut missing,
+    );
     missing.retain(|key| !but.iter().any(|prefix| key.starts_with(prefix)));
     missing
 }
@@ -169,7 +175,10 @@ fn the_committed_schemas_are_current() {
         let committed =
             fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
-        assert!(committed == super::schema::render_schema(&schema), "config/schemas/{name} {stale}");
+        assert!(
+            committed == super::schema::render_schema(&schema),
+            "config/schemas/{name} {stale}"
+        );
     }
 }
 

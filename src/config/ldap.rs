@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use super::model::SecretRef;
 use super::diagnostic::Diagnostic;
+use super::model::SecretRef;
 use super::source_file::SourceFile;
 
 /// Placeholder for the entered username in `filter`.
@@ -132,7 +132,12 @@ impl LdapKind {
 }
 
 /// Checks the table.
-pub(super) fn check_ldap(source: &SourceFile, kind: &LdapKind, folder: &Path, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_ldap(
+    source: &SourceFile,
+    kind: &LdapKind,
+    folder: &Path,
+    problems: &mut Vec<Diagnostic>,
+) {
     let mut report = |key: &str, message: &str, fix: &str| {
         problems.push(source.diagnostic(&format!("kind.ldap.{key}"), message, fix))
     };
@@ -168,7 +173,8 @@ pub(super) fn check_ldap(source: &SourceFile, kind: &LdapKind, folder: &Path, pr
         );
     }
     if !(3..=100).contains(&kind.lockout_after) {
-        let fix = "write the value of the directory's password policy, which must be at least three";
+        let fix =
+            "write the value of the directory's password policy, which must be at least three";
         report("lockout_after", "is not from 3 to 100", fix);
     }
     if !(1..=1440).contains(&kind.lockout_minutes) {

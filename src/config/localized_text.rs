@@ -23,18 +23,26 @@ pub fn check_texts(
     problems: &mut Vec<Diagnostic>,
 ) {
     if texts.is_empty() {
-        problems.push(source.diagnostic(key, "has no text in any language", "write { fr = \"…\", en = \"…\" }"));
+        problems.push(source.diagnostic(
+            key,
+            "has no text in any language",
+            "write { fr = \"…\", en = \"…\" }",
+        ));
     }
     problems.extend(
-        text_diagnostics(key, texts, 100)
-            .into_iter()
-            .map(|diagnostic| source.diagnostic(&diagnostic.key, diagnostic.message, diagnostic.fix)),
+        text_diagnostics(key, texts, 100).into_iter().map(|diagnostic| {
+            source.diagnostic(&diagnostic.key, diagnostic.message, diagnostic.fix)
+        }),
     );
 }
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`
 /// characters.
-pub fn text_diagnostics(key: &str, texts: &BTreeMap<String, String>, most: usize) -> Vec<FieldDiagnostic> {
+pub fn text_diagnostics(
+    key: &str,
+    texts: &BTreeMap<String, String>,
+    most: usize,
+) -> Vec<FieldDiagnostic> {
     let mut diagnostics = Vec::new();
     for (tag, text) in texts {
         let key = format!("{key}.{tag}");
@@ -55,5 +63,7 @@ pub fn text_diagnostic(key: &str, text: &str, most: usize) -> Option<FieldDiagno
     let bad =
         text.trim().is_empty() || text.chars().count() > most || text.chars().any(char::is_control);
     let fix = || format!("write 1 to {most} printable characters");
-    bad.then(|| FieldDiagnostic::new(key, "is empty, too long or contains control characters", fix()))
+    bad.then(|| {
+        FieldDiagnostic::new(key, "is empty, too long or contains control characters", fix())
+    })
 }

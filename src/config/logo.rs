@@ -63,7 +63,11 @@ impl Logo {
                 "put the logo into the folder of this file, and write its name",
             ));
         }
-        read_logo(&folder.join(path), MAX_ENTRY_LOGO_BYTES, ("names a file over 64 KiB", "make the logo smaller"))
+        read_logo(
+            &folder.join(path),
+            MAX_ENTRY_LOGO_BYTES,
+            ("names a file over 64 KiB", "make the logo smaller"),
+        )
     }
 }
 

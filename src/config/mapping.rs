@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::model::{ClaimRule, ConnectorFile, ConnectorKind, LetterCase, RuleValue};
 use super::diagnostic::Diagnostic;
+use super::model::{ClaimRule, ConnectorFile, ConnectorKind, LetterCase, RuleValue};
 use super::source_file::SourceFile as File;
 use crate::identity::Claim;
 use crate::identity::mapping::{
-    Transform, Mapping, ClaimPath, DatePattern, MappingRule, MappingSource, ClaimType, UnmappedClaims, check_value,
+    ClaimPath, ClaimType, DatePattern, Mapping, MappingRule, MappingSource, Transform,
+    UnmappedClaims, check_value,
 };
 
 /// Error returned for an invalid mapping rule.
@@ -73,8 +74,9 @@ pub fn parse_mapping(file: &ConnectorFile) -> Result<Mapping, Vec<MappingRuleErr
     let mut refused = Vec::new();
     let mut rules = BTreeMap::new();
     for (name, rule) in &file.mapping {
-        let parsed = target_claim(name)
-            .and_then(|claim| Ok((claim, RuleParser { name, claim, rule, kind: &file.kind }.parse()?)));
+        let parsed = target_claim(name).and_then(|claim| {
+            Ok((claim, RuleParser { name, claim, rule, kind: &file.kind }.parse()?))
+        });
         match parsed {
             Ok((claim, rule)) => {
                 rules.insert(claim, rule);
@@ -113,15 +115,11 @@ fn target_claim(name: &str) -> Result<Claim, Box<RuleError>> {
         None => {
             let known: Vec<&str> =
                 Claim::all().filter(|claim| *claim != Claim::Sub).map(Claim::as_str).collect();
-            refuse(
-                "is not a known claim",
-                format!("write one of: {}", known.join(", ")),
-            )
+            refuse("is not a known claim", format!("write one of: {}", known.join(", ")))
         }
-        Some(Claim::Sub) => refuse(
-            "can't be mapped: every service provider gets its own sub",
-            "remove it".into(),
-        ),
+        Some(Claim::Sub) => {
+            refuse("can't be mapped: every service provider gets its own sub", "remove it".into())
+        }
         Some(claim) => Ok(claim),
     }
 }
@@ -193,7 +191,8 @@ impl RuleParser<'_> {
 
     fn parse_constant(&self, value: &RuleValue) -> Result<MappingSource, Box<RuleError>> {
         if NO_CONSTANTS.contains(&self.claim) {
-            let fix = "write from = \"…\" or join = [\"…\", \"…\"], with claims of the identity provider";
+            let fix =
+                "write from = \"…\" or join = [\"…\", \"…\"], with claims of the identity provider";
             return self.reject(
                 "value",
                 "is the same for every user, but this claim identifies a user",
@@ -227,7 +226,9 @@ impl RuleParser<'_> {
 
     fn check_separator(&self, key: &str, text: &str) -> Result<(), Box<RuleError>> {
         if text.chars().count() > MAX_SEPARATOR_CHARS || text.chars().any(char::is_control) {
-            let fix = format!("write at most {MAX_SEPARATOR_CHARS} characters, for example \" \" or \", \"");
+            let fix = format!(
+                "write at most {MAX_SEPARATOR_CHARS} characters, for example \" \" or \", \""
+            );
             return self.reject(key, "is too long, or contains a control character", fix);
         }
         Ok(())
@@ -300,8 +301,9 @@ impl RuleParser<'_> {
         otherwise: Option<&RuleValue>,
     ) -> Result<Transform, Box<RuleError>> {
         if rows.is_empty() || rows.len() > MAX_MAP_ROWS {
-            let fix =
-                format!("write 1 to {MAX_MAP_ROWS} rows, for example {{ M = \"male\", F = \"female\" }}");
+            let fix = format!(
+                "write 1 to {MAX_MAP_ROWS} rows, for example {{ M = \"male\", F = \"female\" }}"
+            );
             return self.reject("map", "is empty or too long", fix);
         }
         let checked = |(key, value): (&String, &RuleValue)| -> Result<_, Box<RuleError>> {
@@ -309,7 +311,9 @@ impl RuleParser<'_> {
         };
         Ok(Transform::Table {
             rows: rows.iter().map(checked).collect::<Result<_, _>>()?,
-            otherwise: otherwise.map(|value| self.configured_value("otherwise", value)).transpose()?,
+            otherwise: otherwise
+                .map(|value| self.configured_value("otherwise", value))
+                .transpose()?,
         })
     }
 
@@ -325,7 +329,10 @@ impl RuleParser<'_> {
                 "returns a list, but this claim is not a list",
                 "add part = 0 for the first part, 1 for the second",
             ),
-            Transform::Split { part: Some(_), .. } | Transform::Upper | Transform::Lower | Transform::Date(_)
+            Transform::Split { part: Some(_), .. }
+            | Transform::Upper
+            | Transform::Lower
+            | Transform::Date(_)
                 if wanted != ClaimType::Text =>
             {
                 self.reject(
@@ -334,17 +341,22 @@ impl RuleParser<'_> {
                     "use split without part for a list, or map for true or false",
                 )
             }
-            Transform::Table { .. } if !matches!(wanted, ClaimType::Text | ClaimType::Truth) => self.reject(
-                "map",
-                "returns a text or a boolean, but this claim is neither",
-                "remove it",
-            ),
-            Transform::Unchanged if matches!(source, MappingSource::Join { .. }) && wanted != ClaimType::Text => self
-                .reject(
+            Transform::Table { .. } if !matches!(wanted, ClaimType::Text | ClaimType::Truth) => {
+                self.reject(
+                    "map",
+                    "returns a text or a boolean, but this claim is neither",
+                    "remove it",
+                )
+            }
+            Transform::Unchanged
+                if matches!(source, MappingSource::Join { .. }) && wanted != ClaimType::Text =>
+            {
+                self.reject(
                     "join",
                     "returns a text, but this claim is not a text",
                     "use from; for given names, map given_name",
-                ),
+                )
+            }
             Transform::Unchanged
             | Transform::Upper
             | Transform::Lower

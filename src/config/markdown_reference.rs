@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::schema::{self, ValueKind, SchemaNode};
+use super::schema::{self, SchemaNode, ValueKind};
 
 const INTRODUCTION: &str = "# Configuration
 

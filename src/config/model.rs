@@ -347,7 +347,9 @@ impl LimitsConfig {
     #[must_use]
     pub fn login_bytes(&self) -> usize {
         let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        configured.unwrap_or_else(|| self.logins.saturating_mul(DEFAULT_BYTES_PER_LOGIN).max(MIN_LOGIN_BYTES))
+        configured.unwrap_or_else(|| {
+            self.logins.saturating_mul(DEFAULT_BYTES_PER_LOGIN).max(MIN_LOGIN_BYTES)
+        })
     }
 }
 

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::diagnostic::Diagnostic;
-use super::source_file::SourceFile;
 use super::localized_text;
-use super::validity::{FieldDiagnostic, ValidityStatus, Validity};
+use super::source_file::SourceFile;
+use super::validity::{FieldDiagnostic, Validity, ValidityStatus};
 use crate::env::Timestamp;
 
 /// Content in place of a missing file.
@@ -85,15 +85,25 @@ impl Notice {
 }
 
 /// Loads the file. Returns `None` and reports problems if it is invalid.
-pub(super) fn load_notices(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<(SourceFile, Vec<Notice>)> {
-    let source = if file.exists() { SourceFile::read(file) } else { SourceFile::parse(file, ABSENT_NOTICES_FILE) };
+pub(super) fn load_notices(
+    file: &Path,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<(SourceFile, Vec<Notice>)> {
+    let source = if file.exists() {
+        SourceFile::read(file)
+    } else {
+        SourceFile::parse(file, ABSENT_NOTICES_FILE)
+    };
     let source = source.map_err(|problem| problems.push(problem)).ok()?;
     let notices = parse_notices(&source, problems)?;
     Some((source, notices))
 }
 
 /// Returns the notices of a parsed file. Returns `None` and reports problems if it is invalid.
-pub(super) fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<Vec<Notice>> {
+pub(super) fn parse_notices(
+    source: &SourceFile,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Vec<Notice>> {
     let NoticesFile { notice: tables } = source.deserialize(problems)?;
     let before = problems.len();
     if tables.len() > MAX_NOTICES {
@@ -107,9 +117,11 @@ pub(super) fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>)
     for (index, table) in tables.into_iter().enumerate() {
         match check_notice(table) {
             Ok(notice) => notices.push(notice),
-            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(|FieldDiagnostic { key, message, fix }| {
-                source.diagnostic(&format!("notice[{index}].{key}"), message, fix)
-            })),
+            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(
+                |FieldDiagnostic { key, message, fix }| {
+                    source.diagnostic(&format!("notice[{index}].{key}"), message, fix)
+                },
+            )),
         }
     }
     (problems.len() == before).then_some(notices)
@@ -119,7 +131,11 @@ fn check_notice(table: NoticeTable) -> Result<Notice, Vec<FieldDiagnostic>> {
     let NoticeTable { text, from, until, severity, link } = table;
     let mut diagnostics = localized_text::text_diagnostics("text", &text, MAX_TEXT_CHARS);
     if text.is_empty() {
-        diagnostics.push(FieldDiagnostic::new("text", "has no text in any language", "write { fr = \"…\", en = \"…\" }"));
+        diagnostics.push(FieldDiagnostic::new(
+            "text",
+            "has no text in any language",
+            "write { fr = \"…\", en = \"…\" }",
+        ));
     }
     // Only https: a `javascript:` URL would run on the hub's pages.
     let is_page = |link: &String| {
@@ -185,7 +201,9 @@ mod tests {
             let problems = parse_text(bad).unwrap_err();
             assert!(problems.iter().any(|(at, _)| at.starts_with(key)), "{bad}: {problems:?}");
         }
-        assert!(parse_text(&"[[notice]]\ntext = { en = \"x\" }\n".repeat(MAX_NOTICES + 1)).is_err());
+        assert!(
+            parse_text(&"[[notice]]\ntext = { en = \"x\" }\n".repeat(MAX_NOTICES + 1)).is_err()
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::address::{self, Http};
-use super::model::SecretRef;
 use super::diagnostic::Diagnostic;
+use super::model::SecretRef;
 use super::source_file::SourceFile;
 use crate::ids::Scope;
 
@@ -132,7 +132,11 @@ pub(super) fn check_oauth2(
         }
     }
     let needed = [
-        ("client_id", &kind.client_id, "write the client_id that the provider assigned to this hub"),
+        (
+            "client_id",
+            &kind.client_id,
+            "write the client_id that the provider assigned to this hub",
+        ),
         (
             "subject_claim",
             &kind.subject_claim,

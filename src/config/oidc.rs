@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::address::{self, Http};
 use super::connectors::resolve_or_report;
-use super::model::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use super::diagnostic::Diagnostic;
+use super::model::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use super::secret_rules::SecretContext;
 use super::source_file::SourceFile;
 use crate::ids::Secret;
@@ -35,7 +35,12 @@ const PROTOCOL_PARAMETERS: [&str; 19] = [
 ];
 
 /// Checks URLs, scopes and parameters.
-pub(super) fn check_oidc(source: &SourceFile, oidc: &OidcKind, folder: &Path, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_oidc(
+    source: &SourceFile,
+    oidc: &OidcKind,
+    folder: &Path,
+    problems: &mut Vec<Diagnostic>,
+) {
     let http = if oidc.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let mut check = |key: &str, checked: Result<url::Url, address::AddressError>| {
         if let Err((message, fix)) = checked {
@@ -44,7 +49,10 @@ pub(super) fn check_oidc(source: &SourceFile, oidc: &OidcKind, folder: &Path, pr
     };
     check("issuer", address::parse_url_without_query(&oidc.issuer, http));
     if let Some(endpoints) = &oidc.endpoints {
-        check("endpoints.authorization", address::parse_absolute_url(&endpoints.authorization, http));
+        check(
+            "endpoints.authorization",
+            address::parse_absolute_url(&endpoints.authorization, http),
+        );
         check("endpoints.token", address::parse_absolute_url(&endpoints.token, http));
         check("endpoints.userinfo", address::parse_absolute_url(&endpoints.userinfo, http));
         check("endpoints.jwks", address::parse_absolute_url(&endpoints.jwks, http));
@@ -63,7 +71,8 @@ pub(super) fn check_oidc(source: &SourceFile, oidc: &OidcKind, folder: &Path, pr
     if oidc.client_id.trim().is_empty() {
         problems.push(source.diagnostic(
             "kind.oidc.client_id",
-            "is empty", "write the client_id that the identity provider assigned to this hub",
+            "is empty",
+            "write the client_id that the identity provider assigned to this hub",
         ));
     }
     if !oidc.scopes.iter().any(|scope| scope.as_str() == "openid") {
@@ -128,7 +137,11 @@ pub(super) fn resolve_client_secret(
 }
 
 /// Checks the encryption of ID tokens and userinfo responses.
-pub(super) fn check_encryption(source: &SourceFile, oidc: &OidcKind, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_encryption(
+    source: &SourceFile,
+    oidc: &OidcKind,
+    problems: &mut Vec<Diagnostic>,
+) {
     let responses = [
         ("id_token", oidc.id_token_encrypted_response_alg, oidc.id_token_encrypted_response_enc),
         ("userinfo", oidc.userinfo_encrypted_response_alg, oidc.userinfo_encrypted_response_enc),
@@ -137,17 +150,14 @@ pub(super) fn check_encryption(source: &SourceFile, oidc: &OidcKind, problems: &
         if alg.is_none() && enc.is_some() {
             let fix = format!("add {response}_encrypted_response_alg, or remove it");
             let key = format!("kind.oidc.{response}_encrypted_response_enc");
-            problems.push(source.diagnostic(
-                &key,
-                "is set without its alg",
-                fix,
-            ));
+            problems.push(source.diagnostic(&key, "is set without its alg", fix));
         }
     }
     // The hub's keys are public, so anyone can encrypt to them: only a signature proves the origin.
     if oidc.userinfo_encrypted_response_alg.is_some() && oidc.userinfo_signed_response_alg.is_none()
     {
-        let message = "is set without userinfo_signed_response_alg, so anyone could forge a response";
+        let message =
+            "is set without userinfo_signed_response_alg, so anyone could forge a response";
         let fix = "add userinfo_signed_response_alg = \"ES256\", and register it with the identity provider";
         problems.push(source.diagnostic("kind.oidc.userinfo_encrypted_response_alg", message, fix));
     }

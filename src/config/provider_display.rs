@@ -8,8 +8,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::connectors::ConfiguredConnector;
-use super::logo::Logo;
 use super::localized_text::text_in_language;
+use super::logo::Logo;
 use crate::ids::ConnectorId;
 
 /// Display data of one connector.
@@ -20,7 +20,7 @@ pub struct ProviderDisplay {
     /// Id of the category; `[choice] categories` may not contain it.
     pub category: Option<String>,
     /// The logo.
-pub logo: Option<Logo>,
+    pub logo: Option<Logo>,
     /// The normalized words of all names, each preceded by a space.
     words: String,
 }
@@ -28,14 +28,15 @@ pub logo: Option<Logo>,
 impl ProviderDisplay {
     /// Returns the display data of a configured connector.
     #[must_use]
-pub fn from_connector(connector: &ConfiguredConnector) -> Self {
+    pub fn from_connector(connector: &ConfiguredConnector) -> Self {
         let file = &connector.file;
         Self::new(Arc::new(file.name.clone()), file.category.clone(), connector.logo.clone())
     }
 
     /// Creates display data, indexing the names for the search.
     #[must_use]
-pub fn new( name: Arc<BTreeMap<String, String>>,
+    pub fn new(
+        name: Arc<BTreeMap<String, String>>,
         category: Option<String>,
         logo: Option<Logo>,
     ) -> Self {
@@ -77,13 +78,15 @@ pub struct SortedProviders(BTreeMap<String, Vec<ConnectorId>>);
 impl SortedProviders {
     /// Sorts connectors by name in each language of their names.
     #[must_use]
-pub fn new<'a>(connectors: impl Iterator<Item = (&'a ConnectorId, &'a ProviderDisplay)> + Clone) -> Self {
+    pub fn new<'a>(
+        connectors: impl Iterator<Item = (&'a ConnectorId, &'a ProviderDisplay)> + Clone,
+    ) -> Self {
         let mut sorted = Self::default();
         for language in connectors.clone().flat_map(|(_, display)| display.name.keys()) {
             if !sorted.0.contains_key(language) {
-                let named = connectors
-                    .clone()
-                    .map(|(id, display)| (normalize(text_in_language(&display.name, language)), id.clone()));
+                let named = connectors.clone().map(|(id, display)| {
+                    (normalize(text_in_language(&display.name, language)), id.clone())
+                });
                 let mut named: Vec<_> = named.collect();
                 named.sort();
                 sorted.0.insert(language.clone(), named.into_iter().map(|(_, id)| id).collect());

@@ -117,7 +117,11 @@ impl FromStr for Network {
 }
 
 /// Checks `[public]`.
-pub(super) fn check_public_listener(source: &SourceFile, public: &PublicListener, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_public_listener(
+    source: &SourceFile,
+    public: &PublicListener,
+    problems: &mut Vec<Diagnostic>,
+) {
     for (index, text) in public.trusted_proxies.iter().enumerate() {
         if let Err(fault) = text.parse::<Network>() {
             let fix = match fault {
@@ -152,7 +156,8 @@ pub(super) fn check_public_listener(source: &SourceFile, public: &PublicListener
             ));
         }
         (false, None) => {
-            let fix = "add client_address_header = \"x-forwarded-for\" or \"forwarded\", or remove it";
+            let fix =
+                "add client_address_header = \"x-forwarded-for\" or \"forwarded\", or remove it";
             problems.push(source.diagnostic(
                 "public.trusted_proxies",
                 "has no effect without client_address_header",

@@ -54,7 +54,11 @@ impl Default for QuotasConfig {
 }
 
 /// Checks `[quotas]`.
-pub(super) fn check_quotas(source: &SourceFile, quotas: &QuotasConfig, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_quotas(
+    source: &SourceFile,
+    quotas: &QuotasConfig,
+    problems: &mut Vec<Diagnostic>,
+) {
     check_rate(
         source,
         "quotas.logins_per_service_provider",
@@ -75,7 +79,12 @@ pub(super) fn check_quotas(source: &SourceFile, quotas: &QuotasConfig, problems:
 }
 
 /// Reports a rate per minute that is out of range.
-pub(super) fn check_rate(source: &SourceFile, key: &str, rate: Option<u32>, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_rate(
+    source: &SourceFile,
+    key: &str,
+    rate: Option<u32>,
+    problems: &mut Vec<Diagnostic>,
+) {
     if let Some(rate) = rate {
         check_range(source, key, rate.into(), (1, MAX_RATE_PER_MINUTE), problems);
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::ids::Secret;
 
 use super::address::{self, Http};
-use super::model::{HttpRegisterConfig, RegisterConfig};
 use super::diagnostic::Diagnostic;
+use super::model::{HttpRegisterConfig, RegisterConfig};
 use super::secret_rules::SecretContext;
 use super::secrets;
 use super::settings::check_range;
@@ -101,8 +101,7 @@ fn check_http_register(
         ));
     }
     if bearer.as_ref().is_some_and(|bearer| !is_b64token(bearer)) {
-        let fix =
-            "write only the token there: letters, digits and -._~+/, without the word Bearer";
+        let fix = "write only the token there: letters, digits and -._~+/, without the word Bearer";
         problems.push(source.diagnostic(
             "register.http.bearer",
             "references a text that is not a bearer token",
@@ -122,8 +121,7 @@ pub(super) fn read_pem(
     file: &Path,
     folder: &Path,
 ) -> Result<String, Diagnostic> {
-    let fix =
-        "create a PEM file of certificates; the path is relative to the configuration folder";
+    let fix = "create a PEM file of certificates; the path is relative to the configuration folder";
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) if text.contains("-----BEGIN CERTIFICATE-----") => Ok(text),
         Ok(_) => Err(source.diagnostic(key, "names a file without a PEM certificate", fix)),

@@ -15,16 +15,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use file_set::ScanOutcome;
-use file_set::{ScanContext, FileSet, FileVersion};
+use file_set::{FileSet, FileVersion, ScanContext};
 
+use super::config_digest::{
+    ConfigDigest, ConnectorDigest, DataProviderDigest, FieldDigests, ServiceProviderDigest,
+};
 use super::connector_diagnostics;
 use super::connector_rules::ConnectorOrder;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
+use super::diagnostic::Diagnostic;
 use super::model::{ChoiceConfig, SubjectSource};
 use super::notices::{self, Notice};
-use super::config_digest::{ConnectorDigest, DataProviderDigest, FieldDigests, ConfigDigest, ServiceProviderDigest};
-use super::diagnostic::Diagnostic;
 use super::safe_read;
 use super::scopes::{self, ScopeTables};
 use super::secret_rules::{SecretContext, SecretOwner, SecretRules};
@@ -32,8 +34,8 @@ use super::service_providers::{self, RegisteredClient};
 use super::settings::SubjectKeysByVersion;
 use super::source_file::{self, SourceFile};
 use super::{
-    ConnectorMetadata, DataProvider, Environment, Federation, SandboxMode, ServiceProvider, UnavailableDisplay,
-    list_toml_files,
+    ConnectorMetadata, DataProvider, Environment, Federation, SandboxMode, ServiceProvider,
+    UnavailableDisplay, list_toml_files,
 };
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
@@ -44,23 +46,23 @@ use crate::protocol::acr::Platform;
 #[derive(Clone, Debug)]
 pub struct LoadContext {
     /// The configuration folder.
-pub folder: PathBuf,
+    pub folder: PathBuf,
     /// The folder of connector files.
-pub connectors: PathBuf,
+    pub connectors: PathBuf,
     /// The environment variables.
-pub environment: Environment,
+    pub environment: Environment,
     /// Which secrets each file may reference.
-pub secrets: SecretRules,
+    pub secrets: SecretRules,
     /// Whether `persona` connectors are allowed.
-pub sandbox: SandboxMode,
+    pub sandbox: SandboxMode,
     /// The platform.
-pub platform: Platform,
+    pub platform: Platform,
     /// The subject keys.
-pub subject_keys: SubjectKeysByVersion,
+    pub subject_keys: SubjectKeysByVersion,
     /// What `sub` is derived from.
-pub subject: SubjectSource,
+    pub subject: SubjectSource,
     /// The `[choice]` table.
-pub choice: ChoiceConfig,
+    pub choice: ChoiceConfig,
     /// The order of the choice page.
     pub order: Arc<ConnectorOrder>,
 }
@@ -123,7 +125,7 @@ impl FileKind {
 
     /// Returns the label.
     #[must_use]
-pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connector => "connector",
             Self::ServiceProvider => "service_provider",
@@ -162,14 +164,22 @@ impl ReloadableFiles {
         let (mut connectors, mut scopes, mut notices) =
             (FileSet::default(), FileSet::default(), FileSet::default());
         for (source, client) in checked.services {
-            services.insert_checked(FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder), &folder);
+            services.insert_checked(
+                FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder),
+                &folder,
+            );
         }
         for (source, registered) in checked.data_providers {
-            data_providers
-                .insert_checked(FileVersion::new(source, DataProviderEntry::new(registered), &folder), &folder);
+            data_providers.insert_checked(
+                FileVersion::new(source, DataProviderEntry::new(registered), &folder),
+                &folder,
+            );
         }
         for (source, configured) in checked.connectors {
-            connectors.insert_checked(FileVersion::new(source, ConnectorEntry::new(configured), &folder), &folder);
+            connectors.insert_checked(
+                FileVersion::new(source, ConnectorEntry::new(configured), &folder),
+                &folder,
+            );
         }
         let (source, tables) = checked.scopes;
         let entry = ScopesEntry::new(&source, tables)?;
@@ -223,7 +233,8 @@ impl ReloadableFiles {
         };
         let data_provider = |source: &SourceFile| {
             let (mut problems, file) = parse_file(source)?;
-            let registered = data_providers::check_file(source, file, newest, &context, &mut problems);
+            let registered =
+                data_providers::check_file(source, file, newest, &context, &mut problems);
             unless_problems(problems, DataProviderEntry::new(registered))
         };
         let data_providers = self.data_providers.scan(
@@ -236,8 +247,9 @@ impl ReloadableFiles {
         let folder = &load_context.connectors;
         let connector = |source: &SourceFile| {
             let configured = connectors::check_source(source, load_context.sandbox, &context)?;
-            buildable(&configured)
-                .map_err(|(key, fix)| vec![source.diagnostic(&key, "makes the connector unusable", fix)])?;
+            buildable(&configured).map_err(|(key, fix)| {
+                vec![source.diagnostic(&key, "makes the connector unusable", fix)]
+            })?;
             Ok(ConnectorEntry::new(configured))
         };
         let connectors = self.connectors.scan(
@@ -290,8 +302,11 @@ impl ReloadableFiles {
             (configured.id.clone(), Arc::clone(metadata))
         });
         let choice = &self.context.choice;
-        let unavailable =
-            if choice.hide_unavailable { UnavailableDisplay::Hidden } else { UnavailableDisplay::Greyed };
+        let unavailable = if choice.hide_unavailable {
+            UnavailableDisplay::Hidden
+        } else {
+            UnavailableDisplay::Greyed
+        };
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
         federation.notices = self
@@ -305,15 +320,21 @@ impl ReloadableFiles {
             choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);
         Federation::with_clients(
-            self.services.active_versions().map(|version| Arc::clone(&version.content.service_provider)),
-            self.data_providers.active_versions().map(|version| Arc::clone(&version.content.data_provider)),
+            self.services
+                .active_versions()
+                .map(|version| Arc::clone(&version.content.service_provider)),
+            self.data_providers
+                .active_versions()
+                .map(|version| Arc::clone(&version.content.data_provider)),
             federation,
         )
     }
 
     /// Returns the active connectors, each with the fingerprints that reveal a change.
     #[must_use]
-    pub fn connectors(&self) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
+    pub fn connectors(
+        &self,
+    ) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
         let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
             let configured = &version.content.configured;
             (configured.id.clone(), (Arc::clone(configured), Arc::clone(&version.fields)))
@@ -370,7 +391,10 @@ impl ReloadableFiles {
         };
         let service = |version: &Arc<FileVersion<ServiceProviderEntry>>| {
             let client = &version.content.client;
-            (client.file.client_id.clone(), ServiceProviderDigest::new(&client.file, &version.fields))
+            (
+                client.file.client_id.clone(),
+                ServiceProviderDigest::new(&client.file, &version.fields),
+            )
         };
         let provider = |version: &Arc<FileVersion<DataProviderEntry>>| {
             let fields = Arc::clone(&version.fields);
@@ -399,7 +423,12 @@ impl ReloadableFiles {
     #[must_use]
     pub fn watched_folders(&self) -> Vec<PathBuf> {
         let root = &self.context.folder;
-        vec![root.clone(), service_provider_folder(root), data_provider_folder(root), self.context.connectors.clone()]
+        vec![
+            root.clone(),
+            service_provider_folder(root),
+            data_provider_folder(root),
+            self.context.connectors.clone(),
+        ]
     }
 
     /// Returns the SHA-256 of `passerelle.toml`, which only a restart reads again.
@@ -454,7 +483,11 @@ fn is_absent_scopes_file(source: &SourceFile) -> bool {
 impl ServiceProviderEntry {
     fn new(client: RegisteredClient, context: &LoadContext) -> Self {
         Self {
-            service_provider: Arc::new(ServiceProvider::new(&client, &context.order, &context.choice.order)),
+            service_provider: Arc::new(ServiceProvider::new(
+                &client,
+                &context.order,
+                &context.choice.order,
+            )),
             client,
         }
     }
@@ -468,7 +501,10 @@ impl DataProviderEntry {
 
 impl ConnectorEntry {
     fn new(configured: ConfiguredConnector) -> Self {
-        Self { metadata: Arc::new(ConnectorMetadata::from_connector(&configured)), configured: Arc::new(configured) }
+        Self {
+            metadata: Arc::new(ConnectorMetadata::from_connector(&configured)),
+            configured: Arc::new(configured),
+        }
     }
 }
 

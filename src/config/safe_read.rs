@@ -54,10 +54,7 @@ pub fn read_regular_file(path: &Path) -> Result<Vec<u8>, FileReadError> {
 pub fn open_regular_file(path: &Path) -> Result<File, FileReadError> {
     let found = std::fs::metadata(path).map_err(unreadable)?;
     if found.is_dir() {
-        return Err((
-            "is a folder, not a file",
-            "rename the folder, or put a file in its place",
-        ));
+        return Err(("is a folder, not a file", "rename the folder, or put a file in its place"));
     }
     if !found.is_file() {
         return Err((

@@ -62,7 +62,7 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind as text for operators.
-pub const fn in_words(self) -> &'static str {
+    pub const fn in_words(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Integer => "a whole number",
@@ -84,7 +84,7 @@ pub struct SchemaNode<'a> {
 
 impl<'a> SchemaNode<'a> {
     /// Returns the root node.
-pub const fn root(schema: &'a Value) -> Self {
+    pub const fn root(schema: &'a Value) -> Self {
         Self { root: schema, field: schema }
     }
 
@@ -101,7 +101,7 @@ pub const fn root(schema: &'a Value) -> Self {
     }
 
     /// Returns the node at a path of keys.
-pub fn descend<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
+    pub fn descend<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
         path.into_iter().try_fold(self, Self::child)
     }
 
@@ -119,7 +119,7 @@ pub fn descend<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self
     }
 
     /// Returns the kind of value.
-pub fn kind(self) -> ValueKind {
+    pub fn kind(self) -> ValueKind {
         let shape = self.shape();
         if !self.choices().is_empty() {
             return ValueKind::Choice;
@@ -157,18 +157,18 @@ pub fn kind(self) -> ValueKind {
     }
 
     /// Returns the description.
-pub fn description(self) -> Option<&'a str> {
+    pub fn description(self) -> Option<&'a str> {
         let text = |value: &'a Value| value.get("description").and_then(Value::as_str);
-text(self.field).or_else(|| text(self.shape()))
+        text(self.field).or_else(|| text(self.shape()))
     }
 
     /// Returns the default value.
-pub fn default(self) -> Option<&'a Value> {
+    pub fn default(self) -> Option<&'a Value> {
         self.field.get("default").filter(|value| !value.is_null())
     }
 
     /// Returns true if this table requires `key`.
-pub fn requires(self, key: &str) -> bool {
+    pub fn requires(self, key: &str) -> bool {
         let required = self.shape().get("required").and_then(Value::as_array);
         required.is_some_and(|keys| keys.iter().any(|name| name == key))
     }

@@ -12,8 +12,8 @@ use crate::identity::scopes::ScopeTable;
 use crate::ids::Scope;
 use crate::protocol::registration::ProtocolRules;
 
-use super::reloadable_files::ABSENT_SCOPES_FILE;
 use super::diagnostic::Diagnostic;
+use super::reloadable_files::ABSENT_SCOPES_FILE;
 use super::source_file::SourceFile;
 
 /// Claims by scope.
@@ -58,9 +58,14 @@ impl ScopeTables {
 }
 
 /// Loads the file. Returns `None` and reports problems if it is invalid.
-pub fn load_scopes(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<(SourceFile, ScopeTables)> {
+pub fn load_scopes(
+    file: &Path,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<(SourceFile, ScopeTables)> {
     if !file.exists() {
-        let source = SourceFile::parse(file, ABSENT_SCOPES_FILE).map_err(|problem| problems.push(problem)).ok()?;
+        let source = SourceFile::parse(file, ABSENT_SCOPES_FILE)
+            .map_err(|problem| problems.push(problem))
+            .ok()?;
         return Some((source, ScopeTables::default()));
     }
     let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
@@ -72,7 +77,8 @@ pub fn load_scopes(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<(Sourc
 pub fn parse_scopes(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<ScopeTables> {
     let written = source.deserialize::<ScopesFile>(problems)?;
     let built_in = || ScopeTable::openid().names();
-    let tables = ScopeTables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
+    let tables =
+        ScopeTables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
     let before = problems.len();
     check_table(source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
     check_table(source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);

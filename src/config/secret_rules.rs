@@ -14,9 +14,9 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::diagnostic::Diagnostic;
 use super::environment::{self, Environment};
 use super::model::Settings;
-use super::diagnostic::Diagnostic;
 use super::safe_read;
 use super::source_file::SourceFile;
 
@@ -41,12 +41,17 @@ impl Default for SecretLocations {
 }
 
 /// Checks `[secrets]`.
-pub(super) fn check_locations(source: &SourceFile, places: &SecretLocations, problems: &mut Vec<Diagnostic>) {
+pub(super) fn check_locations(
+    source: &SourceFile,
+    places: &SecretLocations,
+    problems: &mut Vec<Diagnostic>,
+) {
     let prefix = &places.environment_prefix;
     if !prefix.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
         || prefix.starts_with(|c: char| c.is_ascii_digit())
     {
-        let fix = "use capital letters, digits and _, starting with a letter, for example \"LOGIN_\"";
+        let fix =
+            "use capital letters, digits and _, starting with a letter, for example \"LOGIN_\"";
         problems.push(source.diagnostic(
             "secrets.environment_prefix",
             "is not a valid prefix of a variable name",
@@ -106,10 +111,10 @@ pub enum SecretOwner<'a> {
     Settings,
     /// Another file.
     File {
-    /// Kind of file.
-    kind: SecretOwnerKind,
-    /// Its name without `.toml`.
-    id: &'a str,
+        /// Kind of file.
+        kind: SecretOwnerKind,
+        /// Its name without `.toml`.
+        id: &'a str,
     },
 }
 
@@ -159,8 +164,8 @@ pub enum SecretAccessError {
     OwnedBySettings,
     /// The file can't be opened.
     Unreadable {
-    /// True if something exists at the path.
-    exists: bool,
+        /// True if something exists at the path.
+        exists: bool,
     },
 }
 
@@ -169,8 +174,11 @@ impl SecretRules {
     /// `None` if it is malformed.
     #[must_use]
     pub fn new(source: &SourceFile, settings: Option<&Settings>, folder: &Path) -> Self {
-        let named =
-            source.all_texts().into_iter().map(|text| folder.join(text)).filter(|path| path.is_file());
+        let named = source
+            .all_texts()
+            .into_iter()
+            .map(|text| folder.join(text))
+            .filter(|path| path.is_file());
         // Files of the configuration folder itself belong to several owners, even if `keys` or
         // `state` is that folder.
         let is_separate = |path: &PathBuf| path.canonicalize().ok() != folder.canonicalize().ok();
@@ -192,7 +200,11 @@ impl SecretRules {
     /// # Errors
     /// Fails with a [`SecretAccessError`] if the reference is not allowed or the file can't be
     /// opened.
-    pub fn open_secret(&self, context: &SecretContext<'_>, file: &Path) -> Result<File, SecretAccessError> {
+    pub fn open_secret(
+        &self,
+        context: &SecretContext<'_>,
+        file: &Path,
+    ) -> Result<File, SecretAccessError> {
         let path = context.folder.join(file);
         let unreadable = |_| SecretAccessError::Unreadable { exists: path.exists() };
         let SecretOwner::File { kind, id } = context.owner else {
@@ -201,8 +213,9 @@ impl SecretRules {
         let own = context.folder.join(&self.locations.folder).join(kind.folder()).join(id);
         let single = context.folder.join(single_secret_name(id));
         let named = to_absolute(&path).ok_or(SecretAccessError::Outside)?;
-        let inside = to_absolute(&own)
-            .and_then(|own| Some(named.strip_prefix(own).ok()?.components().all(is_normal_component)));
+        let inside = to_absolute(&own).and_then(|own| {
+            Some(named.strip_prefix(own).ok()?.components().all(is_normal_component))
+        });
         if id.is_empty()
             || !(inside == Some(true) || to_absolute(&single).is_some_and(|single| single == named))
         {
@@ -221,12 +234,22 @@ impl SecretRules {
         if !real_path(&opened, &path).is_some_and(|real| is_own(&real)) {
             return Err(SecretAccessError::Outside);
         }
-        if self.is_owned_by_settings(&opened) { Err(SecretAccessError::OwnedBySettings) } else { Ok(opened) }
+        if self.is_owned_by_settings(&opened) {
+            Err(SecretAccessError::OwnedBySettings)
+        } else {
+            Ok(opened)
+        }
     }
 
     /// Returns true if `real` is in the owner's folder. That folder and the root of all secrets may
     /// be links, as in Kubernetes mounts, if they end in a folder of the owner's kind and id.
-    fn is_in_own_folder(&self, real: &Path, folder: &Path, kind: SecretOwnerKind, id: &str) -> bool {
+    fn is_in_own_folder(
+        &self,
+        real: &Path,
+        folder: &Path,
+        kind: SecretOwnerKind,
+        id: &str,
+    ) -> bool {
         let root = folder.join(&self.locations.folder);
         let own = root.join(kind.folder()).join(id);
         let (Ok(root), Ok(own)) = (root.canonicalize(), own.canonicalize()) else { return false };

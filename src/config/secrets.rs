@@ -6,10 +6,10 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 
-use super::model::{ClientSecret, SecretRef};
 use super::diagnostic::Diagnostic;
+use super::model::{ClientSecret, SecretRef};
 use super::safe_read;
-use super::secret_rules::{SecretContext, SecretOwner, SecretAccessError};
+use super::secret_rules::{SecretAccessError, SecretContext, SecretOwner};
 use super::source_file::SourceFile;
 use super::validity::Validity;
 
@@ -75,8 +75,12 @@ pub fn read_dated_secret(
     context: &SecretContext<'_>,
 ) -> Result<DatedSecret, Diagnostic> {
     let sha256 = secret_digest(source, key, secret, context)?;
-    let validity =
-        Validity::parse_dates(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
+    let validity = Validity::parse_dates(
+        source,
+        key,
+        secret.not_before.as_deref(),
+        secret.not_after.as_deref(),
+    )?;
     Ok(DatedSecret { sha256, validity })
 }
 
@@ -90,8 +94,7 @@ fn secret_digest(
         let reference = SecretRef { file: secret.file.clone(), env: secret.env.clone() };
         let plain = resolve_secret(source, key, &reference, context)?;
         if plain.reveal().chars().count() < MIN_CLIENT_SECRET_CHARS {
-            let fix =
-                "use at least 32 random characters, for example from `openssl rand -hex 32`";
+            let fix = "use at least 32 random characters, for example from `openssl rand -hex 32`";
             return Err(source.diagnostic(key, "references a secret that is too short", fix));
         }
         return Ok(digest::sha256(plain.reveal().as_bytes()));
@@ -118,21 +121,24 @@ fn read_from_file(
     file: &Path,
     context: &SecretContext<'_>,
 ) -> Result<Secret<String>, Diagnostic> {
-    let problem = |message: &str| source.diagnostic(key, message, context.secrets.file_advice(context.owner));
+    let problem =
+        |message: &str| source.diagnostic(key, message, context.secrets.file_advice(context.owner));
     let opened = context.secrets.open_secret(context, file).map_err(|refused| {
         problem(match refused {
             SecretAccessError::Outside => "references a file that this file may not reference",
             SecretAccessError::OwnedBySettings => {
                 "references a file that only passerelle.toml may reference"
             }
-            SecretAccessError::Unreadable { exists: true } => "references a file that can't be read",
+            SecretAccessError::Unreadable { exists: true } => {
+                "references a file that can't be read"
+            }
             SecretAccessError::Unreadable { exists: false } => "references a file that is missing",
         })
     })?;
-    let bytes =
-        safe_read::read_open_file(opened).map_err(|_| problem("references a file that can't be read"))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| problem("references a file that is not UTF-8 text"))?;
+    let bytes = safe_read::read_open_file(opened)
+        .map_err(|_| problem("references a file that can't be read"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| problem("references a file that is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     require_non_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }
@@ -143,10 +149,13 @@ fn read_from_variable(
     name: &str,
     context: &SecretContext<'_>,
 ) -> Result<Secret<String>, Diagnostic> {
-    let problem =
-    |message: String| source.diagnostic(key, message, context.secrets.variable_advice(context.owner));
+    let problem = |message: String| {
+        source.diagnostic(key, message, context.secrets.variable_advice(context.owner))
+    };
     if !context.secrets.allows_variable(context.owner, name) {
-        return Err(problem("references an environment variable that this file may not reference".into()));
+        return Err(problem(
+            "references an environment variable that this file may not reference".into(),
+        ));
     }
     match context.environment.var(name) {
         Some(value) => require_non_empty(source, key, value),
@@ -174,7 +183,11 @@ fn may_be_logged(name: &str, owner: SecretOwner<'_>) -> bool {
     is_name && (matches!(owner, SecretOwner::File { .. }) || name.contains('_'))
 }
 
-fn require_non_empty(source: &SourceFile, key: &str, value: &str) -> Result<Secret<String>, Diagnostic> {
+fn require_non_empty(
+    source: &SourceFile,
+    key: &str,
+    value: &str,
+) -> Result<Secret<String>, Diagnostic> {
     if value.is_empty() {
         return Err(source.diagnostic(key, "references an empty secret", "write the secret there"));
     }

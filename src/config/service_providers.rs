@@ -11,19 +11,19 @@ use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
 
 use super::address::{self, Http};
 use super::client_auth;
-use super::client_keys::{self, ResponseEncryptionAlgs, KeyDeclaration, KeySource};
+use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
 use super::connectors;
+use super::consistency::{self, ClientDeclaration, Conflict};
+use super::diagnostic::Diagnostic;
 use super::logo::Logo;
 use super::model::ServiceProviderFile;
-use super::diagnostic::Diagnostic;
 use super::quotas::check_rate;
 use super::scopes::ScopeTables;
 use super::secret_rules::{SecretContext, SecretOwnerKind};
 use super::secrets::DatedSecret;
 use super::source_file::SourceFile;
-use super::consistency::{self, Conflict, ClientDeclaration};
-use super::{parse_folder, localized_text};
+use super::{localized_text, parse_folder};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -64,9 +64,9 @@ pub struct ServiceProviderDraft {
     pub source: SourceFile,
     /// The deserialized file.
     pub file: ServiceProviderFile,
-    }
+}
 
-    impl ServiceProviderDraft {
+impl ServiceProviderDraft {
     /// Returns the fields that must be consistent with other files.
     pub fn declaration(&self) -> ClientDeclaration<'_> {
         ClientDeclaration::from_service_provider(&self.source, &self.file)
@@ -97,10 +97,12 @@ pub fn check_file(
     check_rules(source, &file, platform, problems);
     let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-    let keys = client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
+    let keys =
+        client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
     client_auth::check_auth_method(source, &file, &keys, problems);
-    let encryption = platform
-        .and_then(|platform| client_keys::response_encryption(source, &file, &keys, platform, problems));
+    let encryption = platform.and_then(|platform| {
+        client_keys::response_encryption(source, &file, &keys, platform, problems)
+    });
     let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
     let no_valid_secret = (!secrets.is_empty()).then(|| {
         let message = "contains no currently valid secret: every token request of this service provider is rejected";
@@ -130,7 +132,12 @@ pub fn check_scopes(
         ProtocolRules::Federation => "scopes",
         ProtocolRules::Openid => "openid",
     };
-    consistency::check_scopes_are_known(source, &file.scopes, (table, tables.for_rules(file.rules)), problems);
+    consistency::check_scopes_are_known(
+        source,
+        &file.scopes,
+        (table, tables.for_rules(file.rules)),
+        problems,
+    );
 }
 
 /// The existing connectors, for reachability checks.
@@ -168,7 +175,9 @@ pub fn unreachable_conflicts<'a>(
         if left.peek().is_none() {
             let message = "excludes every existing connector, so no user can ever log in";
             let fix = match admitted {
-                AllowedConnectors::Only(_) => "allow at least one connector that has a file in the connectors folder",
+                AllowedConnectors::Only(_) => {
+                    "allow at least one connector that has a file in the connectors folder"
+                }
                 AllowedConnectors::AllBut(_) | AllowedConnectors::All => "deny fewer connectors",
             };
             found.push(with_connectors(source.diagnostic("connectors", message, fix)));
@@ -192,7 +201,11 @@ pub fn unknown_connectors(
         .collect()
 }
 
-fn check_own_rules(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+fn check_own_rules(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    problems: &mut Vec<Diagnostic>,
+) {
     consistency::check_client_id(source, &file.client_id, problems);
     localized_text::check_texts(source, "name", &file.name, problems);
     check_addresses(source, file, problems);
@@ -238,8 +251,7 @@ fn check_rules(
 ) {
     if file.rules == ProtocolRules::Openid && platform == Some(Platform::High) {
         let message = "is \"openid\", which the high platform doesn't support";
-        let fix =
-            "remove it and follow the specification, or register with a hub on the standard platform";
+        let fix = "remove it and follow the specification, or register with a hub on the standard platform";
         problems.push(source.diagnostic("rules", message, fix));
     }
     if file.consent == ConsentRequirement::None && file.rules == ProtocolRules::Federation {
@@ -257,7 +269,11 @@ fn check_rules(
 
 /// Requires absolute https URLs (http for loopback, or with `insecure_http`) without fragment and
 /// user info.
-fn check_addresses(source: &SourceFile, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+fn check_addresses(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    problems: &mut Vec<Diagnostic>,
+) {
     let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
     let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
         uris.iter()

@@ -13,15 +13,15 @@ use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
-use super::admin_access;
 use super::address::{self, Http};
+use super::admin_access;
 use super::audit;
+use super::diagnostic::Diagnostic;
 use super::model::defaults::MAX_REMEMBER_DAYS;
 use super::model::{
-    ChoiceConfig, IdentitySource, Lifetimes, LimitsConfig, RegisterConfig, SecretRef, Settings, StoreConfig,
-    SubjectKeyRef, SubjectSource,
+    ChoiceConfig, IdentitySource, Lifetimes, LimitsConfig, RegisterConfig, SecretRef, Settings,
+    StoreConfig, SubjectKeyRef, SubjectSource,
 };
-use super::diagnostic::Diagnostic;
 use super::proxies;
 use super::quotas;
 use super::register::{self, RegisterCredentials};
@@ -220,13 +220,22 @@ fn read_subject_keys(
             }
         };
         if version == 0 {
-            problems.push(source.diagnostic(&format!("{at}.version"), "is 0", "start versions at 1"));
+            problems.push(source.diagnostic(
+                &format!("{at}.version"),
+                "is 0",
+                "start versions at 1",
+            ));
         }
-        let is_other =
-            |other: &SubjectKey| digest::constant_time_eq(other.secret.reveal(), key.secret.reveal());
+        let is_other = |other: &SubjectKey| {
+            digest::constant_time_eq(other.secret.reveal(), key.secret.reveal())
+        };
         if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
             let fix = "create a new key, or set derivation = 2 for the newer version if the other one has 1";
-            problems.push(source.diagnostic(&at, "references the same key as another version", fix));
+            problems.push(source.diagnostic(
+                &at,
+                "references the same key as another version",
+                fix,
+            ));
         }
         if keys.insert(version, key).is_some() {
             let fix = "give each key its own version, and never reuse a version";
@@ -255,7 +264,11 @@ fn read_subject_key(
     let derivation = match reference.derivation {
         Some(number) => Derivation::from_number(number).ok_or_else(|| {
             let fix = "write 2; or 1 for a hub whose users already have a sub derived with it";
-            source.diagnostic(&format!("{at}.derivation"), "is not a version of the derivation", fix)
+            source.diagnostic(
+                &format!("{at}.derivation"),
+                "is not a version of the derivation",
+                fix,
+            )
         })?,
         None => Derivation::from_key(&text),
     };
@@ -263,7 +276,11 @@ fn read_subject_key(
 }
 
 /// Returns warnings about settings that deviate from the specification or from good practice.
-pub fn settings_warnings(source: &SourceFile, settings: &Settings, subject_keys: &SubjectKeysByVersion) -> Vec<Diagnostic> {
+pub fn settings_warnings(
+    source: &SourceFile,
+    settings: &Settings,
+    subject_keys: &SubjectKeysByVersion,
+) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let newest = subject_keys.values().next_back();
     if settings.subject == SubjectSource::Pivot
@@ -299,14 +316,18 @@ pub fn settings_warnings(source: &SourceFile, settings: &Settings, subject_keys:
 
 /// Requires an https origin, or http on loopback, without a path.
 fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic>) -> Option<Url> {
-    let checked = address::parse_url_without_query(text, Http::Loopback).and_then(|url| match url.path() {
+    let checked = address::parse_url_without_query(text, Http::Loopback).and_then(|url| match url
+        .path()
+    {
         "/" => Ok(url),
         _ => {
             Err(("has a path", "end it after the host and port; the hub's paths start at the root"))
         }
     });
     let adapt_http_fix = |(message, fix): address::AddressError| match message {
-        "is plain http" => (message, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)"),
+        "is plain http" => {
+            (message, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)")
+        }
         _ => (message, fix),
     };
     checked
@@ -449,7 +470,11 @@ fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<D
         let key = format!("choice.categories[{index}]");
         if !connectors::is_category_id(&category.id) {
             let fix = "use 1 to 32 characters of a-z, 0-9 and -";
-            problems.push(source.diagnostic(&format!("{key}.id"), "is not a valid category id", fix));
+            problems.push(source.diagnostic(
+                &format!("{key}.id"),
+                "is not a valid category id",
+                fix,
+            ));
         }
         if choice.categories.iter().take(index).any(|other| other.id == category.id) {
             problems.push(source.diagnostic(
@@ -460,7 +485,13 @@ fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<D
         }
         localized_text::check_texts(source, &format!("{key}.name"), &category.name, problems);
     }
-    check_range(source, "choice.remember_days", choice.remember_days, (1, MAX_REMEMBER_DAYS), problems);
+    check_range(
+        source,
+        "choice.remember_days",
+        choice.remember_days,
+        (1, MAX_REMEMBER_DAYS),
+        problems,
+    );
 }
 
 /// Reports a number that is not from `least` to `most`.

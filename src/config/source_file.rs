@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use super::environment::Overlay;
 use super::diagnostic::Diagnostic;
+use super::environment::Overlay;
 use super::safe_read;
-use super::schema::{self, ValueKind, SchemaNode};
+use super::schema::{self, SchemaNode, ValueKind};
 use crate::digest;
 
 /// Minimum similarity (Jaro-Winkler, 0 to 1) for a word to count as a misspelling.
@@ -51,7 +51,8 @@ impl SourceFile {
     pub fn read(file: &Path) -> Result<Self, Diagnostic> {
         Self::from_bytes(
             file,
-            safe_read::read_regular_file(file).map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
+            safe_read::read_regular_file(file)
+                .map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
         )
     }
 
@@ -101,12 +102,12 @@ impl SourceFile {
     }
 
     /// Returns the path of the file.
-pub fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.file
     }
 
     /// Returns the SHA-256 of the text.
-pub const fn hash(&self) -> &[u8; 32] {
+    pub const fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 
@@ -187,7 +188,12 @@ pub const fn hash(&self) -> &[u8; 32] {
     }
 
     /// Returns a diagnostic at `key` if the file at `path`, relative to `folder`, is missing.
-    pub fn check_file_exists(&self, key: &str, folder: &Path, path: Option<&Path>) -> Option<Diagnostic> {
+    pub fn check_file_exists(
+        &self,
+        key: &str,
+        folder: &Path,
+        path: Option<&Path>,
+    ) -> Option<Diagnostic> {
         path.filter(|path| !folder.join(path).is_file()).map(|_| {
             let fix = "create the file; the path is relative to the configuration folder";
             self.diagnostic(key, "names a file that is missing", fix)
@@ -196,7 +202,12 @@ pub const fn hash(&self) -> &[u8; 32] {
 
     /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
     /// sets the key.
-    pub fn diagnostic(&self, key: &str, message: impl Into<String>, fix: impl Into<String>) -> Diagnostic {
+    pub fn diagnostic(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Diagnostic {
         let (message, fix) = (message.into(), fix.into());
         let mut place = key;
         loop {
@@ -216,7 +227,10 @@ pub const fn hash(&self) -> &[u8; 32] {
             match place.rfind(['.', '[']) {
                 Some(end) => place = place.get(..end).unwrap_or_default(),
                 None => {
-                    return Diagnostic { key: key.into(), ..file_diagnostic(&self.file, &message, &fix) };
+                    return Diagnostic {
+                        key: key.into(),
+                        ..file_diagnostic(&self.file, &message, &fix)
+                    };
                 }
             }
         }
@@ -249,7 +263,8 @@ pub const fn hash(&self) -> &[u8; 32] {
             problems.push(self.describe_error(SchemaNode::root(&schema), &path, &error.kind));
             let missing = matches!(error.kind, Fault::MissingField(_));
             reported.push(path.clone());
-            let is_removed = remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
+            let is_removed =
+                remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
             if missing || !is_removed || reported.len() > 50 {
                 return None;
             }
@@ -283,9 +298,13 @@ pub const fn hash(&self) -> &[u8; 32] {
                 "is not one of the allowed words",
                 format!("write one of: {}", known.join(", ")),
             ),
-            Fault::MissingField(_) => self.diagnostic(&key, "is missing", format!("add it: {hint}")),
+            Fault::MissingField(_) => {
+                self.diagnostic(&key, "is missing", format!("add it: {hint}"))
+            }
             Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint),
-            Fault::InvalidValue(..) if node.is_some_and(|node| node.kind() == ValueKind::Integer) => {
+            Fault::InvalidValue(..)
+                if node.is_some_and(|node| node.kind() == ValueKind::Integer) =>
+            {
                 self.diagnostic(&key, "must be a whole number, 0 or more", hint)
             }
             Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
@@ -318,7 +337,8 @@ pub fn closest_word<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
 /// # Errors
 /// Returns a diagnostic if the file can't be read or is a link out of the folder.
 pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let read = safe_read::check_link_stays_inside(file, folder).and_then(|()| safe_read::read_regular_file(file));
+    let read = safe_read::check_link_stays_inside(file, folder)
+        .and_then(|()| safe_read::read_regular_file(file));
     read.map_err(|(message, fix)| file_diagnostic(file, message, fix))
 }
 
@@ -407,7 +427,9 @@ fn remove_at_path(values: &mut Dict, path: &[String]) -> bool {
     match path {
         [] => false,
         [last] => values.remove(last).is_some(),
-        [first, rest @ ..] => values.get_mut(first).is_some_and(|value| remove_in_value(value, rest)),
+        [first, rest @ ..] => {
+            values.get_mut(first).is_some_and(|value| remove_in_value(value, rest))
+        }
     }
 }
 
@@ -434,9 +456,9 @@ fn collect_texts(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
 fn visit_texts(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(_, text) => each(key, text),
-        Value::Dict(_, table) => {
-            table.iter().for_each(|(name, value)| visit_texts(&format!("{key}.{name}"), value, each))
-        }
+        Value::Dict(_, table) => table
+            .iter()
+            .for_each(|(name, value)| visit_texts(&format!("{key}.{name}"), value, each)),
         Value::Array(_, items) => {
             items
                 .iter()

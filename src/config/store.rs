@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::model::SecretRef;
 use super::diagnostic::Diagnostic;
+use super::model::SecretRef;
 use super::register::read_pem;
 use super::secret_rules::SecretContext;
 use super::secrets;
@@ -184,8 +184,13 @@ fn check_memory(
         let fix = "write the path of a file, for example \"state/store.snapshot\"";
         problems.push(source.diagnostic("store.memory.snapshot", "is not the path of a file", fix));
     }
-    let encryption_keys =
-        read_encryption_keys(source, "store.memory.encryption_keys", &memory.encryption_keys, context, problems);
+    let encryption_keys = read_encryption_keys(
+        source,
+        "store.memory.encryption_keys",
+        &memory.encryption_keys,
+        context,
+        problems,
+    );
     StoreCredentials { encryption_keys, ..StoreCredentials::default() }
 }
 
@@ -220,7 +225,13 @@ fn check_redis(
     let password = secret("store.redis.password", &redis.password);
     let sentinel_password = secret("store.redis.sentinel_password", &redis.sentinel_password);
     let identity = certificate.zip(secret("store.redis.client_key", &redis.client_key));
-    let encryption_keys = read_encryption_keys(source, "store.redis.encryption_keys", &redis.encryption_keys, context, problems);
+    let encryption_keys = read_encryption_keys(
+        source,
+        "store.redis.encryption_keys",
+        &redis.encryption_keys,
+        context,
+        problems,
+    );
     StoreCredentials { password, sentinel_password, ca, identity, encryption_keys }
 }
 
@@ -271,11 +282,7 @@ fn check_combinations(source: &SourceFile, redis: &RedisConfig, problems: &mut V
             );
         }
         (RedisMode::Single | RedisMode::Cluster, Some(_)) => {
-            report(
-                "primary",
-                "is for Sentinels only",
-                "remove it, or set mode = \"sentinel\"",
-            );
+            report("primary", "is for Sentinels only", "remove it, or set mode = \"sentinel\"");
         }
         (RedisMode::Sentinel, Some(_)) | (RedisMode::Single | RedisMode::Cluster, None) => {}
     }

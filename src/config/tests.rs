@@ -542,7 +542,13 @@ fn each_bad_service_provider_is_named_with_its_fix() {
         (file, "/callback", "/*", "redirect_uris[0]", "patterns are not supported"),
         (file, "[\"https://sp.example.org/callback\"]", "[]", "redirect_uris", "at least one"),
         (file, "home_page = \"https", "home_page = \"ftp", "home_page", "https"),
-        (file, "{ fr = \"Service\", en = \"Service\" }", "{}", "name", "has no text in any language"),
+        (
+            file,
+            "{ fr = \"Service\", en = \"Service\" }",
+            "{}",
+            "name",
+            "has no text in any language",
+        ),
         (file, "fr = \"Service\"", "fr = \" \"", "name.fr", "1 to 100"),
         (file, "fr = \"Service\"", "French = \"Service\"", "name.French", "two-letter"),
         (file, "\"openid\", ", "", "scopes", "add \"openid\""),
@@ -713,7 +719,13 @@ fn each_bad_service_provider_is_named_with_its_fix() {
             "allow, deny, order, idp_hint",
         ),
         (file, "client_id", "logo = \"none.png\"\nclient_id", "logo", "put the logo there"),
-        (file, "client_id", "logo = \"../passerelle.toml\"\nclient_id", "logo", "folder of this file"),
+        (
+            file,
+            "client_id",
+            "logo = \"../passerelle.toml\"\nclient_id",
+            "logo",
+            "folder of this file",
+        ),
         (
             file,
             "client_id",
@@ -1089,7 +1101,9 @@ fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
 fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities() {
     let silent = || Folder::good().edit("connectors/idp.toml", "identity = \"verified\"\n", "");
     let loaded = silent().loaded();
-    let [refused] = loaded.unverified_connectors.as_slice() else { panic!("{:?}", loaded.unverified_connectors) };
+    let [refused] = loaded.unverified_connectors.as_slice() else {
+        panic!("{:?}", loaded.unverified_connectors)
+    };
     assert!(
         refused.file.ends_with("connectors/idp.toml") && refused.key == "identity",
         "{refused}"
@@ -1101,15 +1115,20 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
         (1, 0),
         "it is in use, and not held back"
     );
-    let proves_identity =
-        |loaded: &LoadedConfig| Federation::from_loaded(loaded).connector(&"idp".into()).unwrap().proves_identity;
+    let proves_identity = |loaded: &LoadedConfig| {
+        Federation::from_loaded(loaded).connector(&"idp".into()).unwrap().proves_identity
+    };
     assert_eq!(
         (proves_identity(&loaded), proves_identity(&Folder::good().loaded())),
         (false, true)
     );
     let subject = "subject = \"provider\"\nidentity_source";
     assert!(
-        silent().edit("passerelle.toml", "identity_source", subject).loaded().unverified_connectors.is_empty()
+        silent()
+            .edit("passerelle.toml", "identity_source", subject)
+            .loaded()
+            .unverified_connectors
+            .is_empty()
     );
     assert!(Folder::good().loaded().unverified_connectors.is_empty());
 }
@@ -1510,7 +1529,8 @@ fn what_plain_openid_connect_registers_by_default() {
     let service = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        let service = Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().clone();
+        let service =
+            Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().clone();
         (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
     };
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
@@ -1526,7 +1546,11 @@ fn authentication_without_a_registered_method_accepts_post_and_basic() {
     let authentication = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().authentication.clone()
+        Federation::from_loaded(&loaded)
+            .service_provider(&"sp".into())
+            .unwrap()
+            .authentication
+            .clone()
     };
     use crate::config::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"]

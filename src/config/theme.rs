@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::address::{self, Http};
-use super::logo::Logo;
 use super::diagnostic::Diagnostic;
-use super::source_file::SourceFile;
 use super::localized_text;
+use super::logo::Logo;
+use super::source_file::SourceFile;
 
 /// A theme file (`theme = "theme.toml"` in `passerelle.toml`).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -105,19 +105,29 @@ pub fn parse_embedded_theme(text: &str, problems: &mut Vec<Diagnostic>) -> Optio
     check_theme(&source, Path::new(""), problems)
 }
 
-fn check_theme(source: &SourceFile, folder: &Path, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+fn check_theme(
+    source: &SourceFile,
+    folder: &Path,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Theme> {
     let file = source.deserialize::<ThemeFile>(problems)?;
     let before = problems.len();
     localized_text::check_texts(source, "name", &file.name, problems);
     check_accent(source, "accent.light", &file.accent.light, LIGHT_BACKGROUNDS, "darken", problems);
     check_accent(source, "accent.dark", &file.accent.dark, DARK_BACKGROUNDS, "lighten", problems);
     for (index, link) in file.footer.iter().enumerate() {
-        localized_text::check_texts(source, &format!("footer[{index}].label"), &link.label, problems);
+        localized_text::check_texts(
+            source,
+            &format!("footer[{index}].label"),
+            &link.label,
+            problems,
+        );
         if let Err((message, fix)) = address::parse_absolute_url(&link.url, Http::Loopback) {
             problems.push(source.diagnostic(&format!("footer[{index}].url"), message, fix));
         }
     }
-    let logo = match file.logo.as_ref().map(|path| Logo::read_theme_logo(folder, path)).transpose() {
+    let logo = match file.logo.as_ref().map(|path| Logo::read_theme_logo(folder, path)).transpose()
+    {
         Ok(logo) => logo,
         Err((message, fix)) => {
             problems.push(source.diagnostic("logo", message, fix));
@@ -158,7 +168,10 @@ fn check_accent(
     let format_ratio = |ratio: f64| format!("{:.1}", (ratio * 10.0).floor() / 10.0);
     let text_contrast = contrast_ratio(background, text);
     if text_contrast < MIN_CONTRAST_RATIO {
-        let message = format!("has a contrast of {} between background and text", format_ratio(text_contrast));
+        let message = format!(
+            "has a contrast of {} between background and text",
+            format_ratio(text_contrast)
+        );
         problems.push(source.diagnostic(
             key,
             message,

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::{self, Http};
-use super::model::SecretRef;
 use super::diagnostic::Diagnostic;
+use super::model::SecretRef;
 use super::secret_rules::SecretContext;
 use super::secrets;
 use super::settings::check_range;

@@ -16,9 +16,9 @@ use super::source_file::SourceFile;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Validity {
     /// Start, inclusive; `None` for no start.
-pub not_before: Option<Timestamp>,
+    pub not_before: Option<Timestamp>,
     /// End, exclusive; `None` for no end.
-pub not_after: Option<Timestamp>,
+    pub not_after: Option<Timestamp>,
 }
 
 /// Position of a time relative to a validity period.
@@ -32,7 +32,7 @@ pub enum ValidityStatus {
 impl Validity {
     /// Returns the status at `now`.
     #[must_use]
-pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
+    pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
         if self.not_before.is_some_and(|begin| now < begin) {
             ValidityStatus::NotYetValid
         } else if self.not_after.is_some_and(|end| end <= now) {
@@ -52,18 +52,29 @@ pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
         not_before: Option<&str>,
         not_after: Option<&str>,
     ) -> Result<Self, Diagnostic> {
-        Self::parse_range(("not_before", not_before), ("not_after", not_after))
-            .map_err(|diagnostic| source.diagnostic(&format!("{key}.{}", diagnostic.key), diagnostic.message, diagnostic.fix))
+        Self::parse_range(("not_before", not_before), ("not_after", not_after)).map_err(
+            |diagnostic| {
+                source.diagnostic(
+                    &format!("{key}.{}", diagnostic.key),
+                    diagnostic.message,
+                    diagnostic.fix,
+                )
+            },
+        )
     }
 
     /// Parses two dates, each given with its key.
     ///
     /// # Errors
     /// Returns a diagnostic if a date is malformed, or the end is not after the start.
-    pub fn parse_range(begin: (&str, Option<&str>), end: (&str, Option<&str>)) -> Result<Self, FieldDiagnostic> {
+    pub fn parse_range(
+        begin: (&str, Option<&str>),
+        end: (&str, Option<&str>),
+    ) -> Result<Self, FieldDiagnostic> {
         let moment = |(name, text): (&str, Option<&str>)| {
             let fix = "write a date, a time and a time zone, for example 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
-            let unreadable = || FieldDiagnostic::new(name, "is not a date and time with a time zone", fix);
+            let unreadable =
+                || FieldDiagnostic::new(name, "is not a date and time with a time zone", fix);
             text.map(|text| parse(text).ok_or_else(unreadable)).transpose()
         };
         let validity = Self { not_before: moment(begin)?, not_after: moment(end)? };
@@ -81,16 +92,16 @@ pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldDiagnostic {
     /// Key within the table: `until`, `message.fr`.
-pub key: String,
+    pub key: String,
     /// What is wrong.
-pub message: String,
+    pub message: String,
     /// How to fix it.
     pub fix: String,
 }
 
 impl FieldDiagnostic {
     /// Creates a diagnostic at `key`.
-pub fn new(key: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub fn new(key: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into(), fix: fix.into() }
     }
 }
@@ -113,7 +124,8 @@ pub fn format_rfc3339(at: Timestamp) -> String {
 pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
     // The number of valid periods only grows at a start, so no other time needs a check.
     let exceeds = |at: Timestamp| {
-        validities.iter().filter(|other| other.status_at(at) == ValidityStatus::Valid).count() > most
+        validities.iter().filter(|other| other.status_at(at) == ValidityStatus::Valid).count()
+            > most
     };
     validities.iter().position(|one| exceeds(one.not_before.unwrap_or_default()))
 }

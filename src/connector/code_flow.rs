@@ -140,14 +140,19 @@ async fn request_tokens(
     for (name, value) in assertion_params {
         request = request.add_extra_param(name, value);
     }
-    let response =
-        trace::start_span("idp token").run(request.request_async(&call)).await.map_err(token_request_error)?;
+    let response = trace::start_span("idp token")
+        .run(request.request_async(&call))
+        .await
+        .map_err(token_request_error)?;
     // RFC 6749 §7.1: a token of an unknown type must not be used.
     if *response.token_type() != CoreTokenType::Bearer {
         return Err(ConnectorError::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
     }
     let id_token = call.id_token.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(RawTokenResponse { access_token: Secret::new(response.access_token().secret().clone()), id_token })
+    Ok(RawTokenResponse {
+        access_token: Secret::new(response.access_token().secret().clone()),
+        id_token,
+    })
 }
 
 /// Redeems an invented code. Succeeds if the token endpoint rejects the code or the hub's
@@ -163,9 +168,20 @@ pub async fn redeem_unknown_code(
     assertion_params: Vec<(&'static str, String)>,
 ) -> Result<(), ConnectorError> {
     let token_endpoint = client.token_uri().to_string();
-    let binding =
-        CodeBinding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
-    match request_tokens(client, http, Secret::new(env.entropy().token()), binding, assertion_params).await {
+    let binding = CodeBinding {
+        token_endpoint: &token_endpoint,
+        redirect_uri,
+        verifier: env.entropy().token(),
+    };
+    match request_tokens(
+        client,
+        http,
+        Secret::new(env.entropy().token()),
+        binding,
+        assertion_params,
+    )
+    .await
+    {
         Ok(_) => Ok(()),
         Err(error)
             if matches!(error.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) =>
@@ -233,7 +249,10 @@ impl<'c> AsyncHttpClient<'c> for TokenHttpClient<'_> {
 }
 
 impl TokenHttpClient<'_> {
-    async fn send_token_request(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+    async fn send_token_request(
+        &self,
+        request: HttpRequest,
+    ) -> Result<HttpResponse, ConnectorError> {
         let mut response = self.http.send(request).await?;
         let status = response.status().as_u16();
         match status {

@@ -7,9 +7,9 @@ use openssl::asn1::Asn1Time;
 use openssl::x509::X509;
 use url::Url;
 
-use super::online_check::TimedResponse;
 use super::diagnostic::ConnectorDiagnostic;
 use super::oidc::id_token::CLOCK_TOLERANCE;
+use super::online_check::TimedResponse;
 use crate::egress::safe_http_client::PeerCertificate;
 use crate::env::Timestamp;
 
@@ -19,9 +19,15 @@ const MIN_CERTIFICATE_DAYS: i64 = 14;
 const MAX_HONEST_SKEW_SECONDS: i64 = 5;
 
 /// Adds the diagnostics of a connection over which a response arrived.
-pub fn diagnose_connection(url: &Url, response: &TimedResponse, diagnostics: &mut Vec<ConnectorDiagnostic>) {
-    diagnostics
-        .push(ConnectorDiagnostic::ok("reachable", format!("{} responds", url.host_str().unwrap_or_default())));
+pub fn diagnose_connection(
+    url: &Url,
+    response: &TimedResponse,
+    diagnostics: &mut Vec<ConnectorDiagnostic>,
+) {
+    diagnostics.push(ConnectorDiagnostic::ok(
+        "reachable",
+        format!("{} responds", url.host_str().unwrap_or_default()),
+    ));
     diagnostics.push(if url.scheme() == "http" {
         ConnectorDiagnostic::warning(
             "certificate",
@@ -29,12 +35,18 @@ pub fn diagnose_connection(url: &Url, response: &TimedResponse, diagnostics: &mu
             "use https; http is for tests",
         )
     } else {
-        diagnose_certificate(response.response.extensions().get::<PeerCertificate>(), response.received_at)
+        diagnose_certificate(
+            response.response.extensions().get::<PeerCertificate>(),
+            response.received_at,
+        )
     });
 }
 
 /// Returns the diagnostic of a certificate that TLS accepted.
-pub fn diagnose_certificate(certificate: Option<&PeerCertificate>, now: Timestamp) -> ConnectorDiagnostic {
+pub fn diagnose_certificate(
+    certificate: Option<&PeerCertificate>,
+    now: Timestamp,
+) -> ConnectorDiagnostic {
     let left = certificate.and_then(|PeerCertificate(der)| days_left(der, now));
     match left {
         None => ConnectorDiagnostic::warning(
@@ -47,7 +59,9 @@ pub fn diagnose_certificate(certificate: Option<&PeerCertificate>, now: Timestam
             format!("it is valid, and expires in {days} days"),
             "ask the identity provider to renew it: no login works after that",
         ),
-        Some(days) => ConnectorDiagnostic::ok("certificate", format!("it is valid for {days} more days")),
+        Some(days) => {
+            ConnectorDiagnostic::ok("certificate", format!("it is valid for {days} more days"))
+        }
     }
 }
 
@@ -72,7 +86,11 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> ConnectorDiagnost
     } else {
         "send this message to the identity provider"
     };
-    ConnectorDiagnostic::error("certificate", format!("the certificate of {host} is rejected: {why}"), fix)
+    ConnectorDiagnostic::error(
+        "certificate",
+        format!("the certificate of {host} is rejected: {why}"),
+        fix,
+    )
 }
 
 /// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
@@ -89,9 +107,14 @@ pub fn diagnose_clock(response: &TimedResponse) -> ConnectorDiagnostic {
     let (seconds, margin) = (ahead / 1000, received.saturating_sub(sent) / 2000 + 1);
     let what = match seconds {
         0 => format!("it agrees with this machine's clock (± {margin} s)"),
-        ahead if ahead > 0 => format!("it is {ahead} s ahead of this machine's clock (± {margin} s)"),
+        ahead if ahead > 0 => {
+            format!("it is {ahead} s ahead of this machine's clock (± {margin} s)")
+        }
         behind => {
-            format!("it is {} s behind this machine's clock (± {margin} s)", behind.saturating_neg())
+            format!(
+                "it is {} s behind this machine's clock (± {margin} s)",
+                behind.saturating_neg()
+            )
         }
     };
     let fix = "synchronize the clocks with NTP, this machine's first";
@@ -121,7 +144,11 @@ mod tests {
             response.headers_mut().insert(DATE, date.parse().unwrap());
         }
         let sent_at = Timestamp::from_seconds(NOW);
-        TimedResponse { response: response, sent_at: sent_at, received_at: sent_at + std::time::Duration::from_secs(took) }
+        TimedResponse {
+            response: response,
+            sent_at: sent_at,
+            received_at: sent_at + std::time::Duration::from_secs(took),
+        }
     }
 
     #[test]
@@ -132,7 +159,12 @@ mod tests {
             (Some("Tue, 14 Nov 2023 22:13:30 GMT"), 20, DiagnosticStatus::Ok, "± 11 s"),
             (Some("Tue, 14 Nov 2023 22:14:00 GMT"), 0, DiagnosticStatus::Warning, "ahead"),
             (Some("Tue, 14 Nov 2023 22:12:50 GMT"), 0, DiagnosticStatus::Warning, "29 s behind"),
-            (Some("Tue, 14 Nov 2023 23:13:20 GMT"), 0, DiagnosticStatus::Error, "more than the 60 s"),
+            (
+                Some("Tue, 14 Nov 2023 23:13:20 GMT"),
+                0,
+                DiagnosticStatus::Error,
+                "more than the 60 s",
+            ),
             (Some("yesterday"), 0, DiagnosticStatus::Ok, "no Date"),
             (None, 0, DiagnosticStatus::Ok, "no Date"),
         ] {
@@ -171,7 +203,10 @@ mod tests {
             (None, DiagnosticStatus::Warning, "can't be read"),
         ] {
             let diagnostic = diagnose_certificate(certificate.as_ref(), now);
-            assert!(diagnostic.status == status && diagnostic.message.contains(expected), "{diagnostic:?}");
+            assert!(
+                diagnostic.status == status && diagnostic.message.contains(expected),
+                "{diagnostic:?}"
+            );
         }
     }
 }

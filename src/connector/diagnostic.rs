@@ -35,12 +35,22 @@ impl ConnectorDiagnostic {
 
     /// Returns a warning.
     pub fn warning(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, status: DiagnosticStatus::Warning, message: message.into(), fix: Some(fix.into()) }
+        Self {
+            name,
+            status: DiagnosticStatus::Warning,
+            message: message.into(),
+            fix: Some(fix.into()),
+        }
     }
 
     /// Returns an error.
     pub fn error(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, status: DiagnosticStatus::Error, message: message.into(), fix: Some(fix.into()) }
+        Self {
+            name,
+            status: DiagnosticStatus::Error,
+            message: message.into(),
+            fix: Some(fix.into()),
+        }
     }
 }
 

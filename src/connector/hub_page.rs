@@ -22,7 +22,10 @@ pub trait PasswordPage: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the password could not be verified, for a reason other than its value.
-    async fn sign_in(&self, credentials: PasswordCredentials) -> Result<PasswordOutcome, ConnectorError>;
+    async fn sign_in(
+        &self,
+        credentials: PasswordCredentials,
+    ) -> Result<PasswordOutcome, ConnectorError>;
 }
 
 /// Username and password, with the login and attempt they were entered for.
@@ -60,7 +63,11 @@ impl std::fmt::Debug for PasswordCredentials {
 ///
 /// # Errors
 /// `Internal` if the redirect URI is not this connector's callback.
-pub fn hub_page_url(request: &UpstreamAuthorizationRequest, id: &ConnectorId, path: &str) -> Result<Url, ConnectorError> {
+pub fn hub_page_url(
+    request: &UpstreamAuthorizationRequest,
+    id: &ConnectorId,
+    path: &str,
+) -> Result<Url, ConnectorError> {
     let base = request.redirect_uri.strip_suffix(&format!("/api/v2/callback/{id}"));
     base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok()).ok_or_else(|| {
         ConnectorError::new(

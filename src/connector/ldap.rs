@@ -24,10 +24,10 @@ use url::form_urlencoded::Serializer;
 use self::backoff::{Backoff, CountedBind};
 use self::directory::{DirectoryEntry, LdapDirectory};
 use self::password_attempts::PasswordAttempts;
-use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::hub_page::{self, PasswordCredentials, PasswordOutcome, PasswordPage};
 use super::one_time_code::OneTimeCodes;
-use super::hub_page::{self, PasswordPage, PasswordOutcome, PasswordCredentials};
-use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, code_flow};
+use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError, code_flow};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::ldap::LdapKind;
@@ -35,7 +35,10 @@ use crate::config::model::ConnectorFile;
 use crate::egress::safe_http_client::CallLimits;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Wrong passwords allowed at once within one login.
@@ -280,7 +283,10 @@ impl PasswordPage for LdapConnector {
 
 #[async_trait]
 impl Connector for LdapConnector {
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         let mut url =
             hub_page::hub_page_url(&request, &self.id, &format!("/connectors/{}/login", self.id))?;
         url.query_pairs_mut().append_pair("state", &request.state);

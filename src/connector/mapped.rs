@@ -5,14 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use url::Url;
 
-use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::hub_page::PasswordPage;
 use super::persona::PersonaPage;
 use super::{Connector, ConnectorError};
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 
 /// Connector whose claims are mapped.
 pub struct MappedConnector {
@@ -27,12 +30,19 @@ pub fn with_mapping(
     connector: Arc<dyn Connector>,
     mapping: Mapping,
 ) -> Arc<dyn Connector> {
-    if mapping.is_empty() { connector } else { Arc::new(MappedConnector { id, connector, mapping }) }
+    if mapping.is_empty() {
+        connector
+    } else {
+        Arc::new(MappedConnector { id, connector, mapping })
+    }
 }
 
 #[async_trait]
 impl Connector for MappedConnector {
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         self.connector.begin_login(request).await
     }
 
@@ -101,7 +111,10 @@ mod tests {
 
     #[async_trait]
     impl Connector for Ada {
-        async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+        async fn begin_login(
+            &self,
+            _: UpstreamAuthorizationRequest,
+        ) -> Result<AuthorizationRedirect, ConnectorError> {
             unreachable!()
         }
         async fn complete_login(
@@ -131,9 +144,13 @@ mod tests {
     #[tokio::test]
     async fn claims_are_mapped_and_the_subject_stays() {
         use crate::identity::Claim;
-        use crate::identity::mapping::{Transform, ClaimPath, MappingRule, MappingSource, UnmappedClaims};
-        let rule =
-            MappingRule { source: MappingSource::From(ClaimPath::parse("surname").unwrap()), transform: Transform::Upper };
+        use crate::identity::mapping::{
+            ClaimPath, MappingRule, MappingSource, Transform, UnmappedClaims,
+        };
+        let rule = MappingRule {
+            source: MappingSource::From(ClaimPath::parse("surname").unwrap()),
+            transform: Transform::Upper,
+        };
         let mapping =
             Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: UnmappedClaims::Drop };
         let connector = with_mapping("ada".into(), Arc::new(Ada), mapping);
@@ -147,7 +164,8 @@ mod tests {
                 iss_expected: false,
             },
         );
-        let authentication = connector.complete_login(attempt, CallbackParams::default()).await.unwrap();
+        let authentication =
+            connector.complete_login(attempt, CallbackParams::default()).await.unwrap();
         let expected: Map<String, Value> =
             [("family_name".to_owned(), Value::from("LOVELACE"))].into_iter().collect();
         assert_eq!(
@@ -159,7 +177,9 @@ mod tests {
     /// Builds the connector from a file with a mapping, as the hub does.
     #[tokio::test]
     async fn a_connector_built_from_a_file_maps_its_claims() {
-        use crate::connector::oidc::fake_idp::{OidcFixture, SECRET, attempt, authorization_request};
+        use crate::connector::oidc::fake_idp::{
+            OidcFixture, SECRET, attempt, authorization_request,
+        };
         let fixture = OidcFixture::new().await;
         let text = format!(
             r#"

@@ -18,17 +18,20 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::code_flow::{self, OauthClient};
-use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
-use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext};
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::ConnectorFile;
 use crate::config::oauth2::{Oauth2Kind, SecretMethod};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{SafeHttpClient, AllowedSchemes};
+use crate::egress::safe_http_client::{AllowedSchemes, SafeHttpClient};
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 
@@ -72,7 +75,11 @@ impl Oauth2Connector {
                 "it is missing; set it to the file or environment variable with the secret",
             ));
         };
-        let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+        let schemes = if kind.insecure_http {
+            AllowedSchemes::HttpAndHttps
+        } else {
+            AllowedSchemes::HttpsOnly
+        };
         let ca_bundle = super::read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
         let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
             |error| {
@@ -89,7 +96,8 @@ impl Oauth2Connector {
         let checked_url = |key: &'static str, text: &str| {
             let url = Url::parse(text)
                 .map_err(|_| ConnectorConfigError::new(key, "it is not an absolute URL"))?;
-            http.check_url(&url).map_err(|error| ConnectorConfigError::new(key, error.to_string()))?;
+            http.check_url(&url)
+                .map_err(|error| ConnectorConfigError::new(key, error.to_string()))?;
             Ok::<_, ConnectorConfigError>(url)
         };
         // Opened by the browser. The same rules stop `javascript:` and plain http.
@@ -144,7 +152,10 @@ impl Oauth2Connector {
 
     /// Returns the URL of the authorization request (RFC 6749 §4.1.1; RFC 7636 §4.3). Query
     /// parameters of the endpoint are kept.
-    fn authorization_url(&self, request: &UpstreamAuthorizationRequest) -> Result<Url, ConnectorError> {
+    fn authorization_url(
+        &self,
+        request: &UpstreamAuthorizationRequest,
+    ) -> Result<Url, ConnectorError> {
         // RFC 7636 §4.1. The crate panics on another length.
         if !(43..=128).contains(&request.verifier.reveal().len()) {
             return Err(ConnectorError::new(
@@ -177,7 +188,10 @@ impl Oauth2Connector {
 
 #[async_trait]
 impl Connector for Oauth2Connector {
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         Ok(AuthorizationRedirect {
             url: self.authorization_url(&request)?.into(),
             issuer: self.kind.issuer.clone(),
@@ -192,8 +206,12 @@ impl Connector for Oauth2Connector {
         attempt: LoginAttempt,
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
-        let code =
-            code_flow::validate_callback(&self.kind.issuer, &self.kind.client_id, &attempt, callback)?;
+        let code = code_flow::validate_callback(
+            &self.kind.issuer,
+            &self.kind.client_id,
+            &attempt,
+            callback,
+        )?;
         let tokens =
             code_flow::redeem_code(&self.client, &self.http, code, &attempt, Vec::new()).await?;
         let auth_time = self.env.now();
@@ -246,7 +264,10 @@ impl Connector for Oauth2Connector {
 
 fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
     if body.len() > MAX_USERINFO_BYTES {
-        return Err(ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is larger than 64 KiB"));
+        return Err(ConnectorError::new(
+            ErrorCode::UserinfoMalformed,
+            "userinfo is larger than 64 KiB",
+        ));
     }
     json::parse_object(body).map_err(|_| {
         ConnectorError::new(
@@ -257,7 +278,10 @@ fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
 }
 
 /// Returns the subject. Users without one would all share an identity, so it is required.
-fn extract_subject(claims: &Map<String, Value>, claim: &str) -> Result<Secret<String>, ConnectorError> {
+fn extract_subject(
+    claims: &Map<String, Value>,
+    claim: &str,
+) -> Result<Secret<String>, ConnectorError> {
     let text = match claims.get(claim) {
         Some(Value::String(text)) => Some(text.clone()),
         // Other numbers have several spellings.

@@ -6,14 +6,14 @@
 //! exchanges the code and checks the ID token's claims. `token::verify` verifies signatures,
 //! `token::decrypt` decrypts JWEs, and calls go through [`crate::egress::safe_http_client`].
 
-mod client_assertion;
 mod authorization_request;
-mod diagnose;
+mod client_assertion;
 mod code_exchange;
+mod diagnose;
 pub(super) mod id_token;
+mod jwe;
 mod keys;
 mod metadata;
-mod jwe;
 mod userinfo;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,21 +24,24 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use self::code_exchange::OidcTokens;
-use self::metadata::ResolvedProvider;
 use self::jwe::EncryptedResponse;
-use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
-use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, code_flow};
+use self::metadata::ResolvedProvider;
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError, code_flow};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::mapping::PROTOCOL_CLAIMS;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{SafeHttpClient, AllowedSchemes};
-use crate::egress::cached_document::{Fetched, CachedDocument, Freshness};
+use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
+use crate::egress::safe_http_client::{AllowedSchemes, SafeHttpClient};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
@@ -87,7 +90,11 @@ impl OidcConnector {
                 "it is missing; set it to the file or environment variable with the secret",
             ));
         }
-        let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+        let schemes = if kind.insecure_http {
+            AllowedSchemes::HttpAndHttps
+        } else {
+            AllowedSchemes::HttpsOnly
+        };
         let ca_bundle = super::read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
         let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
             |error| {
@@ -130,10 +137,18 @@ impl OidcConnector {
 
 #[async_trait]
 impl Connector for OidcConnector {
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
-        let url = authorization_request::authorization_url(&provider, &upstream.kind, &upstream.acr_policy, &request)?;
+        let url = authorization_request::authorization_url(
+            &provider,
+            &upstream.kind,
+            &upstream.acr_policy,
+            &request,
+        )?;
         Ok(AuthorizationRedirect {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
@@ -158,14 +173,18 @@ impl Connector for OidcConnector {
         let provider = upstream.provider().await?;
         let assertion = upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await?;
         let tokens =
-            code_exchange::exchange_code(&provider, &upstream.http, code, &attempt, assertion).await?;
+            code_exchange::exchange_code(&provider, &upstream.http, code, &attempt, assertion)
+                .await?;
         let tokens = OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token)?, ..tokens };
         let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
             AuthTimeSource::Claim => {
-                let sent_prompt_login =
-                    authorization_request::sends_prompt_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
+                let sent_prompt_login = authorization_request::sends_prompt_login(
+                    &upstream.kind,
+                    attempt.reauthenticate,
+                    attempt.max_age,
+                );
                 id_token::verify_auth_time(&id_token, &attempt, sent_prompt_login, now)?
             }
             AuthTimeSource::Callback => now,
@@ -210,7 +229,8 @@ impl Connector for OidcConnector {
             upstream.keys.fetch(&upstream.env, keys::fetch_keys(&provider.jwks_uri, http)).await
         };
         let cached = upstream.provider.latest();
-        let documents = metadata::fetch_provider(&upstream.kind, upstream.client_secret.as_ref(), http);
+        let documents =
+            metadata::fetch_provider(&upstream.kind, upstream.client_secret.as_ref(), http);
         let documents = upstream.provider.fetch(&upstream.env, documents);
         // Concurrently, so that a slow identity provider does not look unavailable.
         let (provider, keys) = match cached.clone() {
@@ -250,7 +270,11 @@ impl Connector for OidcConnector {
 
 impl Upstream {
     /// Returns the level of the ID token's `acr`, which must reach `requested`.
-    fn check_level(&self, id_token: &Map<String, Value>, requested: Level) -> Result<Level, ConnectorError> {
+    fn check_level(
+        &self,
+        id_token: &Map<String, Value>,
+        requested: Level,
+    ) -> Result<Level, ConnectorError> {
         // A value that is not a string counts as unlisted: only an absent `acr` may use the assumed
         // level.
         let returned = id_token
@@ -306,7 +330,13 @@ impl Upstream {
         provider: &ResolvedProvider,
     ) -> Result<Arc<VerificationKeys>, ConnectorError> {
         self.keys
-            .fetch(&self.env, self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http)))
+            .fetch(
+                &self.env,
+                self.log_failed_refresh(
+                    &self.keys,
+                    keys::fetch_keys(&provider.jwks_uri, &self.http),
+                ),
+            )
             .await
     }
 
@@ -336,7 +366,8 @@ impl Upstream {
             Err(error) if outdated.contains(&error.code) => error,
             outcome => return outcome,
         };
-        let fetch = self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
+        let fetch =
+            self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
         match self.keys.fetch_early(&keys, &self.env, fetch).await {
             Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
             _ => Err(error),
@@ -354,7 +385,14 @@ impl Upstream {
             }
             UpstreamAuthMethod::PrivateKeyJwt => {
                 let keys = self.hub_keys.load_full();
-                client_assertion::sign_client_assertion(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
+                client_assertion::sign_client_assertion(
+                    &self.kind,
+                    token_endpoint,
+                    &keys,
+                    &self.env,
+                )
+                .await
+                .map(Some)
             }
         }
     }
@@ -388,8 +426,9 @@ impl Upstream {
             access_token: &tokens.access_token,
             now,
         };
-        let check =
-            |keys: &VerificationKeys| id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected);
+        let check = |keys: &VerificationKeys| {
+            id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected)
+        };
         let claims = self
             .verify_with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
             .await?;
@@ -439,8 +478,9 @@ impl Upstream {
                     client_id: &self.kind.client_id,
                     now,
                 };
-                let check =
-                    |keys: &VerificationKeys| userinfo::verify_signed(body.reveal(), alg, keys, &expected);
+                let check = |keys: &VerificationKeys| {
+                    userinfo::verify_signed(body.reveal(), alg, keys, &expected)
+                };
                 self.verify_with_keys(
                     provider,
                     [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],

@@ -50,7 +50,13 @@ pub struct NoCodeStore;
 
 #[async_trait]
 impl CodeStore for NoCodeStore {
-    async fn insert(&self, _: &str, _: Vec<u8>, _: Timestamp, _: Timestamp) -> Result<(), CodeStoreError> {
+    async fn insert(
+        &self,
+        _: &str,
+        _: Vec<u8>,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(), CodeStoreError> {
         Err(CodeStoreError::Unavailable("logins are not possible in a check".to_owned()))
     }
 
@@ -115,7 +121,12 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     ///
     /// # Errors
     /// `IdpCodeRefused` if the code is invalid, `StoreUnavailable` if the store can't be reached.
-    pub async fn redeem(&self, code: &str, state: &str, now: Timestamp) -> Result<T, ConnectorError> {
+    pub async fn redeem(
+        &self,
+        code: &str,
+        state: &str,
+        now: Timestamp,
+    ) -> Result<T, ConnectorError> {
         let rejected = || {
             ConnectorError::new(
                 ErrorCode::IdpCodeRefused,
@@ -123,7 +134,8 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
             )
         };
         let bytes = self.store.take(&self.storage_key(code), now).await?.ok_or_else(rejected)?;
-        let stored: StoredCode<String, T> = serde_json::from_slice(&bytes).map_err(|_| rejected())?;
+        let stored: StoredCode<String, T> =
+            serde_json::from_slice(&bytes).map_err(|_| rejected())?;
         if stored.state == state { Ok(stored.value) } else { Err(rejected()) }
     }
 

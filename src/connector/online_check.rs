@@ -5,7 +5,7 @@ use openidconnect::{HttpRequest, HttpResponse};
 
 use super::diagnostic::ConnectorDiagnostic;
 use super::{ConnectorError, connection_check};
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError};
+use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -23,7 +23,11 @@ pub struct TimedResponse {
 ///
 /// # Errors
 /// Returns an error if no response arrives.
-pub async fn fetch_timed(http: &SafeHttpClient, url: &str, env: &Env) -> Result<TimedResponse, EgressError> {
+pub async fn fetch_timed(
+    http: &SafeHttpClient,
+    url: &str,
+    env: &Env,
+) -> Result<TimedResponse, EgressError> {
     let request: HttpRequest =
         http::Request::get(url).header(ACCEPT, "application/json").body(Vec::new()).map_err(
             |_| EgressError::AddressForbidden("the address to call is not an absolute URL".into()),
@@ -36,7 +40,10 @@ pub async fn fetch_timed(http: &SafeHttpClient, url: &str, env: &Env) -> Result<
 /// Returns the diagnostic for the token endpoint's response to an invented code. RFC 6749 §5.2:
 /// `invalid_grant` means that the client authentication was accepted, as no known server checks the
 /// code before the client.
-pub fn diagnose_client_authentication(outcome: Result<(), ConnectorError>, fix: &str) -> ConnectorDiagnostic {
+pub fn diagnose_client_authentication(
+    outcome: Result<(), ConnectorError>,
+    fix: &str,
+) -> ConnectorDiagnostic {
     const NAME: &str = CLIENT_AUTHENTICATION;
     let Err(error) = outcome else {
         return ConnectorDiagnostic::error(
@@ -46,9 +53,11 @@ pub fn diagnose_client_authentication(outcome: Result<(), ConnectorError>, fix: 
         );
     };
     match (error.code, error.detail.as_str()) {
-        (ErrorCode::IdpClientRefused, _) => {
-            ConnectorDiagnostic::error(NAME, "it rejects the hub's client authentication (invalid_client)", fix)
-        }
+        (ErrorCode::IdpClientRefused, _) => ConnectorDiagnostic::error(
+            NAME,
+            "it rejects the hub's client authentication (invalid_client)",
+            fix,
+        ),
         // The second is GitHub's, which checks the client first.
         (
             ErrorCode::IdpCodeRefused,
@@ -64,7 +73,9 @@ pub fn diagnose_client_authentication(outcome: Result<(), ConnectorError>, fix: 
         }
         (ErrorCode::IdpCodeRefused, "error=unauthorized_client") => {
             // Some send it for failed client authentication.
-            let fix = format!("ask the identity provider to allow the grant type authorization_code for this client; {fix}");
+            let fix = format!(
+                "ask the identity provider to allow the grant type authorization_code for this client; {fix}"
+            );
             ConnectorDiagnostic::error(
                 NAME,
                 "it does not allow the hub to redeem codes, or rejects its client authentication (unauthorized_client)",
@@ -92,7 +103,11 @@ pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> Conne
 }
 
 /// Returns the diagnostic for a call without a response.
-pub fn diagnostic_for_call_error(name: &'static str, what: &str, error: &EgressError) -> ConnectorDiagnostic {
+pub fn diagnostic_for_call_error(
+    name: &'static str,
+    what: &str,
+    error: &EgressError,
+) -> ConnectorDiagnostic {
     match error {
         EgressError::AddressForbidden(why) => ConnectorDiagnostic::error(
             name,
@@ -108,7 +123,8 @@ pub fn diagnostic_for_call_error(name: &'static str, what: &str, error: &EgressE
             "check the address, whether the identity provider is running, and whether the firewall allows the call",
         ),
         EgressError::Timeout(host) => {
-            let fix = "check whether the identity provider is overloaded: a login would wait as long";
+            let fix =
+                "check whether the identity provider is overloaded: a login would wait as long";
             ConnectorDiagnostic::error(
                 name,
                 format!(

@@ -12,16 +12,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
-use super::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::one_time_code::{CodeStoreError, OneTimeCodes};
-use super::{Connector, ConnectorError, ConnectorConfigError, ConnectorContext, PersonaSupport, hub_page};
+use super::{
+    Connector, ConnectorConfigError, ConnectorContext, ConnectorError, PersonaSupport, hub_page,
+};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::{self, UpstreamAmr};
 use crate::config::model::{ConnectorFile, PersonaKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Model of the sandbox's login page.
@@ -216,7 +221,8 @@ fn read_personas(kind: &PersonaKind) -> Result<Vec<Persona>, ConnectorConfigErro
     }
     if persons.is_empty() {
         return Err(invalid(
-            "it contains no [[person]]; add one, or remove the key to use the built-in persons".into(),
+            "it contains no [[person]]; add one, or remove the key to use the built-in persons"
+                .into(),
         ));
     }
     Ok(persons)
@@ -240,7 +246,9 @@ impl PersonaPage for PersonaConnector {
         }
         let (name, value) = match self.parse_choice(form)? {
             FormChoice::Error(error) => ("error", error.to_owned()),
-            FormChoice::Picked(picked) => ("code", self.codes.issue(state, &picked, &self.env).await?),
+            FormChoice::Picked(picked) => {
+                ("code", self.codes.issue(state, &picked, &self.env).await?)
+            }
         };
         let mut query = Serializer::new(String::new());
         Ok(query
@@ -251,7 +259,10 @@ impl PersonaPage for PersonaConnector {
     }
 }
 
-fn form_field<'f>(form: &'f [(String, String)], name: &'static str) -> Result<&'f str, PersonaChoiceError> {
+fn form_field<'f>(
+    form: &'f [(String, String)],
+    name: &'static str,
+) -> Result<&'f str, PersonaChoiceError> {
     let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
     value.filter(|value| !value.is_empty()).ok_or(PersonaChoiceError::InvalidField(name))
 }
@@ -312,7 +323,10 @@ impl PersonaConnector {
 
 #[async_trait]
 impl Connector for PersonaConnector {
-    async fn begin_login(&self, request: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         let mut url = hub_page::hub_page_url(&request, &self.id, &format!("/sandbox/{}", self.id))?;
         let level = self.acr_policy.level_to_request(request.level);
         url.query_pairs_mut()
@@ -358,7 +372,10 @@ impl Connector for PersonaConnector {
             None => {}
         }
         let code = callback.code.ok_or_else(|| {
-            ConnectorError::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is present")
+            ConnectorError::new(
+                ErrorCode::IdpCallbackMalformed,
+                "neither code nor error is present",
+            )
         })?;
         let picked = self.codes.redeem(code.reveal(), &attempt.state, self.env.now()).await?;
         if picked.failure == Some(SimulatedFailure::LevelTooLow) {
@@ -367,8 +384,9 @@ impl Connector for PersonaConnector {
                 "a level that is too low was picked in the sandbox",
             ));
         }
-        let level =
-            self.acr_policy.evaluate(Some(picked.level.as_str()), self.acr_policy.level_to_request(attempt.level));
+        let level = self
+            .acr_policy
+            .evaluate(Some(picked.level.as_str()), self.acr_policy.level_to_request(attempt.level));
         let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
             connector: self.id.clone(),

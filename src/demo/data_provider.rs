@@ -113,7 +113,8 @@ mod tests {
         let asked = Asked::default();
         let received = Arc::clone(&asked);
         let app = move || {
-            let (document, response, received) = (document.clone(), response.clone(), Arc::clone(&received));
+            let (document, response, received) =
+                (document.clone(), response.clone(), Arc::clone(&received));
             let discovery = move || std::future::ready(HttpResponse::Ok().json(&document));
             let checktoken = move |form: String| {
                 *received.lock().unwrap() = form;
@@ -179,7 +180,8 @@ mod tests {
 
     #[actix_web::test]
     async fn requests_without_an_active_token_are_rejected() {
-        for response in [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])]
+        for response in
+            [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])]
         {
             let (status, challenge, body, _) = answer(Some(response), Some("Bearer T")).await;
             assert_eq!(

@@ -78,7 +78,8 @@ impl DemoFiles {
     /// # Errors
     /// Returns an error if the files are invalid.
     pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
-        config::load_config(self.folder.path(), &self.environment).map_err(DemoStartError::Configuration)
+        config::load_config(self.folder.path(), &self.environment)
+            .map_err(DemoStartError::Configuration)
     }
 }
 
@@ -128,7 +129,8 @@ fn connector_variable(id: &str) -> String {
 pub const ADMIN_TOKEN: &str = "admin.token";
 
 /// Encryption of tokens on the high platform.
-const RESPONSE_ENCRYPTION: JweAlgorithms = JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
+const RESPONSE_ENCRYPTION: JweAlgorithms =
+    JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
 impl DemoPlatform {
     /// Creates a platform with new secrets.
@@ -173,9 +175,10 @@ impl DemoPlatform {
         let ((platform, suffix), address) = (self.platform_names(), &self.hub);
         let (register, encryption) = match self.platform {
             Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
-            Platform::High => {
-                ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &encryption_lines())
-            }
+            Platform::High => (
+                "",
+                "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &encryption_lines(),
+            ),
         };
         let settings = format!(
             r#"
@@ -330,7 +333,10 @@ name = {{ fr = "{french}", en = "{english}" }}
             ("service-providers/demo-hub.toml", client),
             ("connectors/persona.toml", persona),
         ];
-        DemoFiles::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
+        DemoFiles::write(
+            &files.map(|(path, text)| (path.to_owned(), text)),
+            self.secrets.environment(),
+        )
     }
 
     /// Returns the registration of the data provider at this hub.

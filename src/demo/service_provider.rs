@@ -4,10 +4,10 @@
 //! claim is used (R156). It calls the hub over HTTP only.
 
 pub(super) mod op_client;
-mod verify;
-mod sessions;
 mod page;
 mod registration;
+mod sessions;
+mod verify;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use url::{Url, form_urlencoded};
 
-use self::op_client::{OpClient, OpClientError, OpMetadata, DemoTokens};
-use self::verify::{ExpectedToken, TokenError};
-use self::sessions::SessionMap;
-use self::page::{home_path, negotiate_locale, token_parts, display_claim};
+use self::op_client::{DemoTokens, OpClient, OpClientError, OpMetadata};
+use self::page::{display_claim, home_path, negotiate_locale, token_parts};
 pub use self::registration::{HubRegistration, ServiceProviderSettings};
+use self::sessions::SessionMap;
+use self::verify::{ExpectedToken, TokenError};
 use crate::config::{Diagnostic, theme};
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
-use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, Locale, PageTheme};
+use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, Locale, NamedValue, PageTheme};
 
 /// Theme of the pages.
 const THEME: &str = include_str!("service_provider/theme.toml");
@@ -201,7 +201,11 @@ impl DemoServiceProvider {
         Some(url.into())
     }
 
-    async fn finish_login(&self, pending: &PendingLogin, answer: &UniqueParams) -> Result<LoginResult, CallbackError> {
+    async fn finish_login(
+        &self,
+        pending: &PendingLogin,
+        answer: &UniqueParams,
+    ) -> Result<LoginResult, CallbackError> {
         let registration = self.settings.registration_for(pending.level);
         let iss_fits = match answer.one("iss") {
             Some(iss) => iss == registration.issuer,
@@ -231,24 +235,32 @@ impl DemoServiceProvider {
     }
 
     /// Verifies both tokens before any claim is used (R156).
-    async fn verify_tokens(&self, pending: &PendingLogin, tokens: DemoTokens) -> Result<LoginResult, CallbackError> {
+    async fn verify_tokens(
+        &self,
+        pending: &PendingLogin,
+        tokens: DemoTokens,
+    ) -> Result<LoginResult, CallbackError> {
         let keys = self.hub.fetch_keys(&pending.metadata).await?;
         let registration = self.settings.registration_for(pending.level);
         let expected = ExpectedToken {
             issuer: &registration.issuer,
             client_id: &registration.client_id,
             alg: registration.alg,
-            encryption: registration.encryption.map(|encryption| (encryption, self.settings.keys.as_ref())),
+            encryption: registration
+                .encryption
+                .map(|encryption| (encryption, self.settings.keys.as_ref())),
             nonce: &pending.nonce,
             acr: pending.level,
         };
         let id_token = verify::verify_id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
         let answer = self.hub.fetch_userinfo(&pending.metadata, &tokens.access_token).await?;
-        let userinfo = verify::verify_userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
+        let userinfo =
+            verify::verify_userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
-        let claims =
-            claims.map(|(name, value)| NamedValue { name: name.clone(), value: display_claim(value) }).collect();
+        let claims = claims
+            .map(|(name, value)| NamedValue { name: name.clone(), value: display_claim(value) })
+            .collect();
         let sign_out = pending
             .metadata
             .end_session_endpoint
@@ -276,7 +288,8 @@ async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpRespo
     let outcome = session.and_then(|cookie| {
         this.finished.load(&digest::fingerprint(cookie.value()), this.env.now())
     });
-    let locale = negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
+    let locale =
+        negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
     this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
         None => DemoSignedOut.render(chrome),
         Some(LoginResult::SignedIn(signed_in, _)) => signed_in.render(chrome),
@@ -343,15 +356,19 @@ async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRespon
             "The response belongs to no sign-in of this browser (its state is unknown).",
         );
     };
-    let outcome = this
-        .finish_login(&pending, &answer)
-        .await
-        .unwrap_or_else(|fault| LoginResult::Failed(DemoError::Refused { reason: fault.to_string() }));
+    let outcome = this.finish_login(&pending, &answer).await.unwrap_or_else(|fault| {
+        LoginResult::Failed(DemoError::Refused { reason: fault.to_string() })
+    });
     // A new session id for each result, against session fixation.
     let session = this.env.entropy().token();
     let now = this.env.now();
     this.remove_session(&request);
-    this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LOGIN_LIFETIME, now);
+    this.finished.insert(
+        digest::fingerprint(&session),
+        Arc::new(outcome),
+        now + LOGIN_LIFETIME,
+        now,
+    );
     redirect_to(
         &home_path(pending.locale),
         vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
@@ -359,7 +376,11 @@ async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRespon
 }
 
 /// Ends the session, then redirects to the end session endpoint of the hub (R170).
-async fn log_out(this: ServiceProviderData, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+async fn log_out(
+    this: ServiceProviderData,
+    request: HttpRequest,
+    body: web::Bytes,
+) -> HttpResponse {
     let locale = negotiate_locale(&request, &UniqueParams::parse(&body), "ui_locales");
     if let Some(reason) = cross_site_reason(&request) {
         return this.error_page(StatusCode::FORBIDDEN, locale, reason);
@@ -368,7 +389,10 @@ async fn log_out(this: ServiceProviderData, request: HttpRequest, body: web::Byt
         Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
         Some(LoginResult::SignedIn(_, None) | LoginResult::Failed(_)) | None => None,
     };
-    redirect_to(&location.unwrap_or_else(|| home_path(locale)), vec![this.removal_cookie(this.session_cookie())])
+    redirect_to(
+        &location.unwrap_or_else(|| home_path(locale)),
+        vec![this.removal_cookie(this.session_cookie())],
+    )
 }
 
 /// Handles the redirect after the logout at the hub. The state only selects the language.
@@ -376,7 +400,10 @@ async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResp
     let answer = UniqueParams::parse(request.query_string().as_bytes());
     let locale =
         answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));
-    redirect_to(&home_path(locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))), vec![])
+    redirect_to(
+        &home_path(locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))),
+        vec![],
+    )
 }
 
 impl DemoServiceProvider {

@@ -116,7 +116,8 @@ impl<T, F: Clone> CachedDocument<T, F> {
         let seen = self.fetch_count.load(Ordering::SeqCst);
         let _turn = self.fetch_lock.lock().await;
         if self.fetch_count.load(Ordering::SeqCst) != seen
-            && let Some(outcome) = self.last_outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+            && let Some(outcome) =
+                self.last_outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
         {
             return outcome;
         }
@@ -139,7 +140,10 @@ impl<T, F: Clone> CachedDocument<T, F> {
         let now = env.now();
         match self.copy.load_full() {
             Some(copy) if !Arc::ptr_eq(&copy.value, lacking) => return Ok(Arc::clone(&copy.value)),
-            _ if state.early_fetch_at.is_some_and(|last| now.since(last) < EARLY_FETCH_INTERVAL) => {
+            _ if state
+                .early_fetch_at
+                .is_some_and(|last| now.since(last) < EARLY_FETCH_INTERVAL) =>
+            {
                 return Ok(Arc::clone(lacking));
             }
             _ => {}
@@ -241,10 +245,17 @@ mod tests {
                 outcome
             }
         };
-        let both = tokio::join!(document.fetch(&env, slow(fails())), document.fetch(&env, slow(brings(2))));
+        let both = tokio::join!(
+            document.fetch(&env, slow(fails())),
+            document.fetch(&env, slow(brings(2)))
+        );
         assert!(both.0.is_err() && both.1.is_err());
         assert_eq!(calls.load(Ordering::SeqCst), 1);
-        assert_eq!(*document.fetch(&env, slow(brings(3))).await.unwrap(), 3, "a later fetch tries again");
+        assert_eq!(
+            *document.fetch(&env, slow(brings(3))).await.unwrap(),
+            3,
+            "a later fetch tries again"
+        );
     }
 
     #[tokio::test]

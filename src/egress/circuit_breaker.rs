@@ -176,8 +176,9 @@ mod tests {
         fn new() -> Self {
             let changes = Arc::new(Mutex::new(Vec::new()));
             let listener = Arc::clone(&changes);
-            let breaker =
-                CircuitBreaker::new(Box::new(move |from, to| listener.lock().unwrap().push((from, to))));
+            let breaker = CircuitBreaker::new(Box::new(move |from, to| {
+                listener.lock().unwrap().push((from, to))
+            }));
             Self { breaker, changes, now: Instant::now() }
         }
 
@@ -201,7 +202,12 @@ mod tests {
         assert!(fixture.breaker.try_acquire(fixture.now).is_some() && fixture.changes().is_empty());
         fixture.fail(1);
         assert!(fixture.breaker.try_acquire(fixture.now).is_none());
-        assert!(fixture.breaker.try_acquire(fixture.now + DEFAULT_OPEN_DURATION - Duration::from_millis(1)).is_none());
+        assert!(
+            fixture
+                .breaker
+                .try_acquire(fixture.now + DEFAULT_OPEN_DURATION - Duration::from_millis(1))
+                .is_none()
+        );
         assert_eq!(fixture.changes(), [BreakerState::Open], "reported once");
     }
 
@@ -234,8 +240,10 @@ mod tests {
     #[tokio::test]
     async fn the_outcome_of_a_call_started_before_it_opened_is_ignored() {
         let mut fixture = Fixture::new();
-        let (early_good, early_bad) =
-            (fixture.breaker.try_acquire(fixture.now).unwrap(), fixture.breaker.try_acquire(fixture.now).unwrap());
+        let (early_good, early_bad) = (
+            fixture.breaker.try_acquire(fixture.now).unwrap(),
+            fixture.breaker.try_acquire(fixture.now).unwrap(),
+        );
         fixture.fail(FAILURES_TO_OPEN);
         early_good.record_success();
         assert!(fixture.breaker.try_acquire(fixture.now).is_none());

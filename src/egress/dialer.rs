@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use url::Host;
 
-use super::safe_http_client::{FORBIDDEN_ADDRESS, EgressError, without_brackets};
 use super::dns_resolver::DnsResolver;
 use super::public_addresses::is_public;
+use super::safe_http_client::{EgressError, FORBIDDEN_ADDRESS, without_brackets};
 
 /// Opens TCP connections to one host and port.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ impl Dialer {
         timeout: Duration,
     ) -> Result<Self, EgressError> {
         let written = host.to_string();
-        let is_internal = internal_hosts
-            .iter()
-            .any(|internal| without_brackets(internal).eq_ignore_ascii_case(without_brackets(&written)));
+        let is_internal = internal_hosts.iter().any(|internal| {
+            without_brackets(internal).eq_ignore_ascii_case(without_brackets(&written))
+        });
         let dialer = Self { host, port, is_internal, timeout, resolver: Arc::default() };
         match dialer.literal_ip() {
             Some(ip) if !dialer.may_connect_to(ip) => Err(dialer.forbidden_error()),
@@ -71,8 +71,10 @@ impl Dialer {
         }
         let name = self.host.to_string();
         // A name server that hangs must not block lookups of other names.
-        let found = self.resolver.resolve(&name).await.map_err(|error| self.unreachable_error(&error))?;
-        let allowed = found.iter().map(|address| address.ip()).filter(|ip| self.may_connect_to(*ip));
+        let found =
+            self.resolver.resolve(&name).await.map_err(|error| self.unreachable_error(&error))?;
+        let allowed =
+            found.iter().map(|address| address.ip()).filter(|ip| self.may_connect_to(*ip));
         let allowed: Vec<SocketAddr> = allowed.map(|ip| SocketAddr::new(ip, self.port)).collect();
         if allowed.is_empty() { Err(self.forbidden_error()) } else { Ok(allowed) }
     }
@@ -138,10 +140,7 @@ mod tests {
         let _permits = hanging.resolver.all_permits("localhost").await;
         assert!(matches!(hanging.connect().await, Err(EgressError::Timeout(_))));
         let other = dialer("localhost", 0, &["localhost"]).unwrap();
-        assert!(
-            !other.addresses().await.unwrap().is_empty(),
-            "each dialer has its own resolver"
-        );
+        assert!(!other.addresses().await.unwrap().is_empty(), "each dialer has its own resolver");
     }
 
     #[tokio::test]

@@ -45,7 +45,9 @@ impl DnsResolver {
             names.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
         Arc::clone(
-            names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(MAX_LOOKUPS_PER_NAME))),
+            names
+                .entry(host.to_owned())
+                .or_insert_with(|| Arc::new(Semaphore::new(MAX_LOOKUPS_PER_NAME))),
         )
     }
 }
@@ -54,7 +56,10 @@ impl DnsResolver {
 impl DnsResolver {
     /// Takes all permits of a name, as if its lookups hung.
     pub async fn all_permits(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
-        self.permits(host).acquire_many_owned(u32::try_from(MAX_LOOKUPS_PER_NAME).unwrap()).await.unwrap()
+        self.permits(host)
+            .acquire_many_owned(u32::try_from(MAX_LOOKUPS_PER_NAME).unwrap())
+            .await
+            .unwrap()
     }
 }
 
@@ -66,7 +71,8 @@ mod tests {
     async fn hanging_lookups_of_one_name_do_not_block_another() {
         let resolver = DnsResolver::default();
         let hanging = resolver.permits("hangs.test");
-        let held: Vec<_> = (0..MAX_LOOKUPS_PER_NAME).map(|_| hanging.try_acquire().unwrap()).collect();
+        let held: Vec<_> =
+            (0..MAX_LOOKUPS_PER_NAME).map(|_| hanging.try_acquire().unwrap()).collect();
         assert!(resolver.permits("hangs.test").try_acquire().is_err());
         assert!(!resolver.resolve("localhost").await.unwrap().is_empty());
         drop(held);

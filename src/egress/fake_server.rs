@@ -56,7 +56,9 @@ pub struct FakeServer {
 
 impl FakeServer {
     /// Starts a server that answers each request by `respond`.
-    pub async fn start(respond: impl Fn(ReceivedRequest) -> FakeResponse + Send + Sync + 'static) -> Self {
+    pub async fn start(
+        respond: impl Fn(ReceivedRequest) -> FakeResponse + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let request_count = Arc::new(AtomicUsize::new(0));

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ca_bundle::CaBundle;
-use super::safe_http_client::{CallLimits, SafeHttpClient, EgressError, Pooling, AllowedSchemes, TlsOptions};
+use super::safe_http_client::{
+    AllowedSchemes, CallLimits, EgressError, Pooling, SafeHttpClient, TlsOptions,
+};
 
 /// Number of cached clients beyond which the cache is cleared. Only repeated configuration changes
 /// reach it.
@@ -63,7 +65,9 @@ impl HttpClientPool {
         }
         let tls = TlsOptions { ca: ca_bundle.map(CaBundle::pem), client_identity: None };
         let client = match pooling {
-            Pooling::Reuse => SafeHttpClient::with_tls(schemes, internal_hosts, CallLimits::DEFAULT, tls)?,
+            Pooling::Reuse => {
+                SafeHttpClient::with_tls(schemes, internal_hosts, CallLimits::DEFAULT, tls)?
+            }
             Pooling::Fresh => {
                 SafeHttpClient::without_pooling(schemes, internal_hosts, CallLimits::DEFAULT, tls)?
             }

@@ -16,9 +16,9 @@ use reqwest::redirect::Policy;
 use reqwest::tls::TlsInfo;
 use url::{Host, Url};
 
+use super::call_span::CallSpan;
 use super::dns_resolver::DnsResolver;
 use super::public_addresses::is_public;
-use super::call_span::CallSpan;
 use crate::ids::Secret;
 
 /// URL schemes that may be called.
@@ -41,8 +41,11 @@ pub struct CallLimits {
 
 impl CallLimits {
     /// Limits of calls to identity providers.
-    pub const DEFAULT: Self =
-        Self { connect_timeout: Duration::from_secs(2), total_timeout: Duration::from_secs(6), max_body_bytes: 1 << 20 };
+    pub const DEFAULT: Self = Self {
+        connect_timeout: Duration::from_secs(2),
+        total_timeout: Duration::from_secs(6),
+        max_body_bytes: 1 << 20,
+    };
 }
 
 /// Certificates of a TLS connection that differ from the system's defaults.
@@ -139,7 +142,14 @@ impl SafeHttpClient {
         limits: CallLimits,
         tls: TlsOptions<'_>,
     ) -> Result<Self, EgressError> {
-        Self::build(schemes, internal_hosts, limits, tls, PeerCertificateCapture::On, Pooling::Reuse)
+        Self::build(
+            schemes,
+            internal_hosts,
+            limits,
+            tls,
+            PeerCertificateCapture::On,
+            Pooling::Reuse,
+        )
     }
 
     /// As `trusting`, with each call on a connection of its own.
@@ -222,12 +232,18 @@ impl SafeHttpClient {
         let host = request.url().host_str().unwrap_or_default().to_owned();
         let mut received =
             self.client.execute(request).await.map_err(|error| classify_error(&host, &error))?;
-        let too_large = || EgressError::TooLarge { host: host.clone(), limit: self.limits.max_body_bytes };
-        if received.content_length().is_some_and(|length| length > self.limits.max_body_bytes as u64) {
+        let too_large =
+            || EgressError::TooLarge { host: host.clone(), limit: self.limits.max_body_bytes };
+        if received
+            .content_length()
+            .is_some_and(|length| length > self.limits.max_body_bytes as u64)
+        {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(chunk) = received.chunk().await.map_err(|error| classify_error(&host, &error))? {
+        while let Some(chunk) =
+            received.chunk().await.map_err(|error| classify_error(&host, &error))?
+        {
             if body.len() + chunk.len() > self.limits.max_body_bytes {
                 return Err(too_large());
             }
@@ -236,7 +252,8 @@ impl SafeHttpClient {
         let mut response = HttpResponse::new(body);
         *response.status_mut() = received.status();
         *response.headers_mut() = std::mem::take(received.headers_mut());
-        if let Some(der) = received.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
+        if let Some(der) =
+            received.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
         {
             response.extensions_mut().insert(PeerCertificate(der.to_owned()));
         }
@@ -259,7 +276,10 @@ impl SafeHttpClient {
 }
 
 impl TlsOptions<'_> {
-    fn apply_to(self, mut client: reqwest::ClientBuilder) -> reqwest::Result<reqwest::ClientBuilder> {
+    fn apply_to(
+        self,
+        mut client: reqwest::ClientBuilder,
+    ) -> reqwest::Result<reqwest::ClientBuilder> {
         if let Some(ca) = self.ca {
             client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(ca.as_bytes())?);
         }
@@ -283,7 +303,11 @@ impl<'c> AsyncHttpClient<'c> for SafeHttpClient {
 ///
 /// # Errors
 /// `AddressForbidden` with the reason.
-pub fn check_url(schemes: AllowedSchemes, internal_hosts: &[String], url: &Url) -> Result<(), EgressError> {
+pub fn check_url(
+    schemes: AllowedSchemes,
+    internal_hosts: &[String],
+    url: &Url,
+) -> Result<(), EgressError> {
     AddressRules::new(schemes, internal_hosts).check_url(url)
 }
 

@@ -24,7 +24,8 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::store::{NewRecord, StoreError};
 use crate::token::verify::{
-    self, Expiry, JwsError, VerifiedJws, TimeClaimError, check_time_claims, numeric_date, verify_jws,
+    self, Expiry, JwsError, TimeClaimError, VerifiedJws, check_time_claims, numeric_date,
+    verify_jws,
 };
 
 /// Accepted difference between a client's clock and the hub's.
@@ -105,8 +106,9 @@ impl Grants {
         claimed: Option<&ClientId>,
         assertion: &str,
     ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
-        let client =
-            claimed.and_then(|client_id| self.federation.load().active_service_provider(client_id).cloned());
+        let client = claimed.and_then(|client_id| {
+            self.federation.load().active_service_provider(client_id).cloned()
+        });
         let rules = client.as_ref().and_then(|client| match &client.authentication {
             ClientAuthentication::PrivateKeyJwt(rules) => Some(rules),
             ClientAuthentication::SecretPost(_)
@@ -143,7 +145,8 @@ impl Grants {
         let mut jws = verify_jws(assertion, alg, &keys.verification);
         if jws == Err(JwsError::UnknownKey) {
             // The client may have rotated its keys since they were fetched.
-            let newer = self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.env).await;
+            let newer =
+                self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.env).await;
             if !Arc::ptr_eq(&newer, &keys) {
                 jws = verify_jws(assertion, alg, &newer.verification);
             }
@@ -207,7 +210,11 @@ impl UsedAssertionQuota {
     /// Creates a quota that gives each client half of the store's capacity.
     #[must_use]
     pub fn with_store_capacity(capacity: usize) -> Self {
-        Self { max_per_client: capacity.div_ceil(2), used_by_minute: Mutex::default(), known_since: AtomicU64::new(0) }
+        Self {
+            max_per_client: capacity.div_ceil(2),
+            used_by_minute: Mutex::default(),
+            known_since: AtomicU64::new(0),
+        }
     }
 
     /// Records that the store was empty at `start`: an assertion issued earlier may have been used
@@ -273,9 +280,13 @@ fn validate_assertion<'a>(
         });
     }
     let expires_at = numeric_date(claims, "exp").ok().flatten().ok_or(AssertionError::Expired)?;
-    check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE).map_err(|error| match error {
-        TimeClaimError::Expired => AssertionError::Expired,
-        TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => AssertionError::NotYet,
+    check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE).map_err(|error| {
+        match error {
+            TimeClaimError::Expired => AssertionError::Expired,
+            TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => {
+                AssertionError::NotYet
+            }
+        }
     })?;
     if expires_at > now + rules.max_lifetime {
         return Err(match rules.rules {
@@ -291,7 +302,11 @@ fn validate_assertion<'a>(
         .ok()
         .flatten()
         .unwrap_or_else(|| expires_at - rules.max_lifetime);
-    Ok(AcceptedAssertion { jti: jti.ok_or(AssertionError::Jti)?, until: expires_at + CLOCK_SKEW_TOLERANCE, issued_at })
+    Ok(AcceptedAssertion {
+        jti: jti.ok_or(AssertionError::Jti)?,
+        until: expires_at + CLOCK_SKEW_TOLERANCE,
+        issued_at,
+    })
 }
 
 /// RFC 7523bis §4: a dedicated type, so that no other JWT of the client passes for an assertion.

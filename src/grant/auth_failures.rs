@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::quota::{KeyedRateLimiter, RateLimitError, LimitKey};
+use crate::quota::{KeyedRateLimiter, LimitKey, RateLimitError};
 use crate::telemetry::Metrics;
 
 /// Upper bound of tracked client ids; more than any federation has clients.
@@ -47,7 +47,9 @@ impl AuthFailureLimiter {
     /// Creates a limiter that counts rejected requests in the metrics.
     #[must_use]
     pub fn with_metrics(allowed: FailureLimits, env: &Env, metrics: &Arc<Metrics>) -> Self {
-        Self::build(allowed, |name| KeyedRateLimiter::new(name, MAX_TRACKED_CLIENTS, env).with_metrics(metrics))
+        Self::build(allowed, |name| {
+            KeyedRateLimiter::new(name, MAX_TRACKED_CLIENTS, env).with_metrics(metrics)
+        })
     }
 
     fn build(allowed: FailureLimits, limit: impl Fn(&'static str) -> KeyedRateLimiter) -> Self {
@@ -128,13 +130,19 @@ mod tests {
     fn failures_up_to_the_limit_and_then_one_for_each_wait() {
         let (mistakes, clock) = mistakes(3, 600);
         let failed = |id: &str| {
-            mistakes.count_failed_authentication(Some(&id.into()), ErrorCode::ClientAuthentication).0
+            mistakes
+                .count_failed_authentication(Some(&id.into()), ErrorCode::ClientAuthentication)
+                .0
         };
         for round in 0..3 {
             assert_eq!(failed("sp"), ErrorCode::ClientAuthentication, "{round}");
         }
         assert_eq!(failed("sp"), ErrorCode::TooManyFailures);
-        assert_eq!(failed("other"), ErrorCode::ClientAuthentication, "clients are counted separately");
+        assert_eq!(
+            failed("other"),
+            ErrorCode::ClientAuthentication,
+            "clients are counted separately"
+        );
         assert_eq!(mistakes.retry_after(), 20);
         for _ in 0..2 {
             clock.advance(Duration::from_secs(20) - Duration::from_millis(1));
@@ -162,9 +170,15 @@ mod tests {
             (ErrorCode::ClientUnknown, None)
         );
         let (code, over) = mistakes.count_failed_authentication(None, ErrorCode::ClientUnknown);
-        assert_eq!((code, over.map(RateLimitError::retry_after_seconds)), (ErrorCode::TooManyFailures, Some(60)));
+        assert_eq!(
+            (code, over.map(RateLimitError::retry_after_seconds)),
+            (ErrorCode::TooManyFailures, Some(60))
+        );
         assert_eq!(mistakes.count_inactive(&"".into()), Ok(()), "counted separately");
-        assert_eq!(mistakes.count_inactive(&"".into()).map_err(RateLimitError::retry_after_seconds), Err(60));
+        assert_eq!(
+            mistakes.count_inactive(&"".into()).map_err(RateLimitError::retry_after_seconds),
+            Err(60)
+        );
     }
 
     /// A client that retries after one second would be rejected again and again.
@@ -179,7 +193,8 @@ mod tests {
                 FailureLimits { failed_authentications: count(60), inactive_answers: count(600) },
                 &env,
             );
-            let exchange = CounterSync::new(mistakes.limits().to_vec(), Arc::clone(&counters), &env);
+            let exchange =
+                CounterSync::new(mistakes.limits().to_vec(), Arc::clone(&counters), &env);
             (mistakes, exchange)
         };
         let ((one, tells), (other, hears)) = (hub(1), hub(2));

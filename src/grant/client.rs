@@ -55,7 +55,10 @@ impl Grants {
     /// registered one, and a wrong secret or signature; a 401 that names the defect of an assertion
     /// whose signature is valid; a 503 when the hub can't decide; `TooManyFailures` instead of a
     /// 401 over the limit.
-    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<ServiceProvider>, GrantError> {
+    pub async fn authenticate(
+        &self,
+        offered: &Credentials,
+    ) -> Result<Arc<ServiceProvider>, GrantError> {
         let authenticated = match offered {
             Credentials::SecretPost { client_id, secret } => {
                 self.authenticate_by_secret(client_id, secret, SecretTransport::Post)
@@ -78,7 +81,8 @@ impl Grants {
     ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let offered = digest::sha256(secret.reveal().as_bytes());
         let client = self.federation.load().active_service_provider(client_id).cloned();
-        let registered = client.as_ref().and_then(|client| transport.registered_secrets(&client.authentication));
+        let registered =
+            client.as_ref().and_then(|client| transport.registered_secrets(&client.authentication));
         let outcome = check_secret(registered, &offered, self.env.now());
         let uses_registered_method = registered.is_some();
         let client = client.ok_or(ClientAuthError::Unknown)?;
@@ -97,7 +101,8 @@ impl Grants {
         let federation = self.federation.load();
         let service = named.and_then(|id| federation.service_provider(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
-        let (code, rate_limited) = self.auth_failures.count_failed_authentication(named, error.code());
+        let (code, rate_limited) =
+            self.auth_failures.count_failed_authentication(named, error.code());
         GrantError { code, client_id, reason: Some(error.to_string()), rate_limited }
     }
 }

@@ -13,8 +13,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use crate::config::{Federation, JwksUri, KeySource};
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError};
-use crate::egress::cached_document::{Fetched, CachedDocument, Freshness, cache_lifetime};
+use crate::egress::cached_document::{CachedDocument, Fetched, Freshness, cache_lifetime};
+use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::alg::EncryptionAlg;
@@ -106,8 +106,10 @@ impl KeyDirectory {
             }
             // An HTTP client owns its roots and connections; key sets under the same rules share
             // one.
-            let alike =
-                sets.values().flatten().find(|known| known.address.egress_rules() == address.egress_rules());
+            let alike = sets
+                .values()
+                .flatten()
+                .find(|known| known.address.egress_rules() == address.egress_rules());
             let guard = alike.map(|known| known.guard.clone());
             let published = PublishedKeySet::new(client_id, address, guard, &self.metrics);
             let published = published
@@ -165,13 +167,19 @@ impl KeyDirectory {
         env: &Env,
     ) -> Arc<ClientKeys> {
         let KeySource::Uri(address) = source else { return Arc::clone(lacking) };
-        let Some(published) = self.published_set(client_id, address) else { return Arc::clone(lacking) };
+        let Some(published) = self.published_set(client_id, address) else {
+            return Arc::clone(lacking);
+        };
         let (env, known) = (env.clone(), Arc::clone(lacking));
         let fetching = tokio::spawn(async move { published.fetch_ahead(&known, &env).await });
         fetching.await.unwrap_or_else(|_| Arc::clone(lacking))
     }
 
-    fn published_set(&self, client_id: &ClientId, address: &JwksUri) -> Option<Arc<PublishedKeySet>> {
+    fn published_set(
+        &self,
+        client_id: &ClientId,
+        address: &JwksUri,
+    ) -> Option<Arc<PublishedKeySet>> {
         self.sets
             .load()
             .get(client_id)?
@@ -198,7 +206,10 @@ impl KeyDirectory {
 
     /// Fetches every published key set once, and reports whether the hub could encrypt to its
     /// owner.
-    pub async fn check_published_keys(&self, federation: &Federation) -> Vec<(ClientId, Result<(), KeyFetchError>)> {
+    pub async fn check_published_keys(
+        &self,
+        federation: &Federation,
+    ) -> Vec<(ClientId, Result<(), KeyFetchError>)> {
         let mut findings = Vec::new();
         for published in self.published() {
             let owner =

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode_record};
-use super::session::{SessionOrigin, GrantSession};
+use super::session::{GrantSession, SessionOrigin};
 use super::{Grants, store_error_code};
 use crate::audit::{Event, EventKind};
 use crate::identity::Claim;
@@ -63,7 +63,12 @@ impl Grants {
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = NewRecord { value: encode_record(&record)?, expires_at, expires_unread_at: None, families };
+        let draft = NewRecord {
+            value: encode_record(&record)?,
+            expires_at,
+            expires_unread_at: None,
+            families,
+        };
         if let Err(error) = self.store.insert(code_key(code), draft, now).await {
             return Err(match error {
                 // Another node or an earlier attempt stored the code first.
@@ -99,7 +104,11 @@ impl Grants {
     /// Completes an attempt whose code already exists: while the code is live, only the previous
     /// session must be ended. If the code is gone, a logout ended the session meanwhile, and a
     /// session that this attempt created is removed.
-    async fn finish_earlier_issue(&self, grant: &Grant, begun: SessionOrigin) -> Result<(), ErrorCode> {
+    async fn finish_earlier_issue(
+        &self,
+        grant: &Grant,
+        begun: SessionOrigin,
+    ) -> Result<(), ErrorCode> {
         if self.is_code_live(grant.code.reveal()).await? {
             self.end_previous_session(grant).await;
             return Ok(());
@@ -111,7 +120,10 @@ impl Grants {
     }
 
     /// Derives one `sub` for each sector of the data providers that share a scope with the grant.
-    fn derive_subjects_by_sector(&self, grant: &Grant) -> Result<BTreeMap<String, Subject>, ErrorCode> {
+    fn derive_subjects_by_sector(
+        &self,
+        grant: &Grant,
+    ) -> Result<BTreeMap<String, Subject>, ErrorCode> {
         let IdentifiedUser { authentication, identity, .. } = &grant.user;
         let mut subjects = BTreeMap::new();
         for provider in self.federation.load().active_data_providers() {

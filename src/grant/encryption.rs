@@ -41,7 +41,8 @@ impl ResponseEncryption {
         mark: Option<JweMark<'_>>,
     ) -> Result<String, ErrorCode> {
         let Self::Encrypted(key) = self else { return Ok(jws) };
-        let encrypted = mark.map_or_else(|| key.encrypt(&jws), |mark| key.encrypt_marked(&jws, &mark));
+        let encrypted =
+            mark.map_or_else(|| key.encrypt(&jws), |mark| key.encrypt_marked(&jws, &mark));
         encrypted.map_err(|error| {
             tracing::error!(%error, kid = key.kid, "response could not be encrypted");
             ErrorCode::EncryptionFailed
@@ -68,7 +69,11 @@ impl Grants {
     /// # Errors
     /// `ClientKeysMissing` if no usable key is known, and on the high platform if no encryption is
     /// registered.
-    pub(super) fn response_encryption(&self, client: &ServiceProvider, answer: ResponseKind) -> Result<ResponseEncryption, ErrorCode> {
+    pub(super) fn response_encryption(
+        &self,
+        client: &ServiceProvider,
+        answer: ResponseKind,
+    ) -> Result<ResponseEncryption, ErrorCode> {
         let encryption = match (self.platform, &client.encryption) {
             (Platform::Standard, None) => return Ok(ResponseEncryption::SignedOnly),
             // The configuration loader excludes this case; a federation built otherwise must not

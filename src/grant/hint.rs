@@ -30,7 +30,10 @@ impl Grants {
     ///
     /// # Errors
     /// `IdTokenHintInvalid` for anything but an ID token of this hub for this service provider.
-    pub fn requested_subjects(&self, request: &AuthorizationRequest) -> Result<Vec<Subject>, ErrorCode> {
+    pub fn requested_subjects(
+        &self,
+        request: &AuthorizationRequest,
+    ) -> Result<Vec<Subject>, ErrorCode> {
         let mut wanted = Vec::new();
         if let Some(hint) = &request.id_token_hint {
             wanted.push(self.hinted_subject(hint.reveal(), &request.client_id)?);
@@ -77,8 +80,8 @@ impl Grants {
         })?;
         let claims = jws.claims;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
-        let is_ours =
-            text("iss").is_some_and(|iss| digest::constant_time_eq(iss.as_bytes(), self.issuer.as_bytes()));
+        let is_ours = text("iss")
+            .is_some_and(|iss| digest::constant_time_eq(iss.as_bytes(), self.issuer.as_bytes()));
         // Userinfo and introspection responses are signed with the same keys. They have no
         // `auth_time`, and introspection responses have another `typ` (RFC 9701 §5).
         let is_id_token = claims.contains_key("auth_time")

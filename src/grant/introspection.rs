@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::client::{ClientAuthError, check_secret};
-use super::records::{TokenRecord, token_key};
-use super::error::GrantError;
 use super::encryption::ResponseEncryption;
+use super::error::GrantError;
+use super::records::{TokenRecord, token_key};
 use super::token::{self, ValidToken};
 use super::{Grants, store_error_code};
 use crate::assurance;
@@ -50,7 +50,10 @@ impl Grants {
     ) -> Result<IntrospectionResponse, GrantError> {
         let provider = self.authenticate_data_provider(request)?;
         let answer = self.introspect_token(&provider, request).await;
-        answer.map_err(|refusal| GrantError { client_id: Some(provider.client_id.clone()), ..refusal })
+        answer.map_err(|refusal| GrantError {
+            client_id: Some(provider.client_id.clone()),
+            ..refusal
+        })
     }
 
     async fn introspect_token(
@@ -106,7 +109,11 @@ impl Grants {
             .map_err(|code| GrantError::for_client(&client.registration.client_id, code))
     }
 
-    async fn revoke_own_token(&self, client: &ServiceProvider, text: &str) -> Result<(), ErrorCode> {
+    async fn revoke_own_token(
+        &self,
+        client: &ServiceProvider,
+        text: &str,
+    ) -> Result<(), ErrorCode> {
         // RFC 7009 §2.1: checks first that the token was issued to this client.
         let own_token = match self.find_live_token(text).await {
             Ok(valid) => {
@@ -133,7 +140,8 @@ impl Grants {
     ) -> Result<Arc<DataProvider>, GrantError> {
         let claimed = request.claimed.as_ref();
         self.verify_data_provider(request).map_err(|code| {
-            let (code, rate_limited) = self.auth_failures.count_failed_authentication(claimed, code);
+            let (code, rate_limited) =
+                self.auth_failures.count_failed_authentication(claimed, code);
             // Only a registered id is logged: an unknown one could hold any text.
             let federation = self.federation.load();
             let client_id = claimed.filter(|id| {
@@ -156,8 +164,11 @@ impl Grants {
             .and_then(|id| federation.data_provider(id))
             .filter(|provider| provider.active);
         // An unknown data provider costs the same comparison as a known one (R206).
-        let outcome =
-            check_secret(found.map(|provider| provider.secrets.as_slice()), &offered, self.env.now());
+        let outcome = check_secret(
+            found.map(|provider| provider.secrets.as_slice()),
+            &offered,
+            self.env.now(),
+        );
         let is_service_provider =
             request.claimed.as_ref().is_some_and(|id| federation.service_provider(id).is_some());
         let provider = found.ok_or(if is_service_provider {
@@ -174,8 +185,13 @@ impl Grants {
     }
 
     /// Chosen before the token is looked up, so that a missing key fails early.
-    fn introspection_encryption(&self, provider: &DataProvider) -> Result<ResponseEncryption, ErrorCode> {
-        let IntrospectionResponseFormat::Jwt { encryption: Some(alg), .. } = provider.response_format else {
+    fn introspection_encryption(
+        &self,
+        provider: &DataProvider,
+    ) -> Result<ResponseEncryption, ErrorCode> {
+        let IntrospectionResponseFormat::Jwt { encryption: Some(alg), .. } =
+            provider.response_format
+        else {
             return Ok(ResponseEncryption::SignedOnly);
         };
         let keys = self
@@ -219,7 +235,9 @@ impl Grants {
         let names = self.federation.load().scopes.claim_names(scopes).into_iter();
         let released =
             names.filter(|claim| !matches!(claim, Claim::Email | Claim::Sub)).map(Claim::as_str);
-        released.filter_map(|name| Some((name.to_owned(), token.claims.get(name)?.clone()))).collect()
+        released
+            .filter_map(|name| Some((name.to_owned(), token.claims.get(name)?.clone())))
+            .collect()
     }
 
     async fn encode_response(

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::records::{decode_record, logout_redirect_key, encode_record, logout_destination_key, pending_logout_key, session_key};
+use super::records::{
+    decode_record, encode_record, logout_destination_key, logout_redirect_key, pending_logout_key,
+    session_key,
+};
 use super::session::session_family;
 use super::{Grants, store_error_code};
 use crate::env::Timestamp;
@@ -44,7 +47,8 @@ impl Grants {
         state: &str,
         kept: &LogoutDestination,
     ) -> Result<(), ErrorCode> {
-        self.insert_record(logout_destination_key(connector, state), kept, DESTINATION_LIFETIME).await
+        self.insert_record(logout_destination_key(connector, state), kept, DESTINATION_LIFETIME)
+            .await
     }
 
     /// Removes and returns the destination. At most one caller gets it.
@@ -70,7 +74,12 @@ impl Grants {
         asked: &LogoutDestination,
         url: &str,
     ) -> Result<(), ErrorCode> {
-        self.insert_record(logout_redirect_key(cookie.reveal(), &encode_record(asked)?), &url, REDIRECT_LIFETIME).await
+        self.insert_record(
+            logout_redirect_key(cookie.reveal(), &encode_record(asked)?),
+            &url,
+            REDIRECT_LIFETIME,
+        )
+        .await
     }
 
     /// Returns where an identical request of this browser was sent.
@@ -102,7 +111,12 @@ impl Grants {
         request: &str,
         location: &str,
     ) -> Result<(), ErrorCode> {
-        self.insert_record(logout_redirect_key(cookie.reveal(), request.as_bytes()), &location, REDIRECT_LIFETIME).await
+        self.insert_record(
+            logout_redirect_key(cookie.reveal(), request.as_bytes()),
+            &location,
+            REDIRECT_LIFETIME,
+        )
+        .await
     }
 
     /// Returns where the identical request of this browser was sent.
@@ -122,7 +136,10 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn save_logout_request(&self, pairs: &[(String, String)]) -> Result<Secret<String>, ErrorCode> {
+    pub async fn save_logout_request(
+        &self,
+        pairs: &[(String, String)],
+    ) -> Result<Secret<String>, ErrorCode> {
         let ticket = self.env.entropy().token();
         self.insert_record(pending_logout_key(&ticket), &pairs, PENDING_REQUEST_LIFETIME).await?;
         Ok(Secret::new(ticket))
@@ -132,7 +149,10 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn take_logout_request(&self, ticket: &str) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
+    pub async fn take_logout_request(
+        &self,
+        ticket: &str,
+    ) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
         self.take_record(&pending_logout_key(ticket)).await
     }
 
@@ -156,7 +176,8 @@ impl Grants {
             .map_err(|error| store_error_code(&error))?;
         // The tombstone stays as long as the login that began the session can be answered again: it
         // must not restart the session.
-        self.take_record_until::<Session>(&session_key(cookie.reveal()), now + self.lifetimes.code).await
+        self.take_record_until::<Session>(&session_key(cookie.reveal()), now + self.lifetimes.code)
+            .await
     }
 
     async fn insert_record(
@@ -172,7 +193,11 @@ impl Grants {
             expires_unread_at: None,
             families: Arc::default(),
         };
-        self.store.insert(key, draft, now).await.map(|_| ()).map_err(|error| store_error_code(&error))
+        self.store
+            .insert(key, draft, now)
+            .await
+            .map(|_| ())
+            .map_err(|error| store_error_code(&error))
     }
 
     async fn take_record<T: serde::de::DeserializeOwned>(

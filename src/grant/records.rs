@@ -80,7 +80,10 @@ pub(super) fn logout_destination_key(connector: &ConnectorId, state: &str) -> Re
 
 /// Returns the key of a logout's redirect, for a repeat of the same request in the same session.
 pub(super) fn logout_redirect_key(cookie: &str, destination: &[u8]) -> RecordKey {
-    hashed_key(RecordKind::LogoutRedirect, &format!("departed\n{cookie}\n{}", digest::base64url(destination)))
+    hashed_key(
+        RecordKind::LogoutRedirect,
+        &format!("departed\n{cookie}\n{}", digest::base64url(destination)),
+    )
 }
 
 /// Returns the key of a POST logout request that waits for the GET with the browser's cookies.

@@ -12,7 +12,7 @@ use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
-use crate::store::{NewRecord, Family, ReplaceOutcome, StoreError, RecordVersion};
+use crate::store::{Family, NewRecord, RecordVersion, ReplaceOutcome, StoreError};
 
 /// Maximum of attempts to update a session that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
@@ -146,10 +146,18 @@ impl Grants {
             let until = session.expires_at(&self.session_limits);
             let replaced = self
                 .store
-                .replace(&session_key(cookie.reveal()), version, encode_record(&session)?, until, now)
+                .replace(
+                    &session_key(cookie.reveal()),
+                    version,
+                    encode_record(&session)?,
+                    until,
+                    now,
+                )
                 .await;
             match replaced.map_err(|error| store_error_code(&error))? {
-                ReplaceOutcome::Replaced(_) => return Ok(GrantSession::new(session, SessionOrigin::Existing)),
+                ReplaceOutcome::Replaced(_) => {
+                    return Ok(GrantSession::new(session, SessionOrigin::Existing));
+                }
                 ReplaceOutcome::Stale => {}
                 ReplaceOutcome::Gone => return Err(ErrorCode::LoginRequired),
             }
@@ -180,8 +188,11 @@ impl Grants {
         cookie: &str,
         now: Timestamp,
     ) -> Result<Option<(Session, RecordVersion)>, ErrorCode> {
-        let found =
-            self.store.load(&session_key(cookie), now).await.map_err(|error| store_error_code(&error))?;
+        let found = self
+            .store
+            .load(&session_key(cookie), now)
+            .await
+            .map_err(|error| store_error_code(&error))?;
         found.map(|record| Ok((decode_record(&record.value)?, record.version))).transpose()
     }
 }

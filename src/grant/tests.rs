@@ -3,11 +3,11 @@
 mod assertion;
 mod client;
 mod code;
+mod encryption;
 mod hint;
 mod introspection;
 mod logout;
 pub(crate) mod released;
-mod encryption;
 mod session;
 mod token;
 mod withdrawn;
@@ -19,10 +19,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
+use super::auth_failures::{AuthFailureLimiter, FailureLimits};
 use super::client_keys::KeyDirectory;
-use super::auth_failures::{FailureLimits, AuthFailureLimiter};
 use super::subjects::SubjectDeriver;
-use super::{Gate, Grants, GrantLifetimes, UserinfoResponse};
+use super::{Gate, GrantLifetimes, Grants, UserinfoResponse};
 use crate::assurance::{AcrCheck, Level, Platform};
 use crate::config::connector_rules::AllowedConnectors;
 use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
@@ -35,13 +35,15 @@ use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
-use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, identified_user, registration, authorization_request};
+use crate::login::samples::{
+    ISSUER, OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
+};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
-use crate::protocol::userinfo::{BearerToken, BearerLocation};
+use crate::protocol::userinfo::{BearerLocation, BearerToken};
 use crate::session::SessionLimits;
 use crate::store::Capacities;
 use crate::store::conformance::AMPLE_CAPACITIES;
@@ -78,7 +80,12 @@ struct FakeGate {
 }
 
 impl Gate for FakeGate {
-    fn check_access(&self, client_id: &ClientId, connector: &ConnectorId, at: AcrCheck) -> Result<(), ErrorCode> {
+    fn check_access(
+        &self,
+        client_id: &ClientId,
+        connector: &ConnectorId,
+        at: AcrCheck,
+    ) -> Result<(), ErrorCode> {
         self.asked.lock().unwrap().push((client_id.clone(), connector.clone(), at));
         self.closed.lock().unwrap().map_or(Ok(()), Err)
     }
@@ -93,7 +100,8 @@ struct Hub {
 impl Hub {
     /// Requests userinfo with the token in the header; returns the response, signed or not.
     async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
-        let bearer = BearerToken { token: Secret::new(token.into()), location: BearerLocation::Header };
+        let bearer =
+            BearerToken { token: Secret::new(token.into()), location: BearerLocation::Header };
         let answer = self.grants.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
             UserinfoResponse::Jwt(token) => token,
@@ -155,7 +163,11 @@ fn federation(sp_is_active: bool) -> CurrentFederation {
 }
 
 fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> CurrentFederation {
-    CurrentFederation::new(Federation::new(services, ScopeTable::default(), UnavailableDisplay::Greyed))
+    CurrentFederation::new(Federation::new(
+        services,
+        ScopeTable::default(),
+        UnavailableDisplay::Greyed,
+    ))
 }
 
 impl Hub {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::records::{CodeRecord, TokenRecord, code_key, decode_record, encode_record, code_family, token_key};
-use super::error::GrantError;
 use super::encryption::ResponseKind;
+use super::error::GrantError;
+use super::records::{
+    CodeRecord, TokenRecord, code_family, code_key, decode_record, encode_record, token_key,
+};
 use super::{Grants, store_error_code};
 use crate::assurance;
 use crate::assurance::AcrCheck;
@@ -14,13 +16,13 @@ use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
-use crate::protocol::registration::{Registration, ProtocolRules};
-use crate::protocol::token::{TokenResponse, TokenRequest};
-use crate::protocol::userinfo::{BearerToken, BearerLocation};
-use crate::store::{NewRecord, Family, StoreError, TakeOutcome};
+use crate::protocol::registration::{ProtocolRules, Registration};
+use crate::protocol::token::{TokenRequest, TokenResponse};
+use crate::protocol::userinfo::{BearerLocation, BearerToken};
+use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
-use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint_jwt};
 use crate::token::encrypt::JweMark;
+use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint_jwt};
 
 /// A userinfo response, by media type.
 #[derive(Clone, PartialEq, Eq)]
@@ -105,7 +107,9 @@ impl Grants {
             TakeOutcome::Taken(record) => decode_record(&record.value)?,
             // Only the client of the first redemption may revoke what it issued: any other client
             // that found the code must not be able to sign users out.
-            TakeOutcome::AlreadyTaken(tombstone) if !was_redeemed_by(&tombstone, client_id, &issued) => {
+            TakeOutcome::AlreadyTaken(tombstone)
+                if !was_redeemed_by(&tombstone, client_id, &issued) =>
+            {
                 return Err(ErrorCode::CodeSpentByAnother);
             }
             TakeOutcome::AlreadyTaken(_) => {
@@ -172,12 +176,17 @@ impl Grants {
         if !pkce::proves(record.code_challenge.as_deref(), verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
-        if !client.has_redirect_uri(&record.redirect_uri) || !client.grants_scopes(&record.token.scopes)
+        if !client.has_redirect_uri(&record.redirect_uri)
+            || !client.grants_scopes(&record.token.scopes)
         {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
         }
         self.gate
-            .check_access(&record.token.client_id, &record.connector, AcrCheck::Achieved(record.achieved))
+            .check_access(
+                &record.token.client_id,
+                &record.connector,
+                AcrCheck::Achieved(record.achieved),
+            )
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
@@ -188,8 +197,12 @@ impl Grants {
         now: Timestamp,
     ) -> Result<String, ErrorCode> {
         let (alg, life) = match client.registration.rules {
-            ProtocolRules::Federation => (client.id_token_signed_response_alg, self.lifetimes.id_token),
-            ProtocolRules::Openid => (client.id_token_signed_response_alg, self.lifetimes.openid_id_token),
+            ProtocolRules::Federation => {
+                (client.id_token_signed_response_alg, self.lifetimes.id_token)
+            }
+            ProtocolRules::Openid => {
+                (client.id_token_signed_response_alg, self.lifetimes.openid_id_token)
+            }
         };
         let claims = IdTokenClaims {
             iss: &self.issuer,
@@ -203,12 +216,13 @@ impl Grants {
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
-        trace::start_span("sign").run(mint_jwt(self.signer.as_ref(), alg, &claims, now)).await.map_err(
-            |error| {
+        trace::start_span("sign")
+            .run(mint_jwt(self.signer.as_ref(), alg, &claims, now))
+            .await
+            .map_err(|error| {
                 tracing::error!(%error, "ID token could not be signed");
                 ErrorCode::SigningFailed
-            },
-        )
+            })
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.
@@ -235,8 +249,11 @@ impl Grants {
     /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
     pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let now = self.env.now();
-        let found =
-            self.store.load(&token_key(token), now).await.map_err(|error| store_error_code(&error))?;
+        let found = self
+            .store
+            .load(&token_key(token), now)
+            .await
+            .map_err(|error| store_error_code(&error))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         let token: TokenRecord = decode_record(&record.value)?;
         trace::attach_login(&token.support_id, token.trace.as_ref());
@@ -259,22 +276,27 @@ impl Grants {
     pub async fn userinfo(&self, bearer: &BearerToken) -> Result<UserinfoResponse, GrantError> {
         let valid = self.validate_access_token(bearer.token.reveal()).await?;
         let refusal = |code| GrantError::for_client(&valid.token.client_id, code);
-        if bearer.location == BearerLocation::Body && valid.client.registration.rules == ProtocolRules::Federation {
+        if bearer.location == BearerLocation::Body
+            && valid.client.registration.rules == ProtocolRules::Federation
+        {
             return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
         let answer = self.build_userinfo_response(&valid).await.map_err(refusal)?;
-        self.audit.record(|| event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level));
+        self.audit.record(|| {
+            event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)
+        });
         Ok(answer)
     }
 
-    async fn build_userinfo_response(&self, valid: &ValidToken) -> Result<UserinfoResponse, ErrorCode> {
+    async fn build_userinfo_response(
+        &self,
+        valid: &ValidToken,
+    ) -> Result<UserinfoResponse, ErrorCode> {
         let (client, now) = (&valid.client, self.env.now());
         let envelope = self.response_encryption(client, ResponseKind::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
-            let claims = PlainUserinfo {
-                sub: valid.token.subject.as_str(),
-                identity: &valid.token.claims,
-            };
+            let claims =
+                PlainUserinfo { sub: valid.token.subject.as_str(), identity: &valid.token.claims };
             return serde_json::to_vec(&claims)
                 .map(UserinfoResponse::Json)
                 .map_err(|_| ErrorCode::Internal);
@@ -291,9 +313,9 @@ impl Grants {
             .run(mint_jwt(self.signer.as_ref(), alg, &claims, now))
             .await
             .map_err(|error| {
-            tracing::error!(%error, "userinfo response could not be signed");
-            ErrorCode::SigningFailed
-        })?;
+                tracing::error!(%error, "userinfo response could not be signed");
+                ErrorCode::SigningFailed
+            })?;
         envelope.encrypt(signed).map(UserinfoResponse::Jwt)
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
-use super::rules::{self, RequiredClaims, IdentityRules};
+use super::rules::{self, IdentityRules, RequiredClaims};
 use super::{Claim, Identity, standard};
 
 /// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
@@ -116,7 +116,10 @@ impl Mapping {
     /// not be built. A claim with a rule has the rule's value or is absent; the identity provider's
     /// claim of that name is never a fallback.
     #[must_use]
-    pub fn apply(&self, mut claims: Map<String, Value>) -> (Map<String, Value>, Vec<ClaimMappingError>) {
+    pub fn apply(
+        &self,
+        mut claims: Map<String, Value>,
+    ) -> (Map<String, Value>, Vec<ClaimMappingError>) {
         let (mut built, mut errors) = (Vec::new(), Vec::new());
         for (claim, rule) in &self.rules {
             match rule.build_claim(*claim, &claims) {
@@ -155,15 +158,26 @@ const fn dependent_claim(claim: Claim) -> Option<Claim> {
 
 impl MappingRule {
     /// Builds the claim; `None` if its source is absent.
-    fn build_claim(&self, claim: Claim, claims: &Map<String, Value>) -> Result<Option<Value>, MappingError> {
+    fn build_claim(
+        &self,
+        claim: Claim,
+        claims: &Map<String, Value>,
+    ) -> Result<Option<Value>, MappingError> {
         let Some(found) = self.source.resolve(claims)? else { return Ok(None) };
         let Some(value) = self.transform.apply(found)? else { return Ok(None) };
-        if ClaimType::for_claim(claim).accepts(&value) { Ok(Some(value)) } else { Err(MappingError::Type) }
+        if ClaimType::for_claim(claim).accepts(&value) {
+            Ok(Some(value))
+        } else {
+            Err(MappingError::Type)
+        }
     }
 }
 
 impl MappingSource {
-    fn resolve<'c>(&'c self, claims: &'c Map<String, Value>) -> Result<Option<Cow<'c, Value>>, MappingError> {
+    fn resolve<'c>(
+        &'c self,
+        claims: &'c Map<String, Value>,
+    ) -> Result<Option<Cow<'c, Value>>, MappingError> {
         match self {
             Self::Constant(value) => Ok(Some(Cow::Borrowed(value))),
             Self::From(path) => Ok(path.find(claims).map(Cow::Borrowed)),
@@ -176,7 +190,11 @@ impl MappingSource {
                         std::slice::from_ref(value)
                     };
                     for item in items {
-                        append_part(&mut joined, with, &scalar_text(item).ok_or(MappingError::Type)?)?;
+                        append_part(
+                            &mut joined,
+                            with,
+                            &scalar_text(item).ok_or(MappingError::Type)?,
+                        )?;
                     }
                 }
                 Ok((!joined.is_empty()).then(|| Cow::Owned(Value::String(joined))))
@@ -221,13 +239,21 @@ impl Transform {
                     Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
                     other => scalar_text(other).ok_or(MappingError::Type)?,
                 };
-                rows.get(key.as_ref()).or(otherwise.as_ref()).cloned().map(Some).ok_or(MappingError::Row)
+                rows.get(key.as_ref())
+                    .or(otherwise.as_ref())
+                    .cloned()
+                    .map(Some)
+                    .ok_or(MappingError::Row)
             }
         }
     }
 }
 
-fn split_text(text: &str, separator: &str, part: Option<usize>) -> Result<Option<Value>, MappingError> {
+fn split_text(
+    text: &str,
+    separator: &str,
+    part: Option<usize>,
+) -> Result<Option<Value>, MappingError> {
     let mut parts = text.split(separator).map(str::trim).filter(|part| !part.is_empty());
     if let Some(index) = part {
         return Ok(parts.nth(index).map(Value::from));
@@ -353,7 +379,9 @@ pub fn check_value(claim: Claim, value: &Value) -> Result<(), String> {
         Err(error) if error.claim == claim && !error.rule.is_missing_claim() => {
             Err(error.rule.to_string())
         }
-        Ok(_) | Err(_) if value.as_str() == Some("") => Err(rules::IdentityRule::Required.to_string()),
+        Ok(_) | Err(_) if value.as_str() == Some("") => {
+            Err(rules::IdentityRule::Required.to_string())
+        }
         Ok(_) | Err(_) => Ok(()),
     }
 }

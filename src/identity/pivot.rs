@@ -70,7 +70,11 @@ impl Pivot {
     /// Folds an identity; `None` if a required field is missing, because all identities without it
     /// would be equal.
     #[must_use]
-    pub fn from_identity(identity: &Identity, home_country: &str, derivation: Derivation) -> Option<Self> {
+    pub fn from_identity(
+        identity: &Identity,
+        home_country: &str,
+        derivation: Derivation,
+    ) -> Option<Self> {
         let given_names = fold(&identity.given_names.join(" "), derivation);
         let family_name =
             identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
@@ -416,8 +420,14 @@ mod tests {
     #[test]
     fn birthplace_counts_at_home_only() {
         let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
-        assert_ne!(Pivot::from_identity(&elsewhere, "99100", V2), Pivot::from_identity(&angela(), "99100", V2));
-        assert_eq!(Pivot::from_identity(&elsewhere, "99134", V2), Pivot::from_identity(&angela(), "99134", V2));
+        assert_ne!(
+            Pivot::from_identity(&elsewhere, "99100", V2),
+            Pivot::from_identity(&angela(), "99100", V2)
+        );
+        assert_eq!(
+            Pivot::from_identity(&elsewhere, "99134", V2),
+            Pivot::from_identity(&angela(), "99134", V2)
+        );
         assert_eq!(
             Pivot::from_identity(&Identity { birthplace: None, ..angela() }, "99134", V2),
             Pivot::from_identity(&angela(), "99134", V2)

@@ -76,7 +76,9 @@ pub enum IdentityRule {
     ControlCharacter,
     #[error("must have a letter or a digit")]
     Letter,
-    #[error("must be a calendar day as YYYY-MM-DD, or an incomplete date as YYYY-MM-00 or YYYY-00-00")]
+    #[error(
+        "must be a calendar day as YYYY-MM-DD, or an incomplete date as YYYY-MM-00 or YYYY-00-00"
+    )]
     Calendar,
     #[error("must be a geographic code: two digits, 2A or 2B, then three digits")]
     Geographic,
@@ -101,7 +103,10 @@ impl Identity {
     ///
     /// # Errors
     /// The first malformed claim, else the first missing one.
-    pub fn from_claims(claims: &Map<String, Value>, rules: &IdentityRules) -> Result<Self, IdentityError> {
+    pub fn from_claims(
+        claims: &Map<String, Value>,
+        rules: &IdentityRules,
+    ) -> Result<Self, IdentityError> {
         let checked = |claim, check: fn(&str, Claim) -> Result<String, IdentityError>| {
             text_claim(claims, claim)?.map(|value| check(value, claim)).transpose()
         };
@@ -110,17 +115,17 @@ impl Identity {
             family_name: checked(Claim::FamilyName, validate_name)?,
             birthdate: match rules.required {
                 RequiredClaims::Pivot => checked(Claim::Birthdate, validate_birthdate)?,
-                RequiredClaims::SubjectOnly => {
-                    text_claim(claims, Claim::Birthdate)?.map(parse_openid_birthdate).transpose()?.flatten()
-                }
+                RequiredClaims::SubjectOnly => text_claim(claims, Claim::Birthdate)?
+                    .map(parse_openid_birthdate)
+                    .transpose()?
+                    .flatten(),
             },
             gender: match rules.required {
                 RequiredClaims::Pivot => checked(Claim::Gender, validate_gender)?,
                 // Other values are allowed there, but have no meaning here (OpenID Connect Core 1.0
                 // §5.1).
-                RequiredClaims::SubjectOnly => {
-                    text_claim(claims, Claim::Gender)?.and_then(|value| validate_gender(value, Claim::Gender).ok())
-                }
+                RequiredClaims::SubjectOnly => text_claim(claims, Claim::Gender)?
+                    .and_then(|value| validate_gender(value, Claim::Gender).ok()),
             },
             birthplace: checked(Claim::Birthplace, validate_geographic_code)?,
             birthcountry: checked(Claim::Birthcountry, validate_geographic_code)?,
@@ -146,7 +151,11 @@ impl Identity {
             (self.birthdate.is_none(), Claim::Birthdate, IdentityRule::Required),
             (self.gender.is_none(), Claim::Gender, IdentityRule::Required),
             (self.birthcountry.is_none(), Claim::Birthcountry, IdentityRule::Required),
-            (born_at_home && self.birthplace.is_none(), Claim::Birthplace, IdentityRule::RequiredAtHome),
+            (
+                born_at_home && self.birthplace.is_none(),
+                Claim::Birthplace,
+                IdentityRule::RequiredAtHome,
+            ),
         ];
         match demands.into_iter().find(|(missing, ..)| *missing) {
             Some((_, claim, rule)) => Err(IdentityError { claim, rule }),
@@ -187,7 +196,9 @@ fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityError
     let joined = text_claim(claims, Claim::GivenName)?;
     let (claim, written) = match claims.get(Claim::GivenNameArray.as_str()) {
         None | Some(Value::Null) => (Claim::GivenName, split_given_names(joined)?),
-        Some(Value::Array(items)) if items.is_empty() => (Claim::GivenName, split_given_names(joined)?),
+        Some(Value::Array(items)) if items.is_empty() => {
+            (Claim::GivenName, split_given_names(joined)?)
+        }
         Some(Value::Array(items)) => (Claim::GivenNameArray, string_items(items)?),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
             return Err(violation(Claim::GivenNameArray, IdentityRule::TextArray));
@@ -207,7 +218,11 @@ fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityError
 fn split_given_names(joined: Option<&str>) -> Result<Vec<&str>, IdentityError> {
     let Some(joined) = joined else { return Ok(Vec::new()) };
     let names: Vec<&str> = joined.split(' ').filter(|name| !name.is_empty()).collect();
-    if names.is_empty() { Err(violation(Claim::GivenName, IdentityRule::Letter)) } else { Ok(names) }
+    if names.is_empty() {
+        Err(violation(Claim::GivenName, IdentityRule::Letter))
+    } else {
+        Ok(names)
+    }
 }
 
 fn string_items(items: &[Value]) -> Result<Vec<&str>, IdentityError> {
@@ -256,7 +271,11 @@ fn is_forbidden_char(c: char) -> bool {
 }
 
 fn validate_birthdate(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    if is_birthdate(value) { Ok(value.to_owned()) } else { Err(violation(claim, IdentityRule::Calendar)) }
+    if is_birthdate(value) {
+        Ok(value.to_owned())
+    } else {
+        Err(violation(claim, IdentityRule::Calendar))
+    }
 }
 
 /// Parses a birthdate of plain OpenID Connect: it may be the year only, or hide the year as `0000`,
@@ -264,7 +283,9 @@ fn validate_birthdate(value: &str, claim: Claim) -> Result<String, IdentityError
 fn parse_openid_birthdate(value: &str) -> Result<Option<String>, IdentityError> {
     let date = match value.strip_prefix("0000-") {
         // 2000 is a leap year, for February 29.
-        Some(day) => return validate_birthdate(&format!("2000-{day}"), Claim::Birthdate).map(|_| None),
+        Some(day) => {
+            return validate_birthdate(&format!("2000-{day}"), Claim::Birthdate).map(|_| None);
+        }
         None if value.len() == 4 => format!("{value}-00-00"),
         None => value.to_owned(),
     };

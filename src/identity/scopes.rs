@@ -158,7 +158,9 @@ pub fn claim_values(
 ) -> Map<String, Value> {
     let names = names.iter().copied();
     names
-        .filter_map(|claim| Some((claim.as_str().to_owned(), claim_value(claim, identity, format)?)))
+        .filter_map(|claim| {
+            Some((claim.as_str().to_owned(), claim_value(claim, identity, format)?))
+        })
         .collect()
 }
 
@@ -323,8 +325,11 @@ mod tests {
                        "gender": "female", "birthdate": "1962", "nickname": "Angie"}),
             ),
         ] {
-            let released =
-                claim_values(&table.claim_names(&scopes(asked)), &identity, PartialDateFormat::YearOnly);
+            let released = claim_values(
+                &table.claim_names(&scopes(asked)),
+                &identity,
+                PartialDateFormat::YearOnly,
+            );
             assert_eq!(Value::Object(released), expected, "{asked}");
         }
         assert_eq!(ScopeTable::from_names(&table.names()), Ok(table));
@@ -336,7 +341,10 @@ mod tests {
             [("1962-08-24", "1962-08-24"), ("1962-08-00", "1962"), ("1962-00-00", "1962")]
         {
             assert_eq!(
-                (format_birthdate(date, PartialDateFormat::ZeroPadded), format_birthdate(date, PartialDateFormat::YearOnly)),
+                (
+                    format_birthdate(date, PartialDateFormat::ZeroPadded),
+                    format_birthdate(date, PartialDateFormat::YearOnly)
+                ),
                 (date, plain)
             );
         }

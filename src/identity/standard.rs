@@ -130,7 +130,11 @@ mod tests {
             .chain(sent.as_object().unwrap().clone())
             .collect();
         assert_eq!(passed(&Value::Object(all)), good);
-        assert_eq!(good.as_object().unwrap().len(), Claim::STANDARD.len(), "every standard claim is tested");
+        assert_eq!(
+            good.as_object().unwrap().len(),
+            Claim::STANDARD.len(),
+            "every standard claim is tested"
+        );
     }
 
     #[test]
@@ -158,6 +162,10 @@ mod tests {
                 "{claim}"
             );
         }
-        assert_eq!(passed(&json!({ "email_verified": true })), json!({}), "email_verified without an email");
+        assert_eq!(
+            passed(&json!({ "email_verified": true })),
+            json!({}),
+            "email_verified without an email"
+        );
     }
 }

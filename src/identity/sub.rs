@@ -9,10 +9,10 @@
 //! ```
 //! Given names are joined by one space; the key version's derivation folds both names
 //! ([`super::pivot::fold`]); birthplace is empty unless the user was born in the home country.
-//! Without a pivot identity (`subject = "provider"`) the message is
-//! `field(sector) field(connector id) field(upstream sub)`. No message of three fields equals one of
-//! seven, because lengths precede the fields. `docs/subject.md` specifies this independently of the
-//! language, with the test vectors that the tests of this file read.
+//! Without a pivot identity (`subject = "provider"`) the message is `field(sector) field(connector
+//! id) field(upstream sub)`. No message of three fields equals one of seven, because lengths
+//! precede the fields. `docs/subject.md` specifies this independently of the language, with the
+//! test vectors that the tests of this file read.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,8 @@ impl SubjectKeys {
     /// Uses the latest derivation, which distinguishes the most users, whatever a sector uses.
     #[must_use]
     pub fn is_same_person(&self, one: &Identity, other: &Identity) -> bool {
-        let pivot = |identity| Pivot::from_identity(identity, &self.home_country, Derivation::LATEST);
+        let pivot =
+            |identity| Pivot::from_identity(identity, &self.home_country, Derivation::LATEST);
         pivot(one).is_some_and(|one| pivot(other).is_some_and(|other| one == other))
     }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::choosing::choose_idp;
 use super::upstream::LoginAttempt;
 use super::{
-    LoginAnswer, Completed, Effect, LoginRequest, Callback, LoginState, Step, LoginContext, Verifying, NextAction, StepInputs,
+    Callback, Completed, Effect, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction,
+    Step, StepInputs, Verifying,
 };
 use crate::assurance::AcrCheck;
 use crate::protocol::catalogue::ErrorCode;
@@ -18,25 +19,39 @@ pub struct AwaitingCallback {
 
 impl AwaitingCallback {
     /// Applies a request of the browser.
-    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
+    pub(super) fn on_request(
+        self,
+        context: LoginContext,
+        request: LoginRequest,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         match request {
             // The user came back with the back button: the choice page is shown again.
-            LoginRequest::OpenPage { .. } => {
-                Step::answer_unsaved(context, LoginState::AwaitingCallback(self), LoginAnswer::ChoicePage { banner: None })
-            }
+            LoginRequest::OpenPage { .. } => Step::answer_unsaved(
+                context,
+                LoginState::AwaitingCallback(self),
+                LoginAnswer::ChoicePage { banner: None },
+            ),
             // Choosing again closes the older attempt: its `state` is forgotten.
             LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             LoginRequest::Callback(callback) => self.on_callback(context, callback, inputs),
-            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => Step::answer_unsaved(
-                context,
-                LoginState::AwaitingCallback(self),
-                LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
-            ),
+            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
+                Step::answer_unsaved(
+                    context,
+                    LoginState::AwaitingCallback(self),
+                    LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
+                )
+            }
         }
     }
 
-    fn on_callback(self, mut context: LoginContext, callback: Callback, inputs: &StepInputs<'_>) -> Step {
+    fn on_callback(
+        self,
+        mut context: LoginContext,
+        callback: Callback,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         let attempt = &self.attempt;
         // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700
         // §4.4), leave the attempt open: the real answer may still arrive.
@@ -59,14 +74,22 @@ impl AwaitingCallback {
             let connector = self.attempt.connector;
             return context.back_to_choice(connector, code);
         }
-        if let Err(code) = (inputs.gate)(&attempt.connector, AcrCheck::Requested(attempt.requirement())) {
+        if let Err(code) =
+            (inputs.gate)(&attempt.connector, AcrCheck::Requested(attempt.requirement()))
+        {
             return context.answer_gate_error(&attempt.connector, code);
         }
         // The attempt is stored as closed before the code is used: a second callback never reaches
         // the token endpoint.
-        let state =
-            LoginState::Verifying(Verifying { connector: attempt.connector.clone(), since: inputs.now });
-        Step::save_and_perform(context, state, Effect::CompleteLogin(self.attempt, callback.params, callback.network))
+        let state = LoginState::Verifying(Verifying {
+            connector: attempt.connector.clone(),
+            since: inputs.now,
+        });
+        Step::save_and_perform(
+            context,
+            state,
+            Effect::CompleteLogin(self.attempt, callback.params, callback.network),
+        )
     }
 }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::upstream::UpstreamAuthorizationRequest;
 use super::{
-    LoginAnswer, Completed, Consenting, PreparingRedirect, IdentifiedUser, LoginRequest, LoginState, Step, LoginContext, NextAction, StepInputs,
+    Completed, Consenting, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState,
+    NextAction, PreparingRedirect, Step, StepInputs,
 };
 use crate::assurance::AcrCheck;
 use crate::ids::{ConnectorId, Secret};
@@ -33,28 +34,40 @@ impl ChoiceBanner {
 
 impl Choosing {
     /// Applies a request of the browser.
-    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
+    pub(super) fn on_request(
+        self,
+        context: LoginContext,
+        request: LoginRequest,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         match request {
             LoginRequest::OpenPage { reuse } => self.on_open_page(context, reuse, inputs),
             LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             // A late duplicate of the callback that led here gets the same answer.
             LoginRequest::Callback(callback)
-    if context.accepted_state.as_deref() == Some(&callback.state) =>
-{
+                if context.accepted_state.as_deref() == Some(&callback.state) =>
+            {
                 self.show_choice(context)
             }
             LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
             // A block came into force while the consent page was open, and the user reloads or
             // submits it.
-            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) if self.is_blocked() => self.show_block(context),
+            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) if self.is_blocked() => {
+                self.show_block(context)
+            }
             LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
                 self.answer_error(context, ErrorCode::StepOutOfOrder)
             }
         }
     }
 
-    fn on_open_page(self, mut context: LoginContext, reuse: Option<Box<IdentifiedUser>>, inputs: &StepInputs<'_>) -> Step {
+    fn on_open_page(
+        self,
+        mut context: LoginContext,
+        reuse: Option<Box<IdentifiedUser>>,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         if self.banner.is_some() {
             return self.show_choice(context);
         }
@@ -73,7 +86,11 @@ impl Choosing {
             .filter(|_| !context.hint_followed && !context.request.prompt.select_account);
         match hint {
             Some(connector)
-                if (inputs.gate)(&connector, AcrCheck::Requested(context.request.requirement())).is_ok() =>
+                if (inputs.gate)(
+                    &connector,
+                    AcrCheck::Requested(context.request.requirement()),
+                )
+                .is_ok() =>
             {
                 context.hint_followed = true;
                 choose_idp(context, &connector, inputs)
@@ -88,27 +105,48 @@ impl Choosing {
 
     fn show_block(self, context: LoginContext) -> Step {
         match self.banner.clone() {
-            Some(banner) => Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::BlockedPage(banner)),
+            Some(banner) => Step::answer_unsaved(
+                context,
+                LoginState::Choosing(self),
+                LoginAnswer::BlockedPage(banner),
+            ),
             None => self.show_choice(context),
         }
     }
 
     fn show_choice(self, context: LoginContext) -> Step {
         let banner = self.banner.clone();
-        Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::ChoicePage { banner })
+        Step::answer_unsaved(
+            context,
+            LoginState::Choosing(self),
+            LoginAnswer::ChoicePage { banner },
+        )
     }
 
     fn answer_error(self, context: LoginContext, code: ErrorCode) -> Step {
-        Step::answer_unsaved(context, LoginState::Choosing(self), LoginAnswer::error_page(code, NextAction::ChooseIdp))
+        Step::answer_unsaved(
+            context,
+            LoginState::Choosing(self),
+            LoginAnswer::error_page(code, NextAction::ChooseIdp),
+        )
     }
 }
 
 /// Prepares the redirect to a connector, if the gate allows it.
-pub(super) fn choose_idp(context: LoginContext, connector: &ConnectorId, inputs: &StepInputs<'_>) -> Step {
-    if let Err(code) = (inputs.gate)(connector, AcrCheck::Requested(context.request.requirement())) {
+pub(super) fn choose_idp(
+    context: LoginContext,
+    connector: &ConnectorId,
+    inputs: &StepInputs<'_>,
+) -> Step {
+    if let Err(code) = (inputs.gate)(connector, AcrCheck::Requested(context.request.requirement()))
+    {
         let banner = ChoiceBanner { connector: Some(connector.clone()), code };
         let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
-        return Step::save_and_answer(context, state, LoginAnswer::ChoicePage { banner: Some(banner) });
+        return Step::save_and_answer(
+            context,
+            state,
+            LoginAnswer::ChoicePage { banner: Some(banner) },
+        );
     }
     let request = &context.request;
     let upstream_request = UpstreamAuthorizationRequest {

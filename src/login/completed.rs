@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LoginAnswer, Effect, Failed, Grant, IdentifiedUser, LoginRequest, SessionUse, LoginState, Step, LoginContext, NextAction};
+use super::{
+    Effect, Failed, Grant, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState,
+    NextAction, SessionUse, Step,
+};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::AuthorizationResponse;
@@ -82,25 +85,28 @@ impl Completed {
         match request {
             // A callback that this login never accepted gets nothing, least of all a code.
             LoginRequest::Callback(callback)
-    if context.accepted_state.as_deref() != Some(&callback.state) =>
-{
+                if context.accepted_state.as_deref() != Some(&callback.state) =>
+            {
                 self.answer_already_done(context)
             }
             // A double click, or a lost answer: the same answer again, while its code can still be
             // used.
-            LoginRequest::OpenPage { .. } | LoginRequest::Consent(_) | LoginRequest::Cancel | LoginRequest::Callback(_) => {
-                match &self {
-                    Self::Granted { code, .. } => {
-                        let effect = Effect::CheckCode(code.clone());
-                        Step::perform_unsaved(context, LoginState::Completed(self), effect)
-                    }
-                    Self::Refused(_) if matches!(request, LoginRequest::OpenPage { .. }) => {
-                        self.answer_already_done(context)
-                    }
-                    Self::Refused(_) => self.repeat_answer(context),
+            LoginRequest::OpenPage { .. }
+            | LoginRequest::Consent(_)
+            | LoginRequest::Cancel
+            | LoginRequest::Callback(_) => match &self {
+                Self::Granted { code, .. } => {
+                    let effect = Effect::CheckCode(code.clone());
+                    Step::perform_unsaved(context, LoginState::Completed(self), effect)
                 }
+                Self::Refused(_) if matches!(request, LoginRequest::OpenPage { .. }) => {
+                    self.answer_already_done(context)
+                }
+                Self::Refused(_) => self.repeat_answer(context),
+            },
+            LoginRequest::Choose(_) | LoginRequest::OpenConsentPage | LoginRequest::Displace => {
+                self.answer_already_done(context)
             }
-            LoginRequest::Choose(_) | LoginRequest::OpenConsentPage | LoginRequest::Displace => self.answer_already_done(context),
         }
     }
 
@@ -124,7 +130,11 @@ impl Completed {
     }
 
     /// Applies the outcome of [`Effect::CheckCode`].
-    pub(super) fn on_code_checked(self, context: LoginContext, lives: Result<bool, ErrorCode>) -> Step {
+    pub(super) fn on_code_checked(
+        self,
+        context: LoginContext,
+        lives: Result<bool, ErrorCode>,
+    ) -> Step {
         match (lives, &self) {
             (Ok(true), _) => self.repeat_answer(context),
             // Never stored, or used. The store accepts no code twice, so the same grant can be
@@ -149,7 +159,9 @@ impl Completed {
     fn answer(&self, context: &LoginContext) -> LoginAnswer {
         let redirect = &context.request.redirect;
         let (answer, session): (AuthorizationResponse, _) = match self {
-            Self::Granted { code, session, .. } => (redirect.code_response(code.reveal()), session.clone()),
+            Self::Granted { code, session, .. } => {
+                (redirect.code_response(code.reveal()), session.clone())
+            }
             Self::Refused(code) => (redirect.error_response(*code), None),
         };
         LoginAnswer::ServiceProvider { answer, session }

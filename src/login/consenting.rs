@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::completed::PendingGrant;
 use super::{
-    LoginAnswer, Completed, ChoiceBanner, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Nodes, IdentifiedUser,
-    LoginRequest, SessionUse, LoginState, Step, LoginContext, NextAction, StepInputs,
+    ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
+    IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction, Nodes,
+    SessionUse, Step, StepInputs,
 };
 use crate::assurance::AcrCheck;
 use crate::digest;
@@ -23,7 +24,11 @@ pub struct Consenting {
 
 impl Consenting {
     /// Shows the page if one is due; otherwise completes the login.
-    pub(super) fn enter(context: LoginContext, user: IdentifiedUser, inputs: &StepInputs<'_>) -> Step {
+    pub(super) fn enter(
+        context: LoginContext,
+        user: IdentifiedUser,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         // The user must be the one that the request names (OpenID Connect Core 1.0 §3.1.2.1 and
         // §5.5.1).
         if context.required_subjects.iter().any(|required| *required != user.subject) {
@@ -42,7 +47,11 @@ impl Consenting {
             return Completed::finish_with_error(context, ErrorCode::ConsentRequired);
         }
         if page {
-            return Step::save_and_answer(context, LoginState::Consenting(Box::new(state)), LoginAnswer::RedirectToConsent);
+            return Step::save_and_answer(
+                context,
+                LoginState::Consenting(Box::new(state)),
+                LoginAnswer::RedirectToConsent,
+            );
         }
         state.grant_code(context, inputs)
     }
@@ -56,9 +65,18 @@ impl Consenting {
     }
 
     /// Applies a request of the browser.
-    pub(super) fn on_request(self: Box<Self>, context: LoginContext, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
+    pub(super) fn on_request(
+        self: Box<Self>,
+        context: LoginContext,
+        request: LoginRequest,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
         match request {
-            LoginRequest::OpenPage { .. } => Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::RedirectToConsent),
+            LoginRequest::OpenPage { .. } => Step::answer_unsaved(
+                context,
+                LoginState::Consenting(self),
+                LoginAnswer::RedirectToConsent,
+            ),
             LoginRequest::OpenConsentPage if context.is_scope_withdrawn(inputs) => {
                 Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn)
             }
@@ -74,29 +92,44 @@ impl Consenting {
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             // A repeated callback gets the same answer, without a second token call.
             LoginRequest::Callback(callback)
-    if context.accepted_state.as_deref() == Some(&callback.state) =>
-{
-                Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::RedirectToConsent)
+                if context.accepted_state.as_deref() == Some(&callback.state) =>
+            {
+                Step::answer_unsaved(
+                    context,
+                    LoginState::Consenting(self),
+                    LoginAnswer::RedirectToConsent,
+                )
             }
             LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
-            LoginRequest::Choose(_) | LoginRequest::Displace => self.answer_error(context, ErrorCode::StepOutOfOrder),
+            LoginRequest::Choose(_) | LoginRequest::Displace => {
+                self.answer_error(context, ErrorCode::StepOutOfOrder)
+            }
         }
     }
 
     /// Returns the code of a block that came into force after the authentication.
     fn block_in_force(&self, inputs: &StepInputs<'_>) -> Option<ErrorCode> {
         let authentication = &self.user.authentication;
-        let answer = (inputs.gate)(&authentication.connector, AcrCheck::Achieved(authentication.level));
+        let answer =
+            (inputs.gate)(&authentication.connector, AcrCheck::Achieved(authentication.level));
         answer.err().filter(|code| ChoiceBanner::is_block(*code))
     }
 
-    fn on_consent(self: Box<Self>, context: LoginContext, consent: ConsentSubmission, inputs: &StepInputs<'_>) -> Step {
-        if !digest::constant_time_eq(consent.page_digest.as_bytes(), self.page_digest().as_bytes()) {
+    fn on_consent(
+        self: Box<Self>,
+        context: LoginContext,
+        consent: ConsentSubmission,
+        inputs: &StepInputs<'_>,
+    ) -> Step {
+        if !digest::constant_time_eq(consent.page_digest.as_bytes(), self.page_digest().as_bytes())
+        {
             return self.answer_error(context, ErrorCode::CsrfWrong);
         }
         match consent.answer {
             ConsentAnswer::Yes => self.grant_code(context, inputs),
-            ConsentAnswer::No => Completed::finish_with_error(context, ErrorCode::UserRefusedConsent),
+            ConsentAnswer::No => {
+                Completed::finish_with_error(context, ErrorCode::UserRefusedConsent)
+            }
         }
     }
 
@@ -128,8 +161,12 @@ impl Consenting {
                     .show_choice(ChoiceBanner { connector: None, code: ErrorCode::Interrupted });
             }
         };
-        let pending =
-            PendingGrant { user: self.user, session, consented: self.explicit, granted_at: inputs.now };
+        let pending = PendingGrant {
+            user: self.user,
+            session,
+            consented: self.explicit,
+            granted_at: inputs.now,
+        };
         let effect = Effect::Grant(Box::new(pending.to_grant(&code, &context)));
         let session = pending.session.new_cookie();
         let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending));
@@ -140,6 +177,10 @@ impl Consenting {
     }
 
     fn answer_error(self: Box<Self>, context: LoginContext, code: ErrorCode) -> Step {
-        Step::answer_unsaved(context, LoginState::Consenting(self), LoginAnswer::error_page(code, NextAction::ChooseIdp))
+        Step::answer_unsaved(
+            context,
+            LoginState::Consenting(self),
+            LoginAnswer::error_page(code, NextAction::ChooseIdp),
+        )
     }
 }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LoginAnswer, Completed, LoginErrorPage, LoginRequest, LoginState, Step, LoginContext, IdentificationError, NextAction};
+use super::{
+    Completed, IdentificationError, LoginAnswer, LoginContext, LoginErrorPage, LoginRequest,
+    LoginState, NextAction, Step,
+};
 use crate::identity::Claim;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -55,6 +58,10 @@ impl Failed {
     }
 
     const fn error_page(&self) -> LoginAnswer {
-        LoginAnswer::ErrorPage(LoginErrorPage { code: self.code, claim: self.claim, next_action: NextAction::ReturnToServiceProvider })
+        LoginAnswer::ErrorPage(LoginErrorPage {
+            code: self.code,
+            claim: self.claim,
+            next_action: NextAction::ReturnToServiceProvider,
+        })
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Consenting, Failed, IdentifiedUser, Step, LoginContext, IdentificationError, StepInputs};
+use super::{
+    Consenting, Failed, IdentificationError, IdentifiedUser, LoginContext, Step, StepInputs,
+};
 use crate::ids::ConnectorId;
 
 /// The user is being identified.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::upstream::{LoginAttempt, UpstreamAuthorizationRequest, AuthorizationRedirect};
-use super::{LoginAnswer, AwaitingCallback, Effect, LoginState, Step, LoginContext, StepInputs};
+use super::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
+use super::{AwaitingCallback, Effect, LoginAnswer, LoginContext, LoginState, Step, StepInputs};
 use crate::assurance::Level;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -28,7 +28,11 @@ impl PreparingRedirect {
     }
 
     /// Requests the redirect from the connector.
-    pub(super) fn enter(context: LoginContext, connector: ConnectorId, request: UpstreamAuthorizationRequest) -> Step {
+    pub(super) fn enter(
+        context: LoginContext,
+        connector: ConnectorId,
+        request: UpstreamAuthorizationRequest,
+    ) -> Step {
         let state = LoginState::PreparingRedirect(Self {
             connector: connector.clone(),
             state: request.state.clone(),
@@ -66,6 +70,10 @@ impl PreparingRedirect {
             redirected_at: inputs.now,
             redirect,
         };
-        Step::save_and_answer(context, LoginState::AwaitingCallback(AwaitingCallback { attempt }), LoginAnswer::RedirectToIdp { url })
+        Step::save_and_answer(
+            context,
+            LoginState::AwaitingCallback(AwaitingCallback { attempt }),
+            LoginAnswer::RedirectToIdp { url },
+        )
     }
 }

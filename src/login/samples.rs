@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::upstream::{Authentication, AuthorizationRedirect};
-use super::{IdentifiedUser, ClaimsSource, LoginContext};
+use super::{ClaimsSource, IdentifiedUser, LoginContext};
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::assurance::{Level, Platform};
 use crate::env::Timestamp;
@@ -11,7 +11,9 @@ use crate::identity::samples::angela;
 use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
 use crate::protocol::params::Params;
-use crate::protocol::registration::{ConsentRequirement, ClientDirectory, IdpHintPolicy, Registration, ProtocolRules};
+use crate::protocol::registration::{
+    ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
+};
 
 pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
 pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
@@ -137,5 +139,8 @@ pub(crate) fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
 
 /// Returns Angela, identified by a reused session.
 pub(crate) fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
-    IdentifiedUser { session: Some(crate::digest::fingerprint(cookie)), ..identified_user("idp", Level::Eidas1) }
+    IdentifiedUser {
+        session: Some(crate::digest::fingerprint(cookie)),
+        ..identified_user("idp", Level::Eidas1)
+    }
 }

@@ -1,6 +1,6 @@
 //! Defines the result of a step: the new state, whether it is stored first, and what follows.
 
-use super::{LoginAnswer, Effect, Login, LoginState, LoginContext};
+use super::{Effect, Login, LoginAnswer, LoginContext, LoginState};
 
 /// Result of one step.
 #[derive(Debug)]
@@ -27,22 +27,50 @@ pub enum StepOutput {
 
 impl Step {
     /// Answers without a change of the stored state.
-    pub(super) fn answer_unsaved(context: LoginContext, state: LoginState, answer: LoginAnswer) -> Self {
+    pub(super) fn answer_unsaved(
+        context: LoginContext,
+        state: LoginState,
+        answer: LoginAnswer,
+    ) -> Self {
         Self { login: Login { context, state }, save: Save::No, output: StepOutput::Answer(answer) }
     }
 
     /// Stores a new state, then answers.
-    pub(super) fn save_and_answer(context: LoginContext, state: LoginState, answer: LoginAnswer) -> Self {
-        Self { login: Login { context, state }, save: Save::Yes, output: StepOutput::Answer(answer) }
+    pub(super) fn save_and_answer(
+        context: LoginContext,
+        state: LoginState,
+        answer: LoginAnswer,
+    ) -> Self {
+        Self {
+            login: Login { context, state },
+            save: Save::Yes,
+            output: StepOutput::Answer(answer),
+        }
     }
 
     /// Stores a new state, then performs the effect.
-    pub(super) fn save_and_perform(context: LoginContext, state: LoginState, effect: Effect) -> Self {
-        Self { login: Login { context, state }, save: Save::Yes, output: StepOutput::Perform(Box::new(effect)) }
+    pub(super) fn save_and_perform(
+        context: LoginContext,
+        state: LoginState,
+        effect: Effect,
+    ) -> Self {
+        Self {
+            login: Login { context, state },
+            save: Save::Yes,
+            output: StepOutput::Perform(Box::new(effect)),
+        }
     }
 
     /// Performs the effect in a state that is not stored.
-    pub(super) fn perform_unsaved(context: LoginContext, state: LoginState, effect: Effect) -> Self {
-        Self { login: Login { context, state }, save: Save::No, output: StepOutput::Perform(Box::new(effect)) }
+    pub(super) fn perform_unsaved(
+        context: LoginContext,
+        state: LoginState,
+        effect: Effect,
+    ) -> Self {
+        Self {
+            login: Login { context, state },
+            save: Save::No,
+            output: StepOutput::Perform(Box::new(effect)),
+        }
     }
 }

@@ -3,10 +3,10 @@
 
 mod blocked;
 mod consent;
+mod harness;
 mod hints_and_prompts;
 mod matrix;
 mod property;
 pub(crate) mod released;
 mod return_from_idp;
-mod harness;
 mod withdrawn;

@@ -11,7 +11,8 @@ use crate::ids::{ConnectorId, Secret};
 /// Parameters of the authorization request to an identity provider.
 #[derive(Clone)]
 pub struct UpstreamAuthorizationRequest {
-    /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's address.
+    /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's
+    /// address.
     pub state: String,
     pub nonce: String,
     /// RFC 7636 verifier, 43 characters; the challenge is always S256.
@@ -122,4 +123,11 @@ pub struct EndSessionRequest {
     pub post_logout_redirect_uri: String,
 }
 
-silent!(UpstreamAuthorizationRequest, AuthorizationRedirect, LoginAttempt, CallbackParams, Authentication, EndSessionRequest);
+silent!(
+    UpstreamAuthorizationRequest,
+    AuthorizationRedirect,
+    LoginAttempt,
+    CallbackParams,
+    Authentication,
+    EndSessionRequest
+);

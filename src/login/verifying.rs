@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
-use super::{Effect, Identifying, LoginState, Step, LoginContext, StepInputs};
+use super::{Effect, Identifying, LoginContext, LoginState, Step, StepInputs};
 use crate::assurance::AcrCheck;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
@@ -42,7 +42,8 @@ impl Verifying {
             Err(code) => return context.back_to_choice(self.connector, code),
         };
         // The gate is checked again, with the level that was achieved.
-        if let Err(code) = (inputs.gate)(&self.connector, AcrCheck::Achieved(authentication.level)) {
+        if let Err(code) = (inputs.gate)(&self.connector, AcrCheck::Achieved(authentication.level))
+        {
             return context.answer_gate_error(&self.connector, code);
         }
         if authentication.level < context.request.level {

@@ -3,7 +3,9 @@
 //!
 //! Does not know where registrations come from.
 
-use super::{LoginAnswer, ChoiceBanner, Choosing, LoginState, Step, LoginContext, NextAction, StepInputs};
+use super::{
+    ChoiceBanner, Choosing, LoginAnswer, LoginContext, LoginState, NextAction, Step, StepInputs,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 impl LoginContext {
@@ -23,18 +25,34 @@ impl Step {
     /// code nor an error is sent to it (RFC 9700 §4.11). The login keeps its state, and continues
     /// once the file is corrected.
     pub(super) fn redirect_uri_withdrawn(context: LoginContext, state: LoginState) -> Self {
-        Self::answer_unsaved(context, state, LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage))
+        Self::answer_unsaved(
+            context,
+            state,
+            LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage),
+        )
     }
 
     /// Answers the outcome of an effect with the same page, and discards the outcome. The upstream
     /// code can't be redeemed again, so the attempt is closed, and the user chooses an identity
     /// provider again once the file is corrected.
-    pub(super) fn redirect_uri_withdrawn_during_effect(context: LoginContext, state: LoginState) -> Self {
-        if !matches!(state, LoginState::PreparingRedirect(_) | LoginState::Verifying(_) | LoginState::Identifying(_)) {
+    pub(super) fn redirect_uri_withdrawn_during_effect(
+        context: LoginContext,
+        state: LoginState,
+    ) -> Self {
+        if !matches!(
+            state,
+            LoginState::PreparingRedirect(_)
+                | LoginState::Verifying(_)
+                | LoginState::Identifying(_)
+        ) {
             return Self::redirect_uri_withdrawn(context, state);
         }
         let banner = ChoiceBanner { connector: None, code: ErrorCode::Interrupted };
         let state = LoginState::Choosing(Choosing { banner: Some(banner) });
-        Self::save_and_answer(context, state, LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage))
+        Self::save_and_answer(
+            context,
+            state,
+            LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage),
+        )
     }
 }

@@ -10,22 +10,22 @@
 //! and `redirect_uri` are proven. `rules = "openid"` proves less, and runs the other checks of the
 //! same table: `openid`.
 
+mod checks;
 mod openid;
 mod redirect;
 mod request_object;
-mod checks;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::redirect::append_params;
-pub use self::redirect::{ProvenRedirect, ResponseMode, AuthorizationResponse};
 use self::checks::RawParams;
+pub(super) use self::redirect::append_params;
+pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
 use super::acr::{AuthenticationRequirement, Level, Platform};
 use super::catalogue::ErrorCode;
 use super::params::{Params, is_form_urlencoded};
-use super::registration::{ClientDirectory, Registration, ProtocolRules};
+use super::registration::{ClientDirectory, ProtocolRules, Registration};
 use crate::ids::{ClientId, ConnectorId, Scope, Secret};
 
 /// HTTP method of the request; `state` and `nonce` have another minimum length in each (R112,
@@ -77,7 +77,10 @@ impl AuthorizationRequest {
     /// Returns what the request needs from an identity provider.
     #[must_use]
     pub const fn requirement(&self) -> AuthenticationRequirement {
-        AuthenticationRequirement { level: self.level, reauthentication: self.prompt.login || self.max_age.is_some() }
+        AuthenticationRequirement {
+            level: self.level,
+            reauthentication: self.prompt.login || self.max_age.is_some(),
+        }
     }
 
     /// Returns true if an ID token with this `acr` satisfies the request's essential `acr` claim,
@@ -98,7 +101,11 @@ impl AuthorizationRequest {
             registration.has_redirect_uri(self.redirect.redirect_uri())
         };
         let registration = registration.filter(holds).ok_or(ErrorCode::RedirectUriWithdrawn)?;
-        if registration.grants_scopes(&self.scopes) { Ok(()) } else { Err(ErrorCode::ScopeWithdrawn) }
+        if registration.grants_scopes(&self.scopes) {
+            Ok(())
+        } else {
+            Err(ErrorCode::ScopeWithdrawn)
+        }
     }
 }
 
@@ -182,10 +189,13 @@ pub fn validate_request(
     let (raw, repeated) = RawParams::read(params);
     let registration = raw.client_id.and_then(|id| directory.registration(id));
     if registration.is_some_and(|registration| registration.rules == ProtocolRules::Openid) {
-        return openid::validate_openid_request(params, &raw, repeated, platform, issuer, directory);
+        return openid::validate_openid_request(
+            params, &raw, repeated, platform, issuer, directory,
+        );
     }
     repeated.map_or(Ok(()), |twice| Err(AuthorizationError::Page(twice)))?; // a repeated parameter
-    let proven = validate_client(&raw, method, issuer, directory).map_err(AuthorizationError::Page)?;
+    let proven =
+        validate_client(&raw, method, issuer, directory).map_err(AuthorizationError::Page)?;
     validate_parameters(&raw, &proven, platform, directory)
         .map_err(|code| AuthorizationError::Redirect(proven.redirect, code))
 }
@@ -216,7 +226,9 @@ fn level_under_rules(
 ) -> Result<Level, ErrorCode> {
     match rules {
         ProtocolRules::Federation => checks::requested_level(acr_values, &claims.acr, platform),
-        ProtocolRules::Openid => checks::requested_level_or_lowest(acr_values, &claims.acr, platform),
+        ProtocolRules::Openid => {
+            checks::requested_level_or_lowest(acr_values, &claims.acr, platform)
+        }
     }
 }
 

@@ -463,8 +463,19 @@ pub fn render_markdown() -> String {
         // Writing to a String can't fail.
         let _ = writeln!(page, "\n## {prefix}: {title}\n");
         page.push_str("| code | status | error | description | origin | fixed by | log |\n|---|---|---|---|---|---|---|\n");
-        for CatalogueEntry { code, status, oauth, severity, origin, responsible, description, .. } in rows {
-            let (origin, responsible, severity) = (origin.as_str(), responsible.as_str(), severity.as_str());
+        for CatalogueEntry {
+            code,
+            status,
+            oauth,
+            severity,
+            origin,
+            responsible,
+            description,
+            ..
+        } in rows
+        {
+            let (origin, responsible, severity) =
+                (origin.as_str(), responsible.as_str(), severity.as_str());
             let _ = writeln!(
                 page,
                 "| {code} | {status} | `{oauth}` | {description} | {origin} | {responsible} | {severity} |"
@@ -480,8 +491,11 @@ pub fn render_table() -> String {
     let mut text = String::new();
     for code in ErrorCode::ALL {
         let CatalogueEntry { code, status, oauth, responsible, description, .. } = code.entry();
-        let _ =
-            writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", responsible.as_str());
+        let _ = writeln!(
+            text,
+            "{code}  {status}  {oauth:<27}  {:<17}  {description}",
+            responsible.as_str()
+        );
     }
     text
 }

@@ -49,7 +49,8 @@ pub const AUTH_METHODS: &[&str] = &[
 ];
 
 /// `client_assertion_type` of a JWT (RFC 7523 §2.2).
-pub const JWT_BEARER_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+pub const JWT_BEARER_ASSERTION_TYPE: &str =
+    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// Unverified client credentials of a request.
 #[derive(Clone, Debug)]
@@ -192,7 +193,8 @@ mod tests {
     }
 
     fn by_assertion(assertion: &str) -> String {
-        let pairs = [("client_assertion_type", JWT_BEARER_ASSERTION_TYPE), ("client_assertion", assertion)];
+        let pairs =
+            [("client_assertion_type", JWT_BEARER_ASSERTION_TYPE), ("client_assertion", assertion)];
         url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
     }
 

@@ -167,9 +167,12 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
             revocation_endpoint_auth_methods_supported: has(OptionalEndpoint::Revocation)
                 .then_some(AUTH_METHODS),
-            revocation_endpoint_auth_signing_alg_values_supported: has(OptionalEndpoint::Revocation)
-                .then_some(SIGNING_ALGS),
-            introspection_endpoint: has(OptionalEndpoint::Introspection).then(|| at(path::INTROSPECTION)),
+            revocation_endpoint_auth_signing_alg_values_supported: has(
+                OptionalEndpoint::Revocation,
+            )
+            .then_some(SIGNING_ALGS),
+            introspection_endpoint: has(OptionalEndpoint::Introspection)
+                .then(|| at(path::INTROSPECTION)),
             introspection_endpoint_auth_methods_supported: has(OptionalEndpoint::Introspection)
                 .then_some(INTROSPECTION_AUTH_METHODS),
             introspection_signing_alg_values_supported: has(OptionalEndpoint::Introspection)

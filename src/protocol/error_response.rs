@@ -90,8 +90,10 @@ mod tests {
 
     #[test]
     fn a_failed_client_is_challenged_only_where_it_used_the_header() {
-        let by_body = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
-        let by_header = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Header);
+        let by_body =
+            ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
+        let by_header =
+            ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Header);
         assert_eq!((by_body.status, by_body.www_authenticate), (401, None));
         assert_eq!(
             (by_header.status, by_header.www_authenticate),
@@ -99,7 +101,8 @@ mod tests {
         );
         assert_eq!(by_body.body, by_header.body, "they read the same");
         assert_eq!(
-            ErrorResponse::for_client(ErrorCode::TokenCodeMissing, AuthLocation::Header).www_authenticate,
+            ErrorResponse::for_client(ErrorCode::TokenCodeMissing, AuthLocation::Header)
+                .www_authenticate,
             None
         );
     }

@@ -149,7 +149,8 @@ mod tests {
     // R182, R206
     #[test]
     fn whatever_is_wrong_with_the_credentials_is_invalid_client_in_the_same_words() {
-        let body = crate::protocol::error_response::ErrorResponse::from(ErrorCode::DataProviderUnknown);
+        let body =
+            crate::protocol::error_response::ErrorResponse::from(ErrorCode::DataProviderUnknown);
         for (sent, headers, code) in [
             ("token=T", &[][..], ErrorCode::DataProviderCredentials),
             ("client_id=dp&token=T", &[], ErrorCode::DataProviderCredentials),
@@ -172,7 +173,11 @@ mod tests {
             (GOOD, &[""], ErrorCode::DataProviderHeader),
         ] {
             assert_eq!(read(sent, headers).secret.unwrap_err(), code, "{sent} {headers:?}");
-            assert_eq!(crate::protocol::error_response::ErrorResponse::from(code), body, "{code:?}");
+            assert_eq!(
+                crate::protocol::error_response::ErrorResponse::from(code),
+                body,
+                "{code:?}"
+            );
         }
         assert_eq!(body.status, 401);
         assert_eq!(

@@ -107,7 +107,10 @@ pub fn validate_request(
     Ok(LogoutRequest::Named { hint, return_to: back })
 }
 
-fn validate_return(raw: &RawLogoutParams<'_>, registration: &Registration) -> Result<Option<ProvenPostLogoutRedirect>, ErrorCode> {
+fn validate_return(
+    raw: &RawLogoutParams<'_>,
+    registration: &Registration,
+) -> Result<Option<ProvenPostLogoutRedirect>, ErrorCode> {
     let is_required = registration.rules.logout_parameters() == LogoutParameters::Required;
     let uri = match raw.uri {
         None if is_required => return Err(ErrorCode::PostLogoutUriMissing),
@@ -144,7 +147,8 @@ struct RawLogoutParams<'a> {
 
 impl<'a> RawLogoutParams<'a> {
     fn read(params: &'a Params) -> Result<Self, ErrorCode> {
-        let one = |name: &str, twice: ErrorCode| params.single(name).map_err(|RepeatedParamError| twice);
+        let one =
+            |name: &str, twice: ErrorCode| params.single(name).map_err(|RepeatedParamError| twice);
         one("ui_locales", ErrorCode::LogoutUiLocalesTwice)?;
         Ok(Self {
             hint: one("id_token_hint", ErrorCode::LogoutHintTwice)?,
@@ -189,7 +193,8 @@ mod tests {
             rules: ProtocolRules::Federation,
         };
         let off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
-        let plain = Registration { client_id: "plain".into(), rules: ProtocolRules::Openid, ..sp.clone() };
+        let plain =
+            Registration { client_id: "plain".into(), rules: ProtocolRules::Openid, ..sp.clone() };
         FakeDirectory(vec![sp, off, plain])
     }
 
@@ -215,7 +220,9 @@ mod tests {
     }
 
     fn location(outcome: Result<LogoutRequest, ErrorCode>) -> Option<String> {
-        let LogoutRequest::Named { return_to, .. } = outcome.unwrap() else { panic!("it has no hint") };
+        let LogoutRequest::Named { return_to, .. } = outcome.unwrap() else {
+            panic!("it has no hint")
+        };
         return_to.map(|redirect| redirect.location())
     }
 

@@ -76,7 +76,11 @@ mod tests {
     #[test]
     fn a_repeated_parameter_is_seen_even_if_empty_or_equal() {
         for twice in ["a=1&a=1", "a=1&b=2&a=", "a&a=1", "%61=1&a=1"] {
-            assert_eq!(Params::decode(twice.as_bytes()).single("a"), Err(RepeatedParamError), "{twice}");
+            assert_eq!(
+                Params::decode(twice.as_bytes()).single("a"),
+                Err(RepeatedParamError),
+                "{twice}"
+            );
         }
     }
 

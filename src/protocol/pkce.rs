@@ -29,7 +29,10 @@ pub fn proves(challenge: Option<&str>, verifier: Option<&str>) -> bool {
         (Some(challenge), Some(verifier)) => {
             // RFC 7636 §4.6
             is_verifier(verifier)
-                && digest::constant_time_eq(digest::fingerprint(verifier).as_bytes(), challenge.as_bytes())
+                && digest::constant_time_eq(
+                    digest::fingerprint(verifier).as_bytes(),
+                    challenge.as_bytes(),
+                )
         }
         (Some(_), None) | (None, Some(_)) => false,
     }

@@ -18,7 +18,10 @@ pub struct RevocationRequest {
 ///
 /// # Errors
 /// The first failed check, as at the token endpoint.
-pub fn parse_request(authorization: &[&[u8]], body: &Params) -> Result<RevocationRequest, ErrorCode> {
+pub fn parse_request(
+    authorization: &[&[u8]],
+    body: &Params,
+) -> Result<RevocationRequest, ErrorCode> {
     let token = body.single("token").map_err(|_| ErrorCode::RevocationTokenTwice)?;
     let credentials = client_auth::read_credentials(body, authorization)?;
     let token = token.ok_or(ErrorCode::RevocationTokenMissing)?;

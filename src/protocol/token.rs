@@ -202,7 +202,8 @@ mod tests {
     fn the_answer_has_the_five_members_of_the_specification() {
         let scopes = ["openid", "email"].map(Scope::from);
         let answer =
-            serde_json::to_string(&TokenResponse::new("A".into(), 60, "I".into(), &scopes)).unwrap();
+            serde_json::to_string(&TokenResponse::new("A".into(), 60, "I".into(), &scopes))
+                .unwrap();
         let expected = r#"{"access_token":"A","expires_in":60,"id_token":"I","scope":"openid email","token_type":"Bearer"}"#;
         assert_eq!(answer, expected);
     }

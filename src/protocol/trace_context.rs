@@ -53,7 +53,11 @@ impl TraceContext {
             _ if !rest.is_empty() && !rest.starts_with('-') => return None,
             _ => {}
         }
-        parts.next().is_none().then_some(Self { trace_id, span_id, sampled: flags & SAMPLED_FLAG != 0 })
+        parts.next().is_none().then_some(Self {
+            trace_id,
+            span_id,
+            sampled: flags & SAMPLED_FLAG != 0,
+        })
     }
 }
 

@@ -46,7 +46,9 @@ pub fn parse_bearer_token(
         }
         // RFC 6750 §2: exactly one method.
         (_, Some(_)) => Err(ErrorCode::BearerManyWays),
-        ([header], None) => Ok(BearerToken { token: parse_header(header)?, location: BearerLocation::Header }),
+        ([header], None) => {
+            Ok(BearerToken { token: parse_header(header)?, location: BearerLocation::Header })
+        }
         (_, None) => Err(ErrorCode::BearerTwice),
     }
 }
@@ -88,11 +90,18 @@ mod tests {
     fn a_body_token_is_read_alone_and_once() {
         let read = |headers: &[&[u8]], query: &str, body: &str| {
             let body = Params::decode(body.as_bytes());
-            let bearer = parse_bearer_token(headers, &Params::decode(query.as_bytes()), Some(&body))?;
+            let bearer =
+                parse_bearer_token(headers, &Params::decode(query.as_bytes()), Some(&body))?;
             Ok((bearer.token.into_inner(), bearer.location))
         };
-        assert_eq!(read(&[], "", "access_token=abc&x=1"), Ok(("abc".to_owned(), BearerLocation::Body)));
-        assert_eq!(read(&[b"Bearer abc"], "", "x=1"), Ok(("abc".to_owned(), BearerLocation::Header)));
+        assert_eq!(
+            read(&[], "", "access_token=abc&x=1"),
+            Ok(("abc".to_owned(), BearerLocation::Body))
+        );
+        assert_eq!(
+            read(&[b"Bearer abc"], "", "x=1"),
+            Ok(("abc".to_owned(), BearerLocation::Header))
+        );
         for (headers, query, body, code) in [
             (&[][..], "", "x=1", ErrorCode::BearerMissing),
             (&[], "", "access_token=", ErrorCode::BearerMalformed),

@@ -46,7 +46,11 @@ struct Pending {
 impl CounterSync {
     /// Creates the synchronization, and marks the limiters as shared.
     #[must_use]
-    pub fn new(limiters: Vec<Arc<KeyedRateLimiter>>, counters: Arc<dyn Counters>, env: &Env) -> Self {
+    pub fn new(
+        limiters: Vec<Arc<KeyedRateLimiter>>,
+        counters: Arc<dyn Counters>,
+        env: &Env,
+    ) -> Self {
         limiters.iter().for_each(|limiter| limiter.enable_sync());
         let [a, b, c, d, e, f, g, h, ..] = env.entropy().bits256();
         let hub = [a, b, c, d, e, f, g, h];
@@ -77,7 +81,9 @@ impl CounterSync {
             let window = window_number(self.env.now());
             // Counts of a past minute are dropped.
             let pending = state.pending.take().filter(|pending| pending.batch.window == window);
-            let Some(pending) = pending.or_else(|| self.collect_batch(&mut state, window)) else { return };
+            let Some(pending) = pending.or_else(|| self.collect_batch(&mut state, window)) else {
+                return;
+            };
             match self.counters.add(&pending.batch).await {
                 Ok(sums) => {
                     self.set_error(None);
@@ -99,7 +105,9 @@ impl CounterSync {
     fn collect_batch(&self, state: &mut SyncState, window: u64) -> Option<Pending> {
         let (mut additions, mut limiters) = (Vec::new(), Vec::new());
         for limiter in &self.limiters {
-            for (LimitKey(key), count) in limiter.drain_deltas(window, MAX_ADDITIONS_PER_BATCH - additions.len()) {
+            for (LimitKey(key), count) in
+                limiter.drain_deltas(window, MAX_ADDITIONS_PER_BATCH - additions.len())
+            {
                 additions.push((CounterKey { limit: limiter.name, subject: key }, count));
                 limiters.push(Arc::clone(limiter));
             }

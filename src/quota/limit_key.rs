@@ -51,7 +51,9 @@ mod tests {
     #[test]
     fn addresses_of_one_network_share_a_key() {
         let is_one = |one: &str, other: &str, v4, v6| {
-            let key = |address: &str| LimitKey::from_network(address.parse().unwrap(), PrefixLengths { v4, v6 });
+            let key = |address: &str| {
+                LimitKey::from_network(address.parse().unwrap(), PrefixLengths { v4, v6 })
+            };
             key(one) == key(other)
         };
         for (one, other, v4, v6, same) in [

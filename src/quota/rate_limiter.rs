@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::rate_window::RateWindow;
-use super::{RateLimitError, LimitKey};
+use super::{LimitKey, RateLimitError};
 use crate::env::{Env, Timestamp};
 use crate::telemetry::Metrics;
 
@@ -139,7 +139,8 @@ impl Windows {
         let min_free = capacity.div_ceil(4);
         if capacity.saturating_sub(self.by_key.len()) < min_free {
             let candidates = self.by_key.iter().filter(|(_, window)| !window.is_exhausted(now));
-            let mut candidates: Vec<_> = candidates.map(|(key, window)| (window.used(), *key)).collect();
+            let mut candidates: Vec<_> =
+                candidates.map(|(key, window)| (window.used(), *key)).collect();
             candidates.sort_unstable_by_key(|(used, _)| *used);
             for (_, key) in candidates.into_iter().take(min_free) {
                 self.by_key.remove(&key);

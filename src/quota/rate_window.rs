@@ -42,7 +42,8 @@ pub(super) fn window_number(now: Timestamp) -> u64 {
 impl RateWindow {
     /// Starts an empty window.
     pub fn new(limit: NonZeroU32, env: &Env, now: Timestamp) -> Self {
-        let limiter = RateLimiter::direct_with_clock(Quota::per_minute(limit), EnvClock(env.clone()));
+        let limiter =
+            RateLimiter::direct_with_clock(Quota::per_minute(limit), EnvClock(env.clone()));
         Self {
             limit_per_minute: limit,
             limiter,
@@ -60,21 +61,25 @@ impl RateWindow {
     ///
     /// # Errors
     /// [`RateLimitError`] if it is reached; the refusal is not counted.
-    pub fn take(&mut self, limit: NonZeroU32, env: &Env, now: Timestamp) -> Result<(), RateLimitError> {
+    pub fn take(
+        &mut self,
+        limit: NonZeroU32,
+        env: &Env,
+        now: Timestamp,
+    ) -> Result<(), RateLimitError> {
         if self.limit_per_minute != limit || self.was_clock_set_back(now) {
             *self = Self { is_queued: self.is_queued, ..Self::new(limit, env, now) };
         }
         self.roll_over(now);
         self.last_used = now;
-        let taken = if self.remote > 0
-            && u64::from(self.local) + self.remote >= u64::from(limit.get())
-        {
-            Err(Timestamp::from_seconds((self.window + 1) * WINDOW_LENGTH.as_secs()).since(now))
-        } else {
-            self.limiter
-                .check()
-                .map_err(|not_until| not_until.wait_time_from(Duration::from_millis(now.millis())))
-        };
+        let taken =
+            if self.remote > 0 && u64::from(self.local) + self.remote >= u64::from(limit.get()) {
+                Err(Timestamp::from_seconds((self.window + 1) * WINDOW_LENGTH.as_secs()).since(now))
+            } else {
+                self.limiter.check().map_err(|not_until| {
+                    not_until.wait_time_from(Duration::from_millis(now.millis()))
+                })
+            };
         match taken {
             Ok(()) => {
                 self.local = self.local.saturating_add(1);
@@ -127,7 +132,8 @@ impl RateWindow {
     /// Returns whether the limit is exhausted, so that dropping the window would lift it.
     pub fn is_exhausted(&self, now: Timestamp) -> bool {
         self.refused_until > now
-            || (self.window == window_number(now) && self.used() >= u64::from(self.limit_per_minute.get()))
+            || (self.window == window_number(now)
+                && self.used() >= u64::from(self.limit_per_minute.get()))
     }
 
     /// Returns the admissions of this minute, on all hubs.

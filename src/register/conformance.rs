@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::file::FileRegister;
 use super::http::HttpRegister;
-use super::{RegisterAnswer, Register};
+use super::{Register, RegisterAnswer};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::env::Timestamp;
 use crate::identity::Identity;
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::standard::StandardClaims;
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
@@ -71,9 +71,11 @@ pub(super) fn serve(queried: &ReceivedRequest, known: &FileRegister) -> FakeResp
     let answer = known.find(&Identity::from_claims(&question, &rules).unwrap());
     let outcome = answer.label();
     FakeResponse::json(&match answer {
-        RegisterAnswer::Found(known) | RegisterAnswer::Corrected(known) => json!({"outcome": outcome, "identity": {
+        RegisterAnswer::Found(known) | RegisterAnswer::Corrected(known) => {
+            json!({"outcome": outcome, "identity": {
             "given_names": known.given_names, "family_name": known.family_name, "birthdate": known.birthdate,
-            "gender": known.gender, "birthplace": known.birthplace, "birthcountry": known.birthcountry}}),
+            "gender": known.gender, "birthplace": known.birthplace, "birthcountry": known.birthcountry}})
+        }
         _ => json!({"outcome": outcome}),
     })
 }

@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use csv::StringRecord;
 use serde_json::{Map, Value};
 
-use super::{RegisterAnswer, Register, RegisterError};
+use super::{Register, RegisterAnswer, RegisterError};
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::standard::StandardClaims;
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
@@ -109,7 +109,8 @@ impl FileRegister {
     /// Looks up one person. Returns `NotFound` for an identity without a complete pivot.
     #[must_use]
     pub fn find(&self, queried: &Identity) -> RegisterAnswer {
-        let Some(pivot) = Pivot::from_identity(queried, &self.home_country, Derivation::LATEST) else {
+        let Some(pivot) = Pivot::from_identity(queried, &self.home_country, Derivation::LATEST)
+        else {
             return RegisterAnswer::NotFound;
         };
         let mut matches = self.candidates(pivot_hash(&pivot)).filter(|row| {
@@ -143,7 +144,11 @@ impl FileRegister {
 
 #[async_trait]
 impl Register for FileRegister {
-    async fn identify(&self, pivot: &Identity, _: &SupportId) -> Result<RegisterAnswer, RegisterError> {
+    async fn identify(
+        &self,
+        pivot: &Identity,
+        _: &SupportId,
+    ) -> Result<RegisterAnswer, RegisterError> {
         Ok(self.find(pivot))
     }
 }
@@ -236,7 +241,8 @@ fn for_each_row(
     home_country: &str,
     mut take: impl FnMut(Result<(Pivot, Row), FileRegisterError>) -> Result<(), FileRegisterError>,
 ) -> Result<(), FileRegisterError> {
-    let rules = IdentityRules { home_country: home_country.to_owned(), required: RequiredClaims::Pivot };
+    let rules =
+        IdentityRules { home_country: home_country.to_owned(), required: RequiredClaims::Pivot };
     let mut csv = csv::Reader::from_reader(reader);
     let columns = column_positions(csv.headers().map_err(|error| csv_error(name, &error))?, name)?;
     let mut record = StringRecord::new();
@@ -257,7 +263,10 @@ fn for_each_row(
 }
 
 /// Returns the position of each of [`COLUMNS`] in the file.
-fn column_positions(header: &StringRecord, file: &str) -> Result<[usize; COLUMN_COUNT], FileRegisterError> {
+fn column_positions(
+    header: &StringRecord,
+    file: &str,
+) -> Result<[usize; COLUMN_COUNT], FileRegisterError> {
     let mut columns = [None; COLUMN_COUNT];
     for (position, written) in header.iter().enumerate() {
         let slot = COLUMNS
@@ -282,7 +291,10 @@ fn column_positions(header: &StringRecord, file: &str) -> Result<[usize; COLUMN_
 }
 
 /// Parses a row, or returns the column and the rule that it breaks.
-fn parse_row(cells: [&str; COLUMN_COUNT], rules: &IdentityRules) -> Result<(Pivot, Row), (&'static str, String)> {
+fn parse_row(
+    cells: [&str; COLUMN_COUNT],
+    rules: &IdentityRules,
+) -> Result<(Pivot, Row), (&'static str, String)> {
     let [given_names, family_name, birthdate, gender, birthplace, birthcountry, status] = cells;
     let claims: Map<String, Value> = [
         (Claim::GivenName, given_names),

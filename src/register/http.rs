@@ -16,15 +16,17 @@ use openidconnect::{HttpRequest, HttpResponse};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::{RegisterAnswer, ANSWER_TIMEOUT, Register, RegisterError};
+use super::{ANSWER_TIMEOUT, Register, RegisterAnswer, RegisterError};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::circuit_breaker::{self, CircuitBreaker, BreakerState};
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, EgressError, AllowedSchemes, TlsOptions};
+use crate::egress::circuit_breaker::{self, BreakerState, CircuitBreaker};
+use crate::egress::safe_http_client::{
+    AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
+};
 use crate::env::Timestamp;
 use crate::identity::Identity;
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
 
@@ -66,10 +68,20 @@ impl HttpRegister {
     ) -> Result<Self, HttpRegisterConfigError> {
         let refuse = |key, reason: String| HttpRegisterConfigError { key, reason: reason };
         credentials::check_credentials(credentials, now)?;
-        let schemes = if config.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
-        let limits = CallLimits { max_body_bytes: contract::MAX_ANSWER_BYTES, total_timeout: ANSWER_TIMEOUT, ..CallLimits::DEFAULT };
-        let trust =
-            TlsOptions { ca: credentials.ca.as_deref(), client_identity: credentials.identity.as_ref() };
+        let schemes = if config.insecure_http {
+            AllowedSchemes::HttpAndHttps
+        } else {
+            AllowedSchemes::HttpsOnly
+        };
+        let limits = CallLimits {
+            max_body_bytes: contract::MAX_ANSWER_BYTES,
+            total_timeout: ANSWER_TIMEOUT,
+            ..CallLimits::DEFAULT
+        };
+        let trust = TlsOptions {
+            ca: credentials.ca.as_deref(),
+            client_identity: credentials.identity.as_ref(),
+        };
         let client = SafeHttpClient::with_tls(schemes, &config.internal_hosts, limits, trust).map_err(|error| {
             refuse(
                 "client_certificate",
@@ -104,8 +116,13 @@ impl HttpRegister {
             host: address.host_str().unwrap_or_default().to_owned(),
             headers,
             call_permits: Semaphore::new(config.calls),
-            breaker: CircuitBreaker::new(Box::new(move |from, to| report_circuit(&watcher, from, to))),
-            rules: IdentityRules { home_country: home_country.to_owned(), required: RequiredClaims::Pivot },
+            breaker: CircuitBreaker::new(Box::new(move |from, to| {
+                report_circuit(&watcher, from, to)
+            })),
+            rules: IdentityRules {
+                home_country: home_country.to_owned(),
+                required: RequiredClaims::Pivot,
+            },
             metrics,
         })
     }
@@ -166,9 +183,9 @@ impl HttpRegister {
     ) -> Result<HttpRequest, RegisterError> {
         let mut request = HttpRequest::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = format!("{}{path}", self.url).parse().map_err(|_| {
-            RegisterError::Unavailable("register.http.url is not a URL".to_owned())
-        })?;
+        *request.uri_mut() = format!("{}{path}", self.url)
+            .parse()
+            .map_err(|_| RegisterError::Unavailable("register.http.url is not a URL".to_owned()))?;
         request.headers_mut().clone_from(&self.headers);
         Ok(request)
     }
@@ -185,7 +202,8 @@ impl Register for HttpRegister {
         if Pivot::from_identity(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
             return Ok(RegisterAnswer::NotFound);
         }
-        let mut request = self.request(Method::POST, "/identify", contract::encode_question(pivot))?;
+        let mut request =
+            self.request(Method::POST, "/identify", contract::encode_question(pivot))?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(support_id.as_str()) {
             request.headers_mut().insert(REQUEST_ID, id);
@@ -230,9 +248,15 @@ fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
             pause_seconds = circuit_breaker::DEFAULT_OPEN_DURATION.as_secs(),
             "circuit of the register opened: logins that need it fail at once"
         ),
-        (_, BreakerState::Closed) => tracing::info!("circuit of the register closed: it answers again"),
-        (_, BreakerState::HalfOpen) => tracing::info!("circuit of the register half open: trying one query"),
-        (_, BreakerState::Open) => tracing::warn!("circuit of the register reopened: it still does not answer"),
+        (_, BreakerState::Closed) => {
+            tracing::info!("circuit of the register closed: it answers again")
+        }
+        (_, BreakerState::HalfOpen) => {
+            tracing::info!("circuit of the register half open: trying one query")
+        }
+        (_, BreakerState::Open) => {
+            tracing::warn!("circuit of the register reopened: it still does not answer")
+        }
     }
 }
 

@@ -69,9 +69,7 @@ pub enum GateError {
     LevelTooHigh,
     #[error("the level is lower than the connector's lowest")]
     LevelTooLow,
-    #[error(
-        "the request demands a new authentication, which the connector can't prove"
-    )]
+    #[error("the request demands a new authentication, which the connector can't prove")]
     ReauthenticationUnproven,
 }
 
@@ -91,17 +89,25 @@ impl GateInput {
 pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), GateError> {
     let (lowest, highest) = match (input.service_provider, input.connector) {
         (ServiceProviderStatus::Inactive, _) => return Err(GateError::ServiceProviderInactive),
-        (ServiceProviderStatus::Active, ConnectorStatus::Unknown) => return Err(GateError::ConnectorUnknown),
-        (ServiceProviderStatus::Active, ConnectorStatus::Off) => return Err(GateError::ConnectorOff),
-        (ServiceProviderStatus::Active, ConnectorStatus::Blocked) => return Err(GateError::ConnectorBlocked),
-        (ServiceProviderStatus::Active, ConnectorStatus::On { lowest, highest, .. }) => (lowest, highest),
+        (ServiceProviderStatus::Active, ConnectorStatus::Unknown) => {
+            return Err(GateError::ConnectorUnknown);
+        }
+        (ServiceProviderStatus::Active, ConnectorStatus::Off) => {
+            return Err(GateError::ConnectorOff);
+        }
+        (ServiceProviderStatus::Active, ConnectorStatus::Blocked) => {
+            return Err(GateError::ConnectorBlocked);
+        }
+        (ServiceProviderStatus::Active, ConnectorStatus::On { lowest, highest, .. }) => {
+            (lowest, highest)
+        }
     };
     let level = match at {
         AcrCheck::Requested(demand) => demand.level.max(lowest),
         AcrCheck::Achieved(level) => level,
     };
-    let is_unproven =
-        matches!(at, AcrCheck::Requested(demand) if demand.reauthentication) && !input.proves_reauthentication();
+    let is_unproven = matches!(at, AcrCheck::Requested(demand) if demand.reauthentication)
+        && !input.proves_reauthentication();
     match input.pairing {
         Pairing::ExcludedByServiceProvider => Err(GateError::ExcludedByServiceProvider),
         Pairing::BlockedByOperator => Err(GateError::BlockedForServiceProvider),
@@ -158,7 +164,11 @@ mod tests {
             ),
             (blocked, Eidas2, Err(GateError::ExcludedByServiceProvider)),
             (blocked, Eidas3, Err(GateError::ExcludedByServiceProvider)),
-            (GateInput { pairing: Pairing::BlockedByOperator, ..OPEN }, Eidas2, Err(GateError::BlockedForServiceProvider)),
+            (
+                GateInput { pairing: Pairing::BlockedByOperator, ..OPEN },
+                Eidas2,
+                Err(GateError::BlockedForServiceProvider),
+            ),
             (
                 GateInput { connector: ConnectorStatus::Blocked, ..OPEN },
                 Eidas2,
@@ -174,8 +184,16 @@ mod tests {
                 Eidas2,
                 Err(GateError::ServiceProviderInactive),
             ),
-            (GateInput { connector: ConnectorStatus::Off, ..OPEN }, Eidas2, Err(GateError::ConnectorOff)),
-            (GateInput { connector: ConnectorStatus::Off, ..blocked }, Eidas2, Err(GateError::ConnectorOff)),
+            (
+                GateInput { connector: ConnectorStatus::Off, ..OPEN },
+                Eidas2,
+                Err(GateError::ConnectorOff),
+            ),
+            (
+                GateInput { connector: ConnectorStatus::Off, ..blocked },
+                Eidas2,
+                Err(GateError::ConnectorOff),
+            ),
             (
                 GateInput { connector: ConnectorStatus::Unknown, ..OPEN },
                 Eidas2,
@@ -188,29 +206,46 @@ mod tests {
                 Err(GateError::ServiceProviderInactive),
             ),
         ] {
-            assert_eq!(check_gate(&input, AcrCheck::Achieved(level)), answer, "{input:?} at {level:?}");
+            assert_eq!(
+                check_gate(&input, AcrCheck::Achieved(level)),
+                answer,
+                "{input:?} at {level:?}"
+            );
         }
     }
 
     #[test]
     fn a_connector_without_auth_time_is_refused_where_a_new_authentication_is_demanded() {
-        let unproven = ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
-        let requested = |reauthentication| AcrCheck::Requested(AuthenticationRequirement { level: Eidas2, reauthentication });
+        let unproven =
+            ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
+        let requested = |reauthentication| {
+            AcrCheck::Requested(AuthenticationRequirement { level: Eidas2, reauthentication })
+        };
         for (connector, at, answer) in [
             (unproven, requested(true), Err(GateError::ReauthenticationUnproven)),
             (unproven, requested(false), Ok(())),
             (unproven, AcrCheck::Achieved(Eidas2), Ok(())),
             (OPEN.connector, requested(true), Ok(())),
         ] {
-            assert_eq!(check_gate(&GateInput { connector, ..OPEN }, at), answer, "{connector:?} {at:?}");
+            assert_eq!(
+                check_gate(&GateInput { connector, ..OPEN }, at),
+                answer,
+                "{connector:?} {at:?}"
+            );
         }
     }
 
     #[test]
     fn a_requested_level_is_raised_to_the_lowest_and_an_achieved_one_is_not() {
-        assert_eq!(check_gate(&OPEN, AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas1))), Ok(()));
+        assert_eq!(
+            check_gate(&OPEN, AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas1))),
+            Ok(())
+        );
         assert_eq!(check_gate(&OPEN, AcrCheck::Achieved(Eidas1)), Err(GateError::LevelTooLow));
-        for at in [AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas3)), AcrCheck::Achieved(Eidas3)] {
+        for at in [
+            AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas3)),
+            AcrCheck::Achieved(Eidas3),
+        ] {
             assert_eq!(check_gate(&OPEN, at), Err(GateError::LevelTooHigh));
         }
     }

@@ -30,7 +30,11 @@ pub enum LogoutDecision {
 pub fn decide_logout(hint: Option<&LogoutHint>, live: Option<LiveSession<'_>>) -> LogoutDecision {
     let Some(LiveSession { session, subject }) = live else {
         // Without a hint the user is always asked (OpenID Connect RP-Initiated Logout 1.0 §2).
-        return if hint.is_some() { LogoutDecision::NothingToEnd } else { LogoutDecision::AskFirst };
+        return if hint.is_some() {
+            LogoutDecision::NothingToEnd
+        } else {
+            LogoutDecision::AskFirst
+        };
     };
     let is_theirs =
         |hint: &LogoutHint| subject == Some(&hint.user) && session.has_participant(&hint.audience);
@@ -62,10 +66,16 @@ mod tests {
         session.add_participant(&"sp".into());
         let angela = Subject::new("angela@sp");
         let live = Some(LiveSession { session: &session, subject: Some(&angela) });
-        let hint =
-            |service: &str, user: &str| Some(LogoutHint { audience: service.into(), user: user.into() });
+        let hint = |service: &str, user: &str| {
+            Some(LogoutHint { audience: service.into(), user: user.into() })
+        };
         for (case, hint, live, decision) in [
-            ("its user, at a service provider of the session", hint("sp", "angela@sp"), live, LogoutDecision::LogOut),
+            (
+                "its user, at a service provider of the session",
+                hint("sp", "angela@sp"),
+                live,
+                LogoutDecision::LogOut,
+            ),
             ("another user", hint("sp", "jean@sp"), live, LogoutDecision::AskFirst),
             (
                 "a service provider that is not of the session",

@@ -1,6 +1,6 @@
 use super::*;
 use crate::identity::samples::angela;
-use crate::session::gate::{GateError, ConnectorStatus, GateInput, Pairing, ServiceProviderStatus};
+use crate::session::gate::{ConnectorStatus, GateError, GateInput, Pairing, ServiceProviderStatus};
 use Level::{Eidas1, Eidas2, Eidas3};
 
 const START: Timestamp = Timestamp::from_seconds(1_700_000_000);
@@ -44,12 +44,21 @@ fn open() -> GateInput {
 
 /// Requests reuse of a session of this age that was last used at its start.
 fn after(age: Duration, session: &Session, request: &ReuseRequest) -> Result<Level, ReuseError> {
-    check_reuse(session, request, &SessionLimits::for_platform(request.platform), &open(), START + age)
+    check_reuse(
+        session,
+        request,
+        &SessionLimits::for_platform(request.platform),
+        &open(),
+        START + age,
+    )
 }
 
 #[test]
 fn a_plain_request_is_answered_from_the_session() {
-    assert_eq!(after(minutes(5), &session(Eidas1), &reuse_request(Platform::Standard, Eidas1)), Ok(Eidas1));
+    assert_eq!(
+        after(minutes(5), &session(Eidas1), &reuse_request(Platform::Standard, Eidas1)),
+        Ok(Eidas1)
+    );
 }
 
 #[test]
@@ -61,8 +70,16 @@ fn a_request_that_demands_more_is_refused_by_table() {
             ReuseRequest { prompt_login: PromptLogin::Requested, ..plain.clone() },
             Err(ReuseError::LoginRequested),
         ),
-        ("max_age exceeded", ReuseRequest { max_age: Some(299), ..plain.clone() }, Err(ReuseError::TooOld)),
-        ("max_age reached exactly", ReuseRequest { max_age: Some(300), ..plain.clone() }, Ok(Eidas1)),
+        (
+            "max_age exceeded",
+            ReuseRequest { max_age: Some(299), ..plain.clone() },
+            Err(ReuseError::TooOld),
+        ),
+        (
+            "max_age reached exactly",
+            ReuseRequest { max_age: Some(300), ..plain.clone() },
+            Ok(Eidas1),
+        ),
         ("max_age huge", ReuseRequest { max_age: Some(u64::MAX), ..plain.clone() }, Ok(Eidas1)),
         ("level", ReuseRequest { level: Eidas2, ..plain.clone() }, Err(ReuseError::LevelTooLow)),
         (
@@ -75,7 +92,11 @@ fn a_request_that_demands_more_is_refused_by_table() {
             ReuseRequest { idp_hint: Some("banque".into()), ..plain.clone() },
             Err(ReuseError::OtherConnector),
         ),
-        ("its own user", ReuseRequest { required_subjects: vec!["angela@sp".into()], ..plain.clone() }, Ok(Eidas1)),
+        (
+            "its own user",
+            ReuseRequest { required_subjects: vec!["angela@sp".into()], ..plain.clone() },
+            Ok(Eidas1),
+        ),
         (
             "another user",
             ReuseRequest { required_subjects: vec!["jean@sp".into()], ..plain.clone() },
@@ -83,7 +104,10 @@ fn a_request_that_demands_more_is_refused_by_table() {
         ),
         (
             "hint and claim disagree",
-            ReuseRequest { required_subjects: vec!["angela@sp".into(), "jean@sp".into()], ..plain.clone() },
+            ReuseRequest {
+                required_subjects: vec!["angela@sp".into(), "jean@sp".into()],
+                ..plain.clone()
+            },
             Err(ReuseError::OtherUser),
         ),
         (
@@ -134,13 +158,23 @@ fn reuse_checks_the_gate_again() {
         ),
         (GateInput { connector: ConnectorStatus::Off, ..open() }, GateError::ConnectorOff),
         (GateInput { connector: ConnectorStatus::Unknown, ..open() }, GateError::ConnectorUnknown),
-        (GateInput { pairing: Pairing::ExcludedByServiceProvider, ..open() }, GateError::ExcludedByServiceProvider),
+        (
+            GateInput { pairing: Pairing::ExcludedByServiceProvider, ..open() },
+            GateError::ExcludedByServiceProvider,
+        ),
         (GateInput { connector: ConnectorStatus::Blocked, ..open() }, GateError::ConnectorBlocked),
-        (GateInput { pairing: Pairing::BlockedByOperator, ..open() }, GateError::BlockedForServiceProvider),
+        (
+            GateInput { pairing: Pairing::BlockedByOperator, ..open() },
+            GateError::BlockedForServiceProvider,
+        ),
         // The connector's highest level was lowered since.
         (
             GateInput {
-                connector: ConnectorStatus::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
+                connector: ConnectorStatus::On {
+                    lowest: Eidas1,
+                    highest: Eidas1,
+                    reauthenticates: true,
+                },
                 ..open()
             },
             GateError::LevelTooHigh,
@@ -205,7 +239,10 @@ fn on_high_the_ten_minutes_start_at_the_authentication() {
     // On standard an old authentication at the identity provider does not shorten the session;
     // `max_age` bounds it.
     let old = Session { auth_time: START - minutes(600), ..session(Eidas1) };
-    assert_eq!(old.expires_at(&SessionLimits::for_platform(Platform::Standard)), START + minutes(30));
+    assert_eq!(
+        old.expires_at(&SessionLimits::for_platform(Platform::Standard)),
+        START + minutes(30)
+    );
     let answer = after(
         minutes(1),
         &old,
@@ -280,12 +317,16 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
         connector: ConnectorStatus::On { lowest: Eidas1, highest: Eidas1, reauthenticates: false },
         ..open()
     };
-    for (max_age, answer) in
-        [(None, Ok(Eidas1)), (Some(3600), Err(ReuseError::Gate(GateError::ReauthenticationUnproven)))]
-    {
+    for (max_age, answer) in [
+        (None, Ok(Eidas1)),
+        (Some(3600), Err(ReuseError::Gate(GateError::ReauthenticationUnproven))),
+    ] {
         let request = ReuseRequest { max_age, ..reuse_request(Platform::Standard, Eidas1) };
         let limits = SessionLimits::for_platform(Platform::Standard);
-        assert_eq!(check_reuse(&session(Eidas1), &request, &limits, &unproven, START + minutes(1)), answer);
+        assert_eq!(
+            check_reuse(&session(Eidas1), &request, &limits, &unproven, START + minutes(1)),
+            answer
+        );
     }
 }
 

@@ -10,7 +10,7 @@ mod rules;
 
 use std::sync::Arc;
 
-use super::{Capacities, NewRecord, Family, RecordKey, RecordKind, Store, TakeOutcome};
+use super::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 use crate::env::Timestamp;
 
 pub use model::agrees_with_a_simple_model;
@@ -97,7 +97,9 @@ pub async fn take(
 ) -> String {
     match store.take(key, tombstone.into(), until, now).await.unwrap() {
         TakeOutcome::Taken(record) => format!("taken {}", String::from_utf8_lossy(&record.value)),
-        TakeOutcome::AlreadyTaken(tombstone) => format!("already taken {}", String::from_utf8_lossy(&tombstone)),
+        TakeOutcome::AlreadyTaken(tombstone) => {
+            format!("already taken {}", String::from_utf8_lossy(&tombstone))
+        }
         TakeOutcome::Gone => "gone".into(),
     }
 }

@@ -114,7 +114,11 @@ pub mod conformance {
             [1, 9],
             "a repeated batch adds nothing"
         );
-        assert_eq!(add(batch(8, 0, 3, &[("a", 1, 1)])).await, [1], "windows are counted separately");
+        assert_eq!(
+            add(batch(8, 0, 3, &[("a", 1, 1)])).await,
+            [1],
+            "windows are counted separately"
+        );
         assert_eq!(add(batch(7, 1, 2, &[("a", 1, 1)])).await, [10], "a hub whose clock is behind");
         assert_eq!(add(batch(8, 1, 3, &[])).await, [0; 0]);
         let many: Vec<_> = (0..MAX_ADDITIONS_PER_BATCH)

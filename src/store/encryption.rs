@@ -87,7 +87,8 @@ impl StoreEncryptionKeys {
         associated_data: &[u8],
         encrypted: &[u8],
     ) -> Result<Vec<u8>, EncryptionError> {
-        let (id, rest) = encrypted.split_at_checked(KEY_ID_BYTES).ok_or(EncryptionError::Corrupted)?;
+        let (id, rest) =
+            encrypted.split_at_checked(KEY_ID_BYTES).ok_or(EncryptionError::Corrupted)?;
         let (nonce, rest) = rest.split_at_checked(NONCE_BYTES).ok_or(EncryptionError::Corrupted)?;
         let (cipher, tag) = rest
             .len()
@@ -132,7 +133,11 @@ mod tests {
     fn a_record_decrypts_only_in_its_own_location_and_unchanged() {
         let keys = keys(&["key"]);
         let encrypted = keys.encrypt(b"here", b"v1", &[1; 12], b"value").unwrap();
-        assert_eq!(keys.decrypt(b"there", b"v1", &encrypted), Err(EncryptionError::Corrupted), "moved");
+        assert_eq!(
+            keys.decrypt(b"there", b"v1", &encrypted),
+            Err(EncryptionError::Corrupted),
+            "moved"
+        );
         assert_eq!(
             keys.decrypt(b"here", b"v2", &encrypted),
             Err(EncryptionError::Corrupted),
@@ -141,7 +146,11 @@ mod tests {
         for at in KEY_ID_BYTES..encrypted.len() {
             let mut changed = encrypted.clone();
             changed[at] ^= 1;
-            assert_eq!(keys.decrypt(b"here", b"v1", &changed), Err(EncryptionError::Corrupted), "byte {at}");
+            assert_eq!(
+                keys.decrypt(b"here", b"v1", &changed),
+                Err(EncryptionError::Corrupted),
+                "byte {at}"
+            );
             assert_eq!(
                 keys.decrypt(b"here", b"v1", &encrypted[..at]),
                 Err(EncryptionError::Corrupted),

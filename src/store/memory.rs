@@ -6,9 +6,9 @@
 //! record.
 
 mod janitor;
-pub mod snapshot_file;
 mod kind_cache;
 pub mod snapshot;
+pub mod snapshot_file;
 #[cfg(test)]
 mod tests;
 
@@ -22,12 +22,12 @@ use moka::ops::compute::Op;
 use crate::env::Timestamp;
 use crate::store::revocations::{AdmissionSeq, Revocations};
 use crate::store::{
-    Capacities, NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError,
-    TakeOutcome, Usage, RecordVersion,
+    Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
+    ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 
 use janitor::Janitor;
-use kind_cache::{CapacityPool, KindCaches, CachedRecord, RecordState, time_to_live};
+use kind_cache::{CachedRecord, CapacityPool, KindCaches, RecordState, time_to_live};
 use snapshot::SnapshotEntry;
 
 /// Minimum time between sweeps of a full store that has too few dead records. Keeps rejections
@@ -67,12 +67,7 @@ impl MemoryStore {
     pub fn new(capacities: Capacities) -> Self {
         let caches = Arc::new(KindCaches::new(capacities));
         let janitor = Janitor::start(Arc::clone(&caches));
-        Self {
-            gate: RwLock::new(Gate::Open),
-            caches,
-            revocations: Revocations::default(),
-            janitor,
-        }
+        Self { gate: RwLock::new(Gate::Open), caches, revocations: Revocations::default(), janitor }
     }
 
     /// Rejects all further changes as `Unavailable`. Returns when running changes have finished.
@@ -122,7 +117,9 @@ impl MemoryStore {
                     self.revocations.revoke(&family, until, now)
                 }
                 SnapshotEntry::RevokedFamily { .. } => {}
-                SnapshotEntry::Record { expires_at, .. } if expires_at <= now => restored.expired += 1,
+                SnapshotEntry::Record { expires_at, .. } if expires_at <= now => {
+                    restored.expired += 1
+                }
                 SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
                     let admission_seq = match state {
                         // A revoked family admits nothing, whatever the snapshot says.
@@ -165,8 +162,7 @@ impl MemoryStore {
             return false;
         }
         let mut freed = 0;
-        for cache in self.caches.iter().filter(|cache| std::ptr::eq(&raw const *cache.pool, pool))
-        {
+        for cache in self.caches.iter().filter(|cache| std::ptr::eq(&raw const *cache.pool, pool)) {
             let dead = cache.records.iter().filter(|(_, slot)| self.is_dead(slot, now));
             for (name, _) in dead.take(MAX_RECORDS_PER_SWEEP - freed) {
                 cache.compute(&name, |found| match found {
@@ -203,7 +199,12 @@ impl fmt::Debug for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError> {
         let _open = self.begin_write()?;
         let cache = self.caches.cache_for(key.kind);
         let admission_seq = self
@@ -213,7 +214,9 @@ impl Store for MemoryStore {
         let time_to_live = match draft.expires_unread_at {
             // No grace: memory counts against the login capacity, and a flood's logins end this
             // way.
-            Some(expires_unread_at) if expires_unread_at < draft.expires_at => expires_unread_at.since(now),
+            Some(expires_unread_at) if expires_unread_at < draft.expires_at => {
+                expires_unread_at.since(now)
+            }
             _ => time_to_live(draft.expires_at, now),
         };
         let slot = CachedRecord {
@@ -230,7 +233,9 @@ impl Store for MemoryStore {
             let mut answer = Ok(RecordVersion(1));
             cache.compute(&key.name, |found| {
                 match found {
-                    Some(existing) if !self.is_dead(&existing, now) => answer = Err(StoreError::Exists),
+                    Some(existing) if !self.is_dead(&existing, now) => {
+                        answer = Err(StoreError::Exists)
+                    }
                     Some(_) => cache.reserve_for_update(slot.value.len()),
                     None if cache.try_reserve(slot.value.len()) => {}
                     None => answer = Err(StoreError::Full),
@@ -251,10 +256,15 @@ impl Store for MemoryStore {
         Ok(live.map(CachedRecord::into_record))
     }
 
-    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+    async fn load_and_extend(
+        &self,
+        key: &RecordKey,
+        now: Timestamp,
+    ) -> Result<Option<LoadedRecord>, StoreError> {
         let cache = self.caches.cache_for(key.kind);
         let slot = cache.records.get(&key.name);
-        let Some(slot) = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now))
+        let Some(slot) =
+            slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now))
         else {
             return Ok(None);
         };
@@ -271,7 +281,11 @@ impl Store for MemoryStore {
                     return Op::Nop;
                 }
                 cache.reserve_for_update(old.value.len());
-                Op::Put(CachedRecord { expires_unread_at: None, time_to_live: time_to_live(old.expires_at, now), ..old })
+                Op::Put(CachedRecord {
+                    expires_unread_at: None,
+                    time_to_live: time_to_live(old.expires_at, now),
+                    ..old
+                })
             }
             _ => Op::Nop,
         });

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::env::Timestamp;
 use crate::store::{
-    Capacities, NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError,
-    TakeOutcome, Usage, RecordVersion,
+    Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
+    ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 use crate::telemetry::{Metrics, StoreMeter};
 
@@ -109,7 +109,12 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
 
 #[async_trait]
 impl Store for MeteredStore {
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError> {
         let meter = &self.meters(key.kind).insert;
         self.measure(meter, self.inner.insert(key, draft, now)).await
     }
@@ -118,7 +123,11 @@ impl Store for MeteredStore {
         self.measure(&self.meters(key.kind).load, self.inner.load(key, now)).await
     }
 
-    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+    async fn load_and_extend(
+        &self,
+        key: &RecordKey,
+        now: Timestamp,
+    ) -> Result<Option<LoadedRecord>, StoreError> {
         self.measure(&self.meters(key.kind).load, self.inner.load_and_extend(key, now)).await
     }
 
@@ -177,7 +186,8 @@ impl Store for MeteredStore {
         version: RecordVersion,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.measure(&self.meters(key.kind).remove, self.inner.remove_version(key, version, now)).await
+        self.measure(&self.meters(key.kind).remove, self.inner.remove_version(key, version, now))
+            .await
     }
 
     async fn revoke(
@@ -264,7 +274,10 @@ mod tests {
             Ok(ReplaceOutcome::Stale)
         ));
         assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(TakeOutcome::Taken(_))));
-        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(TakeOutcome::AlreadyTaken(_))));
+        assert!(matches!(
+            store.take(&key, vec![], later, at(0)).await,
+            Ok(TakeOutcome::AlreadyTaken(_))
+        ));
         report_records(&store, &capacities, &metrics);
         let text = metrics.render();
         for line in [

@@ -9,16 +9,16 @@
 //! **Time.** A record expires by its own `expires_at` and the `now` of the call. The server only
 //! frees its memory, some time later. Calls carry durations, so the server's clock decides nothing.
 
-mod keyring_check;
-mod counters;
-mod server_info;
-mod connection_manager;
-mod family_members;
-mod compression;
 mod capacity;
+mod client;
+mod compression;
+mod connection_manager;
+mod counters;
+mod family_members;
+mod keyring_check;
 mod record;
 mod scripts;
-mod client;
+mod server_info;
 #[cfg(test)]
 pub(crate) mod tests;
 mod verbs;
@@ -30,18 +30,18 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::Value;
 
-use self::server_info::DeploymentInfo;
-use self::connection_manager::{ConnectionManager, RedisCallError};
 use self::capacity::CapacityTracker;
-use self::record::{InsertionId, FAMILY_HASH_BYTES, RecordHeader, RecordFormatError, StoredState};
-use self::scripts::Scripts;
 use self::client::RedisClient;
+use self::connection_manager::{ConnectionManager, RedisCallError};
+use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordFormatError, RecordHeader, StoredState};
+use self::scripts::Scripts;
+use self::server_info::DeploymentInfo;
 use crate::config::StoreCredentials;
 use crate::config::model::RedisConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
-use crate::store::encryption::{StoreEncryptionKeys, EncryptionError};
-use crate::store::{Capacities, RecordKey, RecordKind, Record, StoreError, RecordVersion};
+use crate::store::encryption::{EncryptionError, StoreEncryptionKeys};
+use crate::store::{Capacities, Record, RecordKey, RecordKind, RecordVersion, StoreError};
 use crate::telemetry::Metrics;
 
 /// Time that the server keeps an expired record, because the clocks of hubs differ and a call whose
@@ -140,7 +140,9 @@ impl RedisStore {
         };
         match result.await {
             Ok(summary) => Ok(Ok(format!("{servers}: {summary}"))),
-            Err(RedisCallError::Misconfigured(reason)) => Err(RedisStoreError::Misconfigured { servers, reason }),
+            Err(RedisCallError::Misconfigured(reason)) => {
+                Err(RedisStoreError::Misconfigured { servers, reason })
+            }
             Err(error) => Ok(Err(format!("{servers}: {error}"))),
         }
     }
@@ -173,7 +175,9 @@ impl RedisStore {
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStore").field("at", &self.connections.description()).finish_non_exhaustive()
+        f.debug_struct("RedisStore")
+            .field("at", &self.connections.description())
+            .finish_non_exhaustive()
     }
 }
 
@@ -214,7 +218,12 @@ impl RedisStore {
         nonce: &[u8; 12],
         value: &[u8],
     ) -> Result<Vec<u8>, StoreError> {
-        let encrypted = self.encryption_keys.encrypt(&location.hash, associated_data, nonce, &compression::compress(value));
+        let encrypted = self.encryption_keys.encrypt(
+            &location.hash,
+            associated_data,
+            nonce,
+            &compression::compress(value),
+        );
         encrypted.map_err(|error| StoreError::Unavailable(error.to_string()))
     }
 
@@ -226,7 +235,9 @@ impl RedisStore {
         encrypted: &[u8],
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
         match self.encryption_keys.decrypt(&location.hash, &head.authenticated_bytes(), encrypted) {
-            Ok(compressed) => Ok(Some(compression::decompress(&compressed).map_err(format_error)?.into())),
+            Ok(compressed) => {
+                Ok(Some(compression::decompress(&compressed).map_err(format_error)?.into()))
+            }
             Err(EncryptionError::Corrupted) => {
                 tracing::error!(kind = ?location.kind, "record in the store was tampered with; treated as absent");
                 Ok(None)
@@ -236,12 +247,17 @@ impl RedisStore {
     }
 
     /// Parses and decrypts a live record, expired or not.
-    fn read_live(&self, location: &RecordLocation, bytes: &[u8]) -> Result<Option<Record>, StoreError> {
+    fn read_live(
+        &self,
+        location: &RecordLocation,
+        bytes: &[u8],
+    ) -> Result<Option<Record>, StoreError> {
         let (head, rest) = RecordHeader::parse(bytes).map_err(format_error)?;
         if head.state != StoredState::Live {
             return Ok(None);
         }
-        let value = self.decrypt(location, &head, record::encrypted_value(rest).map_err(format_error)?)?;
+        let value =
+            self.decrypt(location, &head, record::encrypted_value(rest).map_err(format_error)?)?;
         Ok(value.map(|value| Record { version: head.version, value, expires_at: head.expires_at }))
     }
 
@@ -265,12 +281,18 @@ impl RedisStore {
         now: Timestamp,
     ) -> Result<JoinOutcome, StoreError> {
         let member = [&[location.kind.letter()][..], &location.hash, insertion_id].concat();
-        let (until_text, now_text, px, over) =
-            (millis_text(until), millis_text(now), server_ttl(until, now), millis_text(now - CLOCK_SKEW_GRACE));
+        let (until_text, now_text, px, over) = (
+            millis_text(until),
+            millis_text(now),
+            server_ttl(until, now),
+            millis_text(now - CLOCK_SKEW_GRACE),
+        );
         let arguments: [&[u8]; 5] =
             [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
         let joins = families.iter().map(async |family| {
-            self.connections.run_script(&self.scripts.join_family, &self.family_key(family), &arguments).await
+            self.connections
+                .run_script(&self.scripts.join_family, &self.family_key(family), &arguments)
+                .await
         });
         let mut outcome = JoinOutcome::Joined;
         for answer in join_all(joins).await {
@@ -282,13 +304,28 @@ impl RedisStore {
     }
 
     /// Revokes one member, unless another record has replaced it.
-    async fn revoke_member(&self, location: &RecordLocation, insertion_id: &InsertionId, now: Timestamp) -> Result<(), StoreError> {
-        let marker =
-            RecordHeader { state: StoredState::Revoked, version: RecordVersion(0), expires_at: now, insertion_id: *insertion_id };
+    async fn revoke_member(
+        &self,
+        location: &RecordLocation,
+        insertion_id: &InsertionId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let marker = RecordHeader {
+            state: StoredState::Revoked,
+            version: RecordVersion(0),
+            expires_at: now,
+            insertion_id: *insertion_id,
+        };
         let marker = [&marker.authenticated_bytes()[..], insertion_id].concat();
         let px = REVOCATION_MARKER_TTL.as_millis().to_string();
-        let reply =
-            self.connections.run_script(&self.scripts.revoke_member, &location.key, &[insertion_id, &marker, px.as_bytes()]).await?;
+        let reply = self
+            .connections
+            .run_script(
+                &self.scripts.revoke_member,
+                &location.key,
+                &[insertion_id, &marker, px.as_bytes()],
+            )
+            .await?;
         self.release_capacity(location.kind, &reply);
         Ok(())
     }
@@ -309,7 +346,10 @@ impl RedisStore {
     }
 
     fn own_header(&self, old: &[u8]) -> Option<RecordHeader> {
-        RecordHeader::parse(old).ok().map(|(head, _)| head).filter(|head| head.insertion_id.starts_with(&self.instance_id))
+        RecordHeader::parse(old)
+            .ok()
+            .map(|(head, _)| head)
+            .filter(|head| head.insertion_id.starts_with(&self.instance_id))
     }
 }
 
@@ -346,7 +386,5 @@ fn format_error(error: RecordFormatError) -> StoreError {
 }
 
 fn unexpected_reply() -> StoreError {
-    StoreError::Unavailable(
-        "unexpected reply: another program uses these keys".to_owned(),
-    )
+    StoreError::Unavailable("unexpected reply: another program uses these keys".to_owned())
 }

@@ -74,13 +74,16 @@ impl Revocations {
             return false;
         }
         let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        families.iter().any(|family| ledger.revocations.get(family).is_some_and(|mark| born < mark.seq))
+        families
+            .iter()
+            .any(|family| ledger.revocations.get(family).is_some_and(|mark| born < mark.seq))
     }
 
     /// Revokes a family; it admits no record until `until`.
     pub fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) {
         let mut ledger = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let remember_until = until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
+        let remember_until =
+            until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
         let mark = Revocation { seq: self.draw_seq(), until, keep_until: remember_until };
         let mark = match ledger.revocations.remove(family) {
             Some(old) => Revocation {

@@ -97,7 +97,19 @@ pub fn span_queue(
         capacity: room,
         metrics: Arc::clone(&metrics),
     };
-    (queue, SpanExporter { jobs, waiting, flush_requested, batch_ready, metrics, resource, transport, is_down: false })
+    (
+        queue,
+        SpanExporter {
+            jobs,
+            waiting,
+            flush_requested,
+            batch_ready,
+            metrics,
+            resource,
+            transport,
+            is_down: false,
+        },
+    )
 }
 
 impl SpanQueue {
@@ -107,7 +119,9 @@ impl SpanQueue {
         let room = |waiting: usize| (waiting + count <= self.capacity).then_some(waiting + count);
         let before = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok();
         let taken = before.is_some() && self.sender.send(QueueItem::Spans(batch)).is_ok();
-        if before.is_some_and(|before| before < MAX_SPANS_PER_BATCH && before + count >= MAX_SPANS_PER_BATCH) {
+        if before.is_some_and(|before| {
+            before < MAX_SPANS_PER_BATCH && before + count >= MAX_SPANS_PER_BATCH
+        }) {
             self.batch_ready.notify_one();
         }
         let lost = if taken { lost } else { lost + count };
@@ -152,9 +166,14 @@ impl SpanExporter {
     }
 
     /// Collects the batches of one request, and the flush that waits for them.
-    async fn collect_batch(&mut self, first: QueueItem) -> (Vec<SpanBatch>, Option<oneshot::Sender<()>>) {
+    async fn collect_batch(
+        &mut self,
+        first: QueueItem,
+    ) -> (Vec<SpanBatch>, Option<oneshot::Sender<()>>) {
         let (mut batches, mut count) = (Vec::new(), 0);
-        if matches!(first, QueueItem::Spans(_)) && self.waiting.load(Ordering::Relaxed) < MAX_SPANS_PER_BATCH {
+        if matches!(first, QueueItem::Spans(_))
+            && self.waiting.load(Ordering::Relaxed) < MAX_SPANS_PER_BATCH
+        {
             let enough = async {
                 tokio::select! {
                     () = self.flush_requested.notified() => {}
@@ -195,7 +214,8 @@ impl SpanExporter {
                 if std::mem::take(&mut self.is_down) {
                     tracing::info!("the trace collector accepts spans again");
                 }
-                let rejected = usize::try_from(rejected).unwrap_or(usize::MAX).min(span_count(batches));
+                let rejected =
+                    usize::try_from(rejected).unwrap_or(usize::MAX).min(span_count(batches));
                 self.metrics.record_spans(REJECTED, rejected);
                 self.metrics.record_spans(EXPORTED, span_count(batches) - rejected);
                 self.release_capacity(batches);

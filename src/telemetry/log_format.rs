@@ -54,7 +54,9 @@ where
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
         write_escaped(&mut writer, line.trim_end_matches('\n'))?;
-        if let Some(support_id) = origin.support_id.filter(|_| !EventFields::from_event(event).has(SUPPORT_ID)) {
+        if let Some(support_id) =
+            origin.support_id.filter(|_| !EventFields::from_event(event).has(SUPPORT_ID))
+        {
             write!(writer, " {SUPPORT_ID}={:?}", support_id.as_str())?;
         }
         if let Some((trace_id, span_id)) = origin.trace {
@@ -97,7 +99,8 @@ where
 }
 
 fn write_json(bytes: &mut Vec<u8>, event: &Event<'_>) -> Result<(), serde_json::Error> {
-    let (mut fields, origin, metadata) = (EventFields::from_event(event), trace::log_origin(), event.metadata());
+    let (mut fields, origin, metadata) =
+        (EventFields::from_event(event), trace::log_origin(), event.metadata());
     let mut timestamp = String::new();
     // Writing to a string can't fail.
     let _fits = SystemTime.format_time(&mut Writer::new(&mut timestamp));

@@ -25,7 +25,12 @@ pub(crate) use at_level;
 
 /// Logs the rejection of a request. `support_id` is the one on the error page, if any; `client_id`
 /// is registered.
-pub fn log_rejection(support_id: Option<&str>, client_id: Option<&str>, code: ErrorCode, what: &str) {
+pub fn log_rejection(
+    support_id: Option<&str>,
+    client_id: Option<&str>,
+    code: ErrorCode,
+    what: &str,
+) {
     at_level!(code, support_id, client_id, "{what}");
 }
 
@@ -44,7 +49,11 @@ pub fn init_logging(format: LineFormat, filter: &str) -> Result<(), TelemetryErr
 ///
 /// # Errors
 /// As for [`init_logging`].
-pub fn log_dispatch<W>(writer: W, format: LineFormat, filter: &str) -> Result<Dispatch, TelemetryError>
+pub fn log_dispatch<W>(
+    writer: W,
+    format: LineFormat,
+    filter: &str,
+) -> Result<Dispatch, TelemetryError>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {

@@ -3,10 +3,10 @@
 mod clients;
 mod connectors;
 mod declare;
-mod rate_limits;
 mod logins;
-mod store;
 mod operations;
+mod rate_limits;
+mod store;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -128,7 +128,13 @@ impl Metrics {
     }
 
     /// Records an HTTP request. `endpoint` is the pattern of the route, never the path.
-    pub fn record_http_request(&self, listener: Listener, endpoint: &str, status: u16, took: Duration) {
+    pub fn record_http_request(
+        &self,
+        listener: Listener,
+        endpoint: &str,
+        status: u16,
+        took: Duration,
+    ) {
         let class = match status {
             100..200 => "1xx",
             200..300 => "2xx",
@@ -150,8 +156,11 @@ impl fmt::Debug for Metrics {
 }
 
 /// Removes the series whose value of this label is rejected by `stays`.
-fn remove_series<B: MetricVecBuilder>(series: &MetricVec<B>, label: &str, stays: &dyn Fn(&str) -> bool)
-where
+fn remove_series<B: MetricVecBuilder>(
+    series: &MetricVec<B>,
+    label: &str,
+    stays: &dyn Fn(&str) -> bool,
+) where
     MetricVec<B>: Collector,
 {
     for family in series.collect() {

@@ -4,7 +4,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::trace::{SpanBatch, FinishedSpan, SpanKind, AttributeValue};
+use super::trace::{AttributeValue, FinishedSpan, SpanBatch, SpanKind};
 use crate::protocol::trace_context::{SpanId, TraceId};
 
 /// `STATUS_CODE_ERROR`
@@ -29,7 +29,10 @@ pub fn encode_request(resource: &Resource, batches: &[SpanBatch]) -> serde_json:
 
 fn scope_spans(batches: &[SpanBatch]) -> ScopeSpans<'_> {
     ScopeSpans {
-        scope: InstrumentationScope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        scope: InstrumentationScope {
+            name: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+        },
         spans: OtlpSpans(batches),
     }
 }
@@ -212,7 +215,16 @@ mod tests {
         let span = |id, parent, name: &'static str, kind, attributes| {
             let (began, ended, failed) =
                 (1_800_000_000_000_000_001, 1_800_000_000_000_000_002, kind == SpanKind::Client);
-            FinishedSpan { id, parent, name: name.into(), kind, start_nanos: began, end_nanos: ended, failed, attributes }
+            FinishedSpan {
+                id,
+                parent,
+                name: name.into(),
+                kind,
+                start_nanos: began,
+                end_nanos: ended,
+                failed,
+                attributes,
+            }
         };
         let batch = SpanBatch {
             trace_id: login.trace_id,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
-pub use self::span::{SpanBatch, FinishedSpan, SpanKind, Span, AttributeValue};
+pub use self::span::{AttributeValue, FinishedSpan, Span, SpanBatch, SpanKind};
 use super::export::SpanQueue;
 use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
@@ -89,16 +89,21 @@ impl Tracer {
             reason = "from 0 to 2^64 after the clamp"
         )]
         let below = (ratio.clamp(0.0, 1.0) * 2_f64.powi(64)) as u128;
-        Self(Some(Arc::new(TracerConfig { env, sample_threshold: below, sampling, propagation, queue })))
+        Self(Some(Arc::new(TracerConfig {
+            env,
+            sample_threshold: below,
+            sampling,
+            propagation,
+            queue,
+        })))
     }
 
     /// Starts the span of a request. `traceparent` is the header of its caller.
     #[must_use]
     pub fn start_request(&self, traceparent: Option<&str>) -> Span {
-        let recording = self
-            .0
-            .as_ref()
-            .and_then(|rules| SpanRecording::start(rules, traceparent.and_then(TraceContext::parse)));
+        let recording = self.0.as_ref().and_then(|rules| {
+            SpanRecording::start(rules, traceparent.and_then(TraceContext::parse))
+        });
         let id = recording.as_ref().map(|recording| recording.root);
         let request = Arc::new(RequestTrace { support_id: OnceLock::new(), recording });
         let scope = TraceScope { request: Some(request), span: id, peer: None };

@@ -20,7 +20,9 @@ pub struct ClientKeys {
 /// Why a whole key set is rejected. Contains nothing of it.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientKeysError {
-    #[error("is not a JWK Set: a JSON object with an array `keys` of objects, without repeated members")]
+    #[error(
+        "is not a JWK Set: a JSON object with an array `keys` of objects, without repeated members"
+    )]
     Malformed,
     #[error("holds more than {MAX_KEYS_PER_SET} keys")]
     TooMany,

@@ -51,7 +51,9 @@ pub enum JweDecryptError {
         "its kid names none of the hub's encryption keys for this alg; the identity provider may hold an old copy of /api/v2/client/jwks"
     )]
     UnknownKey,
-    #[error("it can't be decrypted with the hub's key: it was encrypted to another key, or modified")]
+    #[error(
+        "it can't be decrypted with the hub's key: it was encrypted to another key, or modified"
+    )]
     DecryptionFailed,
     #[error("its content is not signed, so anyone may have encrypted it")]
     Unsigned,
@@ -76,7 +78,11 @@ pub fn decrypt_jwe(
     }
     let parts: Vec<&str> = compact.splitn(6, '.').collect();
     let [header_part, _, iv_part, _, tag_part] = parts[..] else {
-        return Err(if parts.len() == 3 { JweDecryptError::NotEncrypted } else { JweDecryptError::Malformed });
+        return Err(if parts.len() == 3 {
+            JweDecryptError::NotEncrypted
+        } else {
+            JweDecryptError::Malformed
+        });
     };
     let header = digest::from_base64url(header_part).ok_or(JweDecryptError::Malformed)?;
     let header = json::parse_object(&header).map_err(|_| JweDecryptError::Malformed)?;
@@ -87,8 +93,9 @@ pub fn decrypt_jwe(
     }
     let key = select_key(&header, algorithms.alg, keys, now)?;
     let decrypter = key.decrypter(algorithms.alg).ok_or(JweDecryptError::UnknownKey)?;
-    let (content, _) =
-        jwe::CONTEXT.deserialize_compact(compact, decrypter).map_err(|_| JweDecryptError::DecryptionFailed)?;
+    let (content, _) = jwe::CONTEXT
+        .deserialize_compact(compact, decrypter)
+        .map_err(|_| JweDecryptError::DecryptionFailed)?;
     check_nested_jws(content)
 }
 

@@ -158,9 +158,7 @@ impl EncryptionKey {
         let rank = u8::from(!jwk.contains_key("use")) * 2 + u8::from(!jwk.contains_key("alg"));
         fitting
             .into_iter()
-            .map(|alg| {
-                Self::new(alg, kid, rank, jwk).ok_or("is malformed: encrypting to it fails")
-            })
+            .map(|alg| Self::new(alg, kid, rank, jwk).ok_or("is malformed: encrypting to it fails"))
             .collect()
     }
 

@@ -16,11 +16,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use self::file::{StoredKey, NewKeyFile, KeyFileMembers, TemporaryFile, create_folder, read_keys};
+use self::file::{KeyFileMembers, NewKeyFile, StoredKey, TemporaryFile, create_folder, read_keys};
 use super::decryption_key::{DecryptionKey, KeyKind};
-use super::keyring::{RETIRED_KEY_LIFETIME, KeyState, Keyring, KeyringError};
+use super::keyring::{KeyState, Keyring, KeyringError, RETIRED_KEY_LIFETIME};
 use super::signing_key::{self, KeyError, PrivateJwk, SigningKey};
-use super::upstream_keys::{RETIRED_DECRYPTION_KEY_LIFETIME, PUBLICATION_DELAY, UpstreamKeys};
+use super::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, UpstreamKeys};
 use crate::env::{Env, Timestamp};
 use crate::identity::pivot::Derivation;
 use crate::protocol::alg::SigningAlg;
@@ -54,9 +54,7 @@ pub enum KeyFileError {
     NoDecryption { path: PathBuf, kind: KeyKind },
     #[error("{path}: no key is missing; to change keys run `passerelle keys rotate`")]
     Exists { path: PathBuf },
-    #[error(
-        "{path}: the key {kid} is not in use yet; rotate again in {seconds} s"
-    )]
+    #[error("{path}: the key {kid} is not in use yet; rotate again in {seconds} s")]
     Waiting { path: PathBuf, kid: String, seconds: u64 },
     #[error(
         "{path}: can't be written ({cause}); check that the user that runs this command owns the folder"
@@ -179,7 +177,8 @@ pub fn create_keys(dir: &Path, env: &Env) -> Result<Vec<CreatedKey>, KeyFileErro
         missing.extend(lacks.map(|alg| KeySpec::Signing { purpose, alg, from: now }));
     }
     let decryption: Vec<DecryptionKey> = read_keys(&KeyPurpose::Encryption.folder(dir))?;
-    let lacks = KeyKind::ALL.into_iter().filter(|kind| !decryption.iter().any(|key| key.kind == *kind));
+    let lacks =
+        KeyKind::ALL.into_iter().filter(|kind| !decryption.iter().any(|key| key.kind == *kind));
     missing.extend(lacks.map(|kind| KeySpec::Decryption { kind, from: now }));
     if missing.is_empty() {
         return Err(KeyFileError::Exists { path: dir.into() });
@@ -211,7 +210,8 @@ pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation,
     let signing = SIGNING_PURPOSES
         .into_iter()
         .flat_map(|purpose| ALGORITHMS.map(|alg| KeySpec::Signing { purpose, alg, from }));
-    let decryption = KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
+    let decryption =
+        KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
     let added = add_keys(dir, &signing.chain(decryption).collect::<Vec<_>>(), now)?;
     let mut removed = Vec::new();
     for row in rows {
@@ -236,7 +236,8 @@ pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation,
 /// Errors of the folder and its files.
 pub fn list_keys(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileError> {
     let tokens = Keyring::new_unchecked(read_keys(dir)?);
-    let assertion = Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir))?);
+    let assertion =
+        Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir))?);
     let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir))?;
     Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
 }
@@ -346,7 +347,11 @@ impl KeySpec {
     }
 }
 
-fn add_keys(dir: &Path, wanted: &[KeySpec], created: Timestamp) -> Result<Vec<CreatedKey>, KeyFileError> {
+fn add_keys(
+    dir: &Path,
+    wanted: &[KeySpec],
+    created: Timestamp,
+) -> Result<Vec<CreatedKey>, KeyFileError> {
     // All keys are generated before the first is written, so that a failure leaves the folder
     // unchanged.
     let keys = wanted

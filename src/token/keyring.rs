@@ -130,7 +130,11 @@ impl Keyring {
     }
 
     /// Returns the public JWKs in the order of the key set.
-    pub(super) fn published_jwks(&self, now: Timestamp, grace: Duration) -> impl Iterator<Item = &str> {
+    pub(super) fn published_jwks(
+        &self,
+        now: Timestamp,
+        grace: Duration,
+    ) -> impl Iterator<Item = &str> {
         self.states(now).into_iter().filter_map(move |(key, state)| match state {
             KeyState::Retired { since } if since + grace < now => None,
             KeyState::Retired { .. } | KeyState::Current | KeyState::Next => Some(key.public_jwk()),
@@ -268,7 +272,8 @@ pub(crate) mod tests {
         let later = at(24 * 3600);
         assert!(opened(ring.verification_jwks(later)).is_ok());
         assert!(
-            opened(ring.jwks(later, JWKS_MAX_AGE)).is_err_and(|error| error == JwsError::UnknownKey)
+            opened(ring.jwks(later, JWKS_MAX_AGE))
+                .is_err_and(|error| error == JwsError::UnknownKey)
         );
     }
 }

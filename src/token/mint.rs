@@ -268,7 +268,8 @@ mod tests {
     #[tokio::test]
     async fn id_token_has_exactly_the_claims_of_the_specification() {
         // R033 to R036, R038, R040: integers, aud a string, no at_hash
-        let (_, payload) = parts(&mint_jwt(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+        let (_, payload) =
+            parts(&mint_jwt(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
         let expected = json!({
             "iss": "https://hub.test/api/v2", "sub": "pairwise", "aud": "client", "exp": T0.seconds() + 60,
             "iat": T0.seconds(), "auth_time": T0.seconds() - 5, "nonce": "n-0S6_WzA2Mj-n-0S6_WzA2Mj", "acr": "eidas1",

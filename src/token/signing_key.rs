@@ -161,7 +161,10 @@ pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
     digest::fingerprint(&canonical)
 }
 
-fn build_signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSigner>, KeyError> {
+fn build_signer(
+    alg: SigningAlg,
+    members: &Map<String, Value>,
+) -> Result<Box<dyn JwsSigner>, KeyError> {
     let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyError::Unusable)?;
     match alg {
         SigningAlg::ES256 => {

@@ -132,7 +132,9 @@ pub enum UnusableKey {
 impl fmt::Display for UnusableKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Secret => "with published private or symmetric members, which anyone can sign with",
+            Self::Secret => {
+                "with published private or symmetric members, which anyone can sign with"
+            }
             Self::OtherUse => "for another use than signatures",
             Self::OtherAlgorithm => "of another type, curve or algorithm",
             Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
@@ -161,7 +163,11 @@ impl VerificationKeys {
         let Some(Value::Array(jwks)) = set.get("keys") else { return Err(JwsError::Malformed) };
         let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         for (index, jwk) in jwks.iter().enumerate() {
-            let read = if index < MAX_KEYS_PER_SET { VerificationKey::from_jwk(jwk) } else { Err(UnusableKey::OverLimit) };
+            let read = if index < MAX_KEYS_PER_SET {
+                VerificationKey::from_jwk(jwk)
+            } else {
+                Err(UnusableKey::OverLimit)
+            };
             match read {
                 Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
                     keys.push(key)
@@ -215,7 +221,11 @@ impl VerificationKeys {
         }
     }
 
-    fn select_key(&self, header: &Map<String, Value>, alg: SigningAlg) -> Result<&VerificationKey, JwsError> {
+    fn select_key(
+        &self,
+        header: &Map<String, Value>,
+        alg: SigningAlg,
+    ) -> Result<&VerificationKey, JwsError> {
         let kid = match header.get("kid") {
             None => None,
             Some(Value::String(kid)) => Some(kid.as_str()),
@@ -282,7 +292,8 @@ impl VerificationKey {
 /// §3.1). With an exponent of 1, anyone can sign and decrypt; a huge exponent makes a verification
 /// as slow as a signature.
 pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
-    let modulus = digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bit_length(&n)));
+    let modulus =
+        digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bit_length(&n)));
     let exponent = digest::from_base64url(e).is_some_and(|e| {
         e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bit_length(&e))
     });

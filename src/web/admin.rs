@@ -25,17 +25,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::access::AccessDecision;
-use super::responses::status_code;
-use super::hub::Hub;
 use super::admin_console::session::AdminSessions;
 use super::admin_console::{self, AdminConsole};
+use super::hub::Hub;
+use super::responses::status_code;
 use crate::actor::Connectors;
-use crate::actor::blocks::{Persistence, BlockUpdateError};
-use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, BlockError};
+use crate::actor::blocks::{BlockUpdateError, Persistence};
+use crate::actor::registry::{BlockError, BlockRow, ConnectorRow, NewBlock};
 use crate::audit::{Audit, Event, EventKind};
 use crate::digest;
 use crate::env::Env;
-use crate::grant::auth_failures::{FailureLimits, AuthFailureLimiter};
+use crate::grant::auth_failures::{AuthFailureLimiter, FailureLimits};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;
@@ -125,10 +125,14 @@ impl AdminApi {
     /// Creates the admin API. Without a token, every request is rejected.
     #[must_use]
     pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
-        let allowed = FailureLimits { failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE, inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE };
+        let allowed = FailureLimits {
+            failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
+            inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE,
+        };
         let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
         let sessions = token.as_ref().map(|token| AdminSessions::new(token, env));
-        let (auth_failures, audit, env) = (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
+        let (auth_failures, audit, env) =
+            (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
         Self { connectors, token, auth_failures, audit, env, keys: None, sessions, console: None }
     }
 
@@ -171,8 +175,8 @@ impl AdminApi {
 
     /// Compares hashes, so that timing does not reveal the length of the token.
     fn verify_token(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
-        let is_valid =
-            sent.is_some_and(|sent| digest::constant_time_eq(&digest::sha256(sent.as_bytes()), token));
+        let is_valid = sent
+            .is_some_and(|sent| digest::constant_time_eq(&digest::sha256(sent.as_bytes()), token));
         if is_valid {
             Ok(())
         } else {
@@ -233,23 +237,41 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
     web::scope("/admin")
         .app_data(Data::from(admin))
         .wrap(authenticated)
-        .service(web::resource("/connectors").get(list_connectors).default_service(method_not_allowed("GET")))
+        .service(
+            web::resource("/connectors")
+                .get(list_connectors)
+                .default_service(method_not_allowed("GET")),
+        )
         .service(
             web::resource("/blocks")
                 .get(list_blocks)
                 .post(set_block)
                 .default_service(method_not_allowed("GET, POST")),
         )
-        .service(web::resource("/blocks/{id}").delete(lift_block).default_service(method_not_allowed("DELETE")))
-        .service(web::resource("/keys/reload").post(reload_keys).default_service(method_not_allowed("POST")))
         .service(
-            web::resource("/sign-in").post(access::sign_in).default_service(method_not_allowed("POST")),
+            web::resource("/blocks/{id}")
+                .delete(lift_block)
+                .default_service(method_not_allowed("DELETE")),
         )
         .service(
-            web::resource("/sign-out").post(access::sign_out).default_service(method_not_allowed("POST")),
+            web::resource("/keys/reload")
+                .post(reload_keys)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/sign-in")
+                .post(access::sign_in)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/sign-out")
+                .post(access::sign_out)
+                .default_service(method_not_allowed("POST")),
         )
         .configure(admin_console::configure_routes)
-        .default_service(web::to(|| async { error_response(ErrorCode::NotFound, Vec::new(), None) }))
+        .default_service(web::to(|| async {
+            error_response(ErrorCode::NotFound, Vec::new(), None)
+        }))
 }
 
 async fn list_connectors(admin: Data<AdminApi>) -> HttpResponse {
@@ -280,7 +302,11 @@ async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
     )
 }
 
-async fn set_block(admin: Data<AdminApi>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
+async fn set_block(
+    admin: Data<AdminApi>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> HttpResponse {
     let new = match parse_block(payload).await {
         Ok(new) => new,
         Err((code, details)) => return error_response(code, details, None),
@@ -298,7 +324,11 @@ async fn set_block(admin: Data<AdminApi>, request: HttpRequest, payload: web::Pa
     }
 }
 
-async fn lift_block(admin: Data<AdminApi>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
+async fn lift_block(
+    admin: Data<AdminApi>,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HttpResponse {
     match admin.connectors.unblock(&id).await {
         Ok(Some((row, persistence))) => {
             log_block_change(&request, &row, "block of identity provider lifted");
@@ -317,10 +347,17 @@ async fn parse_block(payload: web::Payload) -> Result<NewBlock, (ErrorCode, Vec<
     let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| (ErrorCode::RequestTimeout, Vec::new()))?;
     let body = body.map_err(|_| {
-        (ErrorCode::PayloadTooLarge, vec![format!("the body is larger than {MAX_BODY_BYTES} bytes")])
+        (
+            ErrorCode::PayloadTooLarge,
+            vec![format!("the body is larger than {MAX_BODY_BYTES} bytes")],
+        )
     })?;
-    let body =
-        body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the connection closed before the whole body arrived".to_owned()]))?;
+    let body = body.map_err(|_| {
+        (
+            ErrorCode::AdminMalformed,
+            vec!["the connection closed before the whole body arrived".to_owned()],
+        )
+    })?;
     let not_an_object = |_| {
         (
             ErrorCode::AdminMalformed,

@@ -5,9 +5,9 @@
 //! data and lists no logins: the operator must have the support id.
 
 mod advice;
-pub mod session;
 mod login;
 mod pages;
+pub mod session;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::login::{EventView, LoginView, NamedParty, RefusalView};
-pub(super) use self::pages::sign_in_page as sign_in_page;
+pub(super) use self::pages::sign_in_page;
 use super::admin::{self, AdminApi};
-use super::responses;
 use super::private_listener::{CheckResult, Readiness};
+use super::responses;
 use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::RecentEvents;
@@ -225,7 +225,8 @@ impl std::fmt::Debug for AdminConsole {
 fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
     let row = |service: &Arc<crate::config::ServiceProvider>| {
         let registration = &service.registration;
-        let admitted = federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
+        let admitted =
+            federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
         ServiceProviderRow {
             client_id: registration.client_id.clone(),
             name: english_name(&service.name),
@@ -295,7 +296,11 @@ async fn find_login(request: HttpRequest) -> HttpResponse {
     }
 }
 
-async fn show_login(admin: Data<AdminApi>, request: HttpRequest, entered: web::Path<String>) -> HttpResponse {
+async fn show_login(
+    admin: Data<AdminApi>,
+    request: HttpRequest,
+    entered: web::Path<String>,
+) -> HttpResponse {
     let Some(console) = admin.console() else {
         return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
     };
@@ -312,7 +317,11 @@ async fn show_login(admin: Data<AdminApi>, request: HttpRequest, entered: web::P
     }
 }
 
-fn console_page(console: &AdminConsole, status: u16, render: impl FnOnce(&str) -> String) -> HttpResponse {
+fn console_page(
+    console: &AdminConsole,
+    status: u16,
+    render: impl FnOnce(&str) -> String,
+) -> HttpResponse {
     let nonce = console.env.entropy().token();
     responses::admin_page_response(status, &nonce, render(&nonce))
 }

@@ -5,10 +5,10 @@
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::make_cacheable;
+use super::error_pages;
 use super::form;
 use super::hub::Hub;
-use super::error_pages;
+use super::responses::make_cacheable;
 use crate::config::logo::Logo;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
@@ -33,7 +33,11 @@ pub async fn serve_connector_logo(
     };
     let query = form::parse_query(request.query_string()).unwrap_or_default();
     let is_this_one = query.single("v").ok().flatten() == Some(&*logo.version);
-    if is_this_one { make_immutable(logo_response(&logo)) } else { make_cacheable(logo_response(&logo)) }
+    if is_this_one {
+        make_immutable(logo_response(&logo))
+    } else {
+        make_cacheable(logo_response(&logo))
+    }
 }
 
 /// Serves a service provider's logo at `GET /assets/service/{version}`.

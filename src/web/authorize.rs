@@ -4,17 +4,17 @@
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{negotiate_locale, see_other, authorization_response};
 use super::form::FormError;
 use super::hub::Hub;
 use super::rejection::{self, RejectionContext};
-use super::{form, login, error_pages};
-use crate::actor::{UNSEEN_LOGIN_LIFETIME, LoginAdmissionError};
+use super::responses::{authorization_response, negotiate_locale, see_other};
+use super::{error_pages, form, login};
+use crate::actor::{LoginAdmissionError, UNSEEN_LOGIN_LIFETIME};
 use crate::client_network::{self, ClientNetwork};
 use crate::ids::ClientId;
 use crate::login::LoginRequest;
 use crate::protocol::authorize::{
-    self, AuthorizationRequest, ProvenRedirect, AuthorizationError, RequestMethod,
+    self, AuthorizationError, AuthorizationRequest, ProvenRedirect, RequestMethod,
 };
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
@@ -36,7 +36,9 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
     }
     match form::parse_body(&request, body).await {
         Ok(params) => handle_request(&hub, &request, &params, RequestMethod::Post).await,
-        Err(FormError::TooLarge) => error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(FormError::TooLarge) => {
+            error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge)
+        }
         Err(error) => error_pages::malformed_request(&hub, &request, error.code()),
     }
 }
@@ -58,7 +60,13 @@ async fn handle_request(
     let client = hub.proxies.client_address(request);
     if let Err(over) = hub.quotas.check_request(client) {
         let client_id = params.single("client_id").ok().flatten().map(Into::into);
-        return error_pages::rate_limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
+        return error_pages::rate_limited(
+            hub,
+            request,
+            ErrorCode::NetworkLimited,
+            over,
+            client_id.as_ref(),
+        );
     }
     let authorization = match authorize::validate_request(
         params,
@@ -78,9 +86,21 @@ async fn handle_request(
         }
         Err(AuthorizationError::Redirect(redirect, code)) => {
             let client_id = registered_client(hub, params);
-            let context = RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
-            rejection::record_rejection(hub, request, context, code, "authorization request rejected");
-            return authorization_response(hub, negotiate_locale(request, &[]), "", redirect.error_response(code));
+            let context =
+                RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
+            rejection::record_rejection(
+                hub,
+                request,
+                context,
+                code,
+                "authorization request rejected",
+            );
+            return authorization_response(
+                hub,
+                negotiate_locale(request, &[]),
+                "",
+                redirect.error_response(code),
+            );
         }
     };
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
@@ -92,7 +112,10 @@ async fn handle_request(
 /// arbitrary text.
 fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
     let named = params.single("client_id").ok().flatten().map(ClientId::from)?;
-    hub.federation.load().service_provider(&named).map(|service| service.registration.client_id.clone())
+    hub.federation
+        .load()
+        .service_provider(&named)
+        .map(|service| service.registration.client_id.clone())
 }
 
 async fn start_login(
@@ -110,7 +133,8 @@ async fn start_login(
         .to_owned();
     let client_id = authorization.client_id.clone();
     let reject = |redirect: &ProvenRedirect, code: ErrorCode| {
-        let context = RejectionContext { client_id: Some(&client_id), ..RejectionContext::default() };
+        let context =
+            RejectionContext { client_id: Some(&client_id), ..RejectionContext::default() };
         rejection::record_rejection(hub, request, context, code, "authorization request failed");
         authorization_response(hub, locale, &service, redirect.error_response(code))
     };
@@ -125,7 +149,8 @@ async fn start_login(
     }
     let silent = authorization.prompt.none && form == RequestMethod::Get;
     let redirect = authorization.redirect.clone();
-    let own_rate = hub.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
+    let own_rate =
+        hub.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
     match hub.quotas.check_login(&client_id, own_rate) {
         Ok(()) => {}
         Err(_) if silent => return reject(&redirect, ErrorCode::ServiceLimited),
@@ -153,7 +178,11 @@ async fn start_login(
     if silent {
         // `prompt=none` allows no page: the response depends on the session alone.
         let session = hub.cookies.session(request);
-        return match hub.logins.run_step(&opened.hash, LoginRequest::OpenPage { reuse: None }, session).await {
+        return match hub
+            .logins
+            .run_step(&opened.hash, LoginRequest::OpenPage { reuse: None }, session)
+            .await
+        {
             Ok(reply) => login::step_response(
                 hub,
                 request,

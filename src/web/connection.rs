@@ -25,7 +25,7 @@ mod stream;
 use std::time::Duration;
 
 pub use self::exchange::serve_request;
-pub use self::server::{ServerConfig, EXTRA_CONNECTIONS_PER_WORKER, build_server};
+pub use self::server::{EXTRA_CONNECTIONS_PER_WORKER, ServerConfig, build_server};
 
 /// Timeouts of the phases of a connection.
 #[derive(Clone, Copy, Debug)]

@@ -54,10 +54,15 @@ impl Cookies {
     /// Returns the login cookie's value, the preimage of the hash in the URL. It proves that this
     /// browser started the login.
     #[must_use]
-    pub fn login_proof(&self, request: &HttpRequest, hash: &InteractionHash) -> Option<Secret<String>> {
+    pub fn login_proof(
+        &self,
+        request: &HttpRequest,
+        hash: &InteractionHash,
+    ) -> Option<Secret<String>> {
         let name = self.login_name(hash);
         // The compared values are hashes of a 256-bit secret, so timing reveals nothing useful.
-        let mut values = request_cookies(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
+        let mut values =
+            request_cookies(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
         values
             .find(|value| InteractionHash::from_cookie(value) == *hash)
             .map(|value| Secret::new(value.to_owned()))
@@ -161,7 +166,9 @@ impl Cookies {
     /// Returns a cookie that removes the session cookie.
     #[must_use]
     pub fn expired_session_cookie(&self) -> Cookie<'static> {
-        self.cookie_builder(self.session_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
+        self.cookie_builder(self.session_name.clone(), String::new())
+            .max_age(CookieDuration::ZERO)
+            .finish()
     }
 
     /// Returns the connector of the last finished login of this browser, if the value is
@@ -182,7 +189,11 @@ impl Cookies {
 
     /// Returns the cookie that remembers a connector.
     #[must_use]
-    pub fn last_choice_cookie(&self, connector: &ConnectorId, lifetime: Duration) -> Cookie<'static> {
+    pub fn last_choice_cookie(
+        &self,
+        connector: &ConnectorId,
+        lifetime: Duration,
+    ) -> Cookie<'static> {
         let lifetime = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
         self.cookie_builder(self.last_choice_name.clone(), connector.to_string())
             .max_age(CookieDuration::seconds(lifetime))
@@ -202,7 +213,11 @@ impl Cookies {
         format!("{}{start}", self.login_prefix)
     }
 
-    fn cookie_builder(&self, name: String, value: String) -> actix_web::cookie::CookieBuilder<'static> {
+    fn cookie_builder(
+        &self,
+        name: String,
+        value: String,
+    ) -> actix_web::cookie::CookieBuilder<'static> {
         Cookie::build(name, value)
             .path("/")
             .http_only(true)
@@ -304,7 +319,8 @@ mod tests {
         let cookies = Cookies::new("hub", true);
         let forged = "__Host-hub-login-AAAAAAAAAAAA=x; __Host-hub-login-short=y; __Host-hub-login-<script>AAAA=z";
         let request = TestRequest::default().insert_header((COOKIE, forged)).to_http_request();
-        let HeldLogins { logins: read, surplus_names: surplus } = cookies.held_logins(&request, None);
+        let HeldLogins { logins: read, surplus_names: surplus } =
+            cookies.held_logins(&request, None);
         assert!(read.is_empty());
         assert_eq!(
             surplus,
@@ -346,7 +362,8 @@ mod tests {
     #[test]
     fn a_last_choice_is_a_well_formed_id_or_nothing() {
         let cookies = Cookies::new("hub", true);
-        let set = cookies.last_choice_cookie(&"amandier".into(), Duration::from_secs(60)).to_string();
+        let set =
+            cookies.last_choice_cookie(&"amandier".into(), Duration::from_secs(60)).to_string();
         for part in [
             "__Host-hub-last=amandier",
             "HttpOnly",

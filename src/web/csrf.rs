@@ -91,13 +91,29 @@ mod tests {
             verify_form_token(&other, FormPurpose::Consent, "shown", Some(&good)),
             Err(ErrorCode::CsrfWrong)
         );
-        for other in
-            [FormPurpose::ChooseProvider, FormPurpose::CancelLogin, FormPurpose::ForgetLastChoice, FormPurpose::SignIn, FormPurpose::LogOut]
-        {
-            assert_eq!(verify_form_token(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+        for other in [
+            FormPurpose::ChooseProvider,
+            FormPurpose::CancelLogin,
+            FormPurpose::ForgetLastChoice,
+            FormPurpose::SignIn,
+            FormPurpose::LogOut,
+        ] {
+            assert_eq!(
+                verify_form_token(&mine, other, "shown", Some(&good)),
+                Err(ErrorCode::CsrfWrong)
+            );
         }
-        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));
-        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", None), Err(ErrorCode::CsrfMissing));
-        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", Some("")), Err(ErrorCode::CsrfMissing));
+        assert_eq!(
+            verify_form_token(&mine, FormPurpose::Consent, "else", Some(&good)),
+            Err(ErrorCode::CsrfWrong)
+        );
+        assert_eq!(
+            verify_form_token(&mine, FormPurpose::Consent, "shown", None),
+            Err(ErrorCode::CsrfMissing)
+        );
+        assert_eq!(
+            verify_form_token(&mine, FormPurpose::Consent, "shown", Some("")),
+            Err(ErrorCode::CsrfMissing)
+        );
     }
 }

@@ -6,16 +6,17 @@
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::responses::{BASE_PATH, landing_page_response, negotiate_locale, page_response};
 use super::csrf::{self, FormPurpose};
 use super::hub::Hub;
-use super::pages::{
-    PageChrome, ClaimName, ErrorDetail, ErrorPage, HiddenField, ServiceReturn, Locale, PageTheme, PageAction, negotiate_language,
-};
-use super::rejection::{self, RejectionContext};
 use super::outer_middleware::EarlyErrorContext;
 use super::page_models;
-use crate::actor::{StepError, LoginSummary};
+use super::pages::{
+    ClaimName, ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme,
+    ServiceReturn, negotiate_language,
+};
+use super::rejection::{self, RejectionContext};
+use super::responses::{BASE_PATH, landing_page_response, negotiate_locale, page_response};
+use crate::actor::{LoginSummary, StepError};
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, SupportId};
 use crate::login::{self, LoginErrorPage};
@@ -45,7 +46,11 @@ pub fn malformed_authorization_request(
 
 /// Builds the 400 page for a logout request, with a link to sign out. No session is ended.
 #[must_use]
-pub fn malformed_logout_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+pub fn malformed_logout_request(
+    hub: &Hub,
+    request: &HttpRequest,
+    precise: ErrorCode,
+) -> HttpResponse {
     malformed_request_page(hub, request, precise, None, vec![sign_out_action()])
 }
 
@@ -54,7 +59,13 @@ pub fn malformed_logout_request(hub: &Hub, request: &HttpRequest, precise: Error
 pub fn logout_failed(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let mut error = error_page_without_login(hub, code);
     error.actions = vec![sign_out_action()];
-    rejection::record_rejection(hub, request, RejectionContext::with_support_id(&error.support_id), code, "logout failed");
+    rejection::record_rejection(
+        hub,
+        request,
+        RejectionContext::with_support_id(&error.support_id),
+        code,
+        "logout failed",
+    );
     error_page_response(hub, negotiate_locale(request, &[]), &error)
 }
 
@@ -73,10 +84,13 @@ fn malformed_request_page(
     let mut error = error_page_without_login(hub, ErrorCode::BadRequest);
     error.actions = ways;
     if precise != ErrorCode::BadRequest {
-        error.detail =
-            Some(ErrorDetail { code: entry.code.to_owned(), description: entry.description.to_owned() });
+        error.detail = Some(ErrorDetail {
+            code: entry.code.to_owned(),
+            description: entry.description.to_owned(),
+        });
     }
-    let context = RejectionContext { client_id, ..RejectionContext::with_support_id(&error.support_id) };
+    let context =
+        RejectionContext { client_id, ..RejectionContext::with_support_id(&error.support_id) };
     rejection::record_rejection(hub, request, context, precise, "malformed request rejected");
     page_response(hub, 400, negotiate_locale(request, &[]), |chrome| error.render(chrome))
 }
@@ -85,13 +99,20 @@ fn malformed_request_page(
 #[must_use]
 pub fn outside_login(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let error = error_page_without_login(hub, code);
-    rejection::record_rejection(hub, request, RejectionContext::with_support_id(&error.support_id), code, "request rejected");
+    rejection::record_rejection(
+        hub,
+        request,
+        RejectionContext::with_support_id(&error.support_id),
+        code,
+        "request rejected",
+    );
     match code {
-        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
-            landing_page_response(hub, code.entry().status, negotiate_locale(request, &[]), |chrome| {
-                error.render(chrome)
-            })
-        }
+        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => landing_page_response(
+            hub,
+            code.entry().status,
+            negotiate_locale(request, &[]),
+            |chrome| error.render(chrome),
+        ),
         _ => error_page_response(hub, negotiate_locale(request, &[]), &error),
     }
 }
@@ -113,7 +134,10 @@ pub async fn login_of_other_browser(
     // A tab whose login, with its cookie, was closed because the browser opened newer ones.
     let code =
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
-    let error = ErrorPage { support_id: summary.support_id.to_string(), ..error_page_without_login(hub, code) };
+    let error = ErrorPage {
+        support_id: summary.support_id.to_string(),
+        ..error_page_without_login(hub, code)
+    };
     let context = RejectionContext {
         client_id: Some(&summary.client_id),
         login: Some(hash),
@@ -142,14 +166,21 @@ pub fn unusable_idp_response(
 ) -> HttpResponse {
     let locale = negotiate_locale(request, &summary.ui_locales);
     let mut error = error_page_for_login(hub, code, summary, locale);
-    error.provider = hub.connectors.display_name(connector).map(|name| locale.localize(&name).to_owned());
+    error.provider =
+        hub.connectors.display_name(connector).map(|name| locale.localize(&name).to_owned());
     error.actions = vec![PageAction::Continue { href: interaction_path(hash) }];
     let context = RejectionContext {
         client_id: Some(&summary.client_id),
         login: Some(hash),
         ..RejectionContext::with_support_id(&error.support_id)
     };
-    rejection::record_rejection(hub, request, context, code, "identity provider's response belongs to no login of this browser");
+    rejection::record_rejection(
+        hub,
+        request,
+        context,
+        code,
+        "identity provider's response belongs to no login of this browser",
+    );
     error_page_response(hub, locale, &error)
 }
 
@@ -165,9 +196,13 @@ pub fn login_not_admitted(
     let mut error = error_page_without_login(hub, code);
     if let Some(service) = hub.federation.load().service_provider(client_id) {
         error.service = Some(locale.localize(&service.name).to_owned());
-        error.actions = vec![PageAction::ServiceHome { href: service.registration.home_page.clone() }];
+        error.actions =
+            vec![PageAction::ServiceHome { href: service.registration.home_page.clone() }];
     }
-    let context = RejectionContext { client_id: Some(client_id), ..RejectionContext::with_support_id(&error.support_id) };
+    let context = RejectionContext {
+        client_id: Some(client_id),
+        ..RejectionContext::with_support_id(&error.support_id)
+    };
     rejection::record_rejection(hub, request, context, code, "login not admitted");
     error_page_response(hub, locale, &error)
 }
@@ -212,7 +247,8 @@ pub fn login_step_failed(
     }
     // Anyone can make up the hash of an unknown login, so it is not logged.
     let login = Some(hash).filter(|_| step_error != StepError::Unknown);
-    let context = RejectionContext { login, ..RejectionContext::with_support_id(&error.support_id) };
+    let context =
+        RejectionContext { login, ..RejectionContext::with_support_id(&error.support_id) };
     rejection::record_rejection(hub, request, context, code, "login step failed");
     error_page_response(hub, negotiate_locale(request, &[]), &error)
 }
@@ -253,17 +289,25 @@ pub fn idp_blocked(
     let locale = negotiate_locale(request, &summary.ui_locales);
     let mut error = error_page_for_login(hub, banner.code, summary, locale);
     let connector = banner.connector.as_ref();
-    error.provider =
-        connector.and_then(|id| hub.connectors.display_name(id)).map(|name| locale.localize(&name).to_owned());
-    error.message = connector.and_then(|id| page_models::operator_message(hub, locale, summary, id));
-    error.actions =
-        vec![PageAction::OtherProvider { href: interaction_path(hash) }, return_to_service_action(hash, cookie)];
+    error.provider = connector
+        .and_then(|id| hub.connectors.display_name(id))
+        .map(|name| locale.localize(&name).to_owned());
+    error.message =
+        connector.and_then(|id| page_models::operator_message(hub, locale, summary, id));
+    error.actions = vec![
+        PageAction::OtherProvider { href: interaction_path(hash) },
+        return_to_service_action(hash, cookie),
+    ];
     error_page_response(hub, locale, &error)
 }
 
 fn return_to_service_action(hash: &InteractionHash, cookie: &Secret<String>) -> PageAction {
-    let fields = vec![HiddenField::new("csrf", csrf::form_token(cookie, FormPurpose::CancelLogin, ""))];
-    PageAction::BackToService(ServiceReturn::Post { action: format!("{}/cancel", interaction_path(hash)), fields })
+    let fields =
+        vec![HiddenField::new("csrf", csrf::form_token(cookie, FormPurpose::CancelLogin, ""))];
+    PageAction::BackToService(ServiceReturn::Post {
+        action: format!("{}/cancel", interaction_path(hash)),
+        fields,
+    })
 }
 
 /// Returns the path of a login's interaction page.
@@ -274,14 +318,20 @@ pub fn interaction_path(hash: &InteractionHash) -> String {
 
 /// Renders the error page of the outer middleware, which responds before any endpoint runs.
 #[must_use]
-pub fn render_early_error(env: &Env, theme: &PageTheme, head: &EarlyErrorContext, code: ErrorCode) -> String {
+pub fn render_early_error(
+    env: &Env,
+    theme: &PageTheme,
+    head: &EarlyErrorContext,
+    code: ErrorCode,
+) -> String {
     let locale = negotiate_language(&[], head.accept_language.as_deref());
     let mut error = new_error_page(env, code);
     // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
         head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
     if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
-        error.actions = vec![PageAction::TryAgain { href: interaction_path(&InteractionHash::new(hash)) }];
+        error.actions =
+            vec![PageAction::TryAgain { href: interaction_path(&InteractionHash::new(hash)) }];
     }
     telemetry::log_rejection(
         Some(&error.support_id),
@@ -311,7 +361,12 @@ fn new_error_page(env: &Env, code: ErrorCode) -> ErrorPage {
     }
 }
 
-fn error_page_for_login(hub: &Hub, code: ErrorCode, summary: &LoginSummary, locale: Locale) -> ErrorPage {
+fn error_page_for_login(
+    hub: &Hub,
+    code: ErrorCode,
+    summary: &LoginSummary,
+    locale: Locale,
+) -> ErrorPage {
     let service = hub
         .federation
         .load()

@@ -99,7 +99,10 @@ fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     }
     let pair = |segment: &[u8]| {
         let mut halves = segment.splitn(2, |byte| *byte == b'=');
-        Ok((percent_decode(halves.next().unwrap_or_default())?, percent_decode(halves.next().unwrap_or_default())?))
+        Ok((
+            percent_decode(halves.next().unwrap_or_default())?,
+            percent_decode(halves.next().unwrap_or_default())?,
+        ))
     };
     let segments = text.split(|byte| *byte == b'&').filter(|segment| !segment.is_empty());
     segments.map(pair).collect::<Result<_, _>>().map(Params::new)
@@ -193,7 +196,10 @@ mod tests {
 
     #[test]
     fn a_percent_encoded_name_is_the_same_name() {
-        assert_eq!(parse_query("state=1&st%61te=2").unwrap().single("state"), Err(RepeatedParamError));
+        assert_eq!(
+            parse_query("state=1&st%61te=2").unwrap().single("state"),
+            Err(RepeatedParamError)
+        );
     }
 
     #[test]
@@ -256,7 +262,10 @@ mod tests {
             .insert_header(("content-type", FORM))
             .insert_header(("content-length", "65537"));
         let never = stream::pending();
-        assert_eq!(super::parse_body(&request.to_http_request(), never).await, Err(FormError::TooLarge));
+        assert_eq!(
+            super::parse_body(&request.to_http_request(), never).await,
+            Err(FormError::TooLarge)
+        );
     }
 
     #[actix_web::test]

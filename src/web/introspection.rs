@@ -3,12 +3,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{introspection_jwt_response, json_response};
 use super::form::{self, FormError};
 use super::hub::Hub;
+use super::responses::{introspection_jwt_response, json_response};
 use super::token::{authorization_headers, client_rejection};
-use crate::grant::introspection::IntrospectionResponse;
 use crate::grant::error::GrantError;
+use crate::grant::introspection::IntrospectionResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
@@ -45,7 +45,11 @@ pub async fn introspect_token(
 }
 
 /// Handles `POST /api/v2/token/revocation`.
-pub async fn revoke_token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+pub async fn revoke_token(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> HttpResponse {
     match read_and_revoke(&hub, &request, body).await {
         // RFC 7009 §2.2: clients ignore the body. It is valid JSON, as its content type says.
         Ok(()) => json_response("{}"),
@@ -53,11 +57,17 @@ pub async fn revoke_token(hub: web::Data<Hub>, request: HttpRequest, body: web::
     }
 }
 
-async fn read_and_revoke(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<(), GrantError> {
+async fn read_and_revoke(
+    hub: &Hub,
+    request: &HttpRequest,
+    body: web::Payload,
+) -> Result<(), GrantError> {
     let params = match form::parse_body(request, body).await {
         Ok(params) => params,
         Err(FormError::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
         Err(error) => return Err(error.code().into()),
     };
-    hub.grants.revoke_token(&revocation::parse_request(&authorization_headers(request), &params)?).await
+    hub.grants
+        .revoke_token(&revocation::parse_request(&authorization_headers(request), &params)?)
+        .await
 }

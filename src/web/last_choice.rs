@@ -8,13 +8,13 @@
 use actix_web::cookie::Cookie;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::see_other;
 use super::csrf::FormPurpose;
+use super::error_pages;
 use super::form;
 use super::hub::Hub;
 use super::login::{add_cookie, verify_login_form};
 use super::pages::ListQuery;
-use super::error_pages;
+use super::responses::see_other;
 use crate::actor::LoginSummary;
 use crate::ids::ConnectorId;
 
@@ -49,7 +49,8 @@ pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'s
 #[must_use]
 pub fn outdated_cookie_removal(hub: &Hub, request: &HttpRequest) -> Option<Cookie<'static>> {
     let is_off = hub.federation.load().remember_last.is_none();
-    (is_off && hub.cookies.has_last_choice(request)).then(|| hub.cookies.expired_last_choice_cookie())
+    (is_off && hub.cookies.has_last_choice(request))
+        .then(|| hub.cookies.expired_last_choice_cookie())
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/forget`: removes the last choice. The login does not

@@ -11,7 +11,6 @@ use actix_web::cookie::Cookie;
 use actix_web::http::header::SET_COOKIE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{negotiate_locale, page_response, see_other, authorization_response};
 use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
 use super::form::FormError;
@@ -19,11 +18,12 @@ use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
 use super::last_choice::{self, ChoiceQuery};
 use super::rejection::{self, RejectionContext};
-use super::{form, error_pages, page_models};
-use crate::actor::{StepError, Reply};
+use super::responses::{authorization_response, negotiate_locale, page_response, see_other};
+use super::{error_pages, form, page_models};
+use crate::actor::{Reply, StepError};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::CallbackParams;
-use crate::login::{LoginAnswer, ConsentSubmission, ConsentAnswer, LoginRequest, Callback};
+use crate::login::{Callback, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest};
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, RepeatedParamError};
@@ -52,8 +52,15 @@ pub async fn show_login(
         Ok(proof) => proof,
         Err(response) => return response,
     };
-    let mut response =
-        run_step(&hub, &request, &hash, &cookie, LoginRequest::OpenPage { reuse: None }, ResponseOrigin::Page).await;
+    let mut response = run_step(
+        &hub,
+        &request,
+        &hash,
+        &cookie,
+        LoginRequest::OpenPage { reuse: None },
+        ResponseOrigin::Page,
+    )
+    .await;
     held_logins::close_oldest_logins(&hub, &request, &hash, &mut response).await;
     response
 }
@@ -72,9 +79,19 @@ pub async fn choose_provider(
         };
     match params.single("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
-            run_step(&hub, &request, &hash, &cookie, LoginRequest::Choose(provider.into()), ResponseOrigin::Form).await
+            run_step(
+                &hub,
+                &request,
+                &hash,
+                &cookie,
+                LoginRequest::Choose(provider.into()),
+                ResponseOrigin::Form,
+            )
+            .await
         }
-        Ok(_) | Err(RepeatedParamError) => error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest),
+        Ok(_) | Err(RepeatedParamError) => {
+            error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest)
+        }
     }
 }
 
@@ -87,7 +104,8 @@ pub async fn cancel_login(
 ) -> HttpResponse {
     match verify_login_form(&hub, &request, &path, body, FormPurpose::CancelLogin).await {
         Ok((hash, cookie, _)) => {
-            run_step(&hub, &request, &hash, &cookie, LoginRequest::Cancel, ResponseOrigin::Form).await
+            run_step(&hub, &request, &hash, &cookie, LoginRequest::Cancel, ResponseOrigin::Form)
+                .await
         }
         Err(response) => response,
     }
@@ -107,15 +125,30 @@ pub async fn handle_callback(
         // The normal case needs no store call: the step itself compares the state.
         (Some((state, arrival)), [HeldLogin { hash, secret: value }]) => {
             let back = Callback { connector, state, params: arrival, network };
-            run_step(&hub, &request, hash, value, LoginRequest::Callback(back), ResponseOrigin::Callback).await
+            run_step(
+                &hub,
+                &request,
+                hash,
+                value,
+                LoginRequest::Callback(back),
+                ResponseOrigin::Callback,
+            )
+            .await
         }
         (answer, _) => {
             let state = answer.as_ref().map(|(state, _)| state.as_str());
             match (held_logins::find_by_state(&hub, &held, state).await, answer) {
                 (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
                     let back = Callback { connector, state, params: arrival, network };
-                    run_step(&hub, &request, &hash, &cookie, LoginRequest::Callback(back), ResponseOrigin::Callback)
-                        .await
+                    run_step(
+                        &hub,
+                        &request,
+                        &hash,
+                        &cookie,
+                        LoginRequest::Callback(back),
+                        ResponseOrigin::Callback,
+                    )
+                    .await
                 }
                 (Ok(found), answer) => {
                     unusable_idp_response(&hub, &request, found, answer.is_some(), &connector)
@@ -159,7 +192,9 @@ fn unusable_idp_response(
         LoginByState::OtherEnded(_) | LoginByState::None if has_state => {
             error_pages::outside_login(hub, request, ErrorCode::LoginOtherBrowser)
         }
-        LoginByState::OtherEnded(_) | LoginByState::None => error_pages::outside_login(hub, request, code),
+        LoginByState::OtherEnded(_) | LoginByState::None => {
+            error_pages::outside_login(hub, request, code)
+        }
     }
 }
 
@@ -171,7 +206,15 @@ pub async fn show_consent(
 ) -> HttpResponse {
     match verify_login_cookie(&hub, &request, &path).await {
         Ok((hash, cookie)) => {
-            run_step(&hub, &request, &hash, &cookie, LoginRequest::OpenConsentPage, ResponseOrigin::Page).await
+            run_step(
+                &hub,
+                &request,
+                &hash,
+                &cookie,
+                LoginRequest::OpenConsentPage,
+                ResponseOrigin::Page,
+            )
+            .await
         }
         Err(response) => response,
     }
@@ -197,8 +240,15 @@ pub async fn answer_consent(
         }
     };
     let page_digest = params.single("page_digest").ok().flatten().unwrap_or_default().to_owned();
-    run_step(&hub, &request, &hash, &cookie, LoginRequest::Consent(ConsentSubmission { answer, page_digest }), ResponseOrigin::Form)
-        .await
+    run_step(
+        &hub,
+        &request,
+        &hash,
+        &cookie,
+        LoginRequest::Consent(ConsentSubmission { answer, page_digest }),
+        ResponseOrigin::Form,
+    )
+    .await
 }
 
 /// Returns the login that the URL names and its cookie's value, which proves that this browser
@@ -239,20 +289,43 @@ pub(super) async fn verify_login_form(
     let (hash, cookie) = verify_login_cookie(hub, request, hash).await?;
     // A consent token binds the displayed claims; the step compares them with the current ones.
     let one = |name| params.single(name).ok().flatten();
-    let page_digest = if purpose == FormPurpose::Consent { one("page_digest").unwrap_or_default() } else { "" };
-    let form_check =
-        csrf::check_same_origin(request).and_then(|()| csrf::verify_form_token(&cookie, purpose, page_digest, one("csrf")));
+    let page_digest =
+        if purpose == FormPurpose::Consent { one("page_digest").unwrap_or_default() } else { "" };
+    let form_check = csrf::check_same_origin(request)
+        .and_then(|()| csrf::verify_form_token(&cookie, purpose, page_digest, one("csrf")));
     if let Err(code) = form_check {
         let summary = match hub.logins.peek(&hash).await {
             Ok(Some(summary)) => summary,
-            Ok(None) => return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown)),
-            Err(code) => return Err(error_pages::login_step_failed(hub, request, &hash, StepError::Hub(code))),
+            Ok(None) => {
+                return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown));
+            }
+            Err(code) => {
+                return Err(error_pages::login_step_failed(
+                    hub,
+                    request,
+                    &hash,
+                    StepError::Hub(code),
+                ));
+            }
         };
         let client_id = Some(&summary.client_id);
-        let context =
-            RejectionContext { client_id, login: Some(&hash), ..RejectionContext::with_support_id(summary.support_id.as_str()) };
-        rejection::record_rejection(hub, request, context, code, "form with an invalid CSRF token rejected");
-        let problem = crate::login::LoginErrorPage { code, claim: None, next_action: crate::login::NextAction::ChooseIdp };
+        let context = RejectionContext {
+            client_id,
+            login: Some(&hash),
+            ..RejectionContext::with_support_id(summary.support_id.as_str())
+        };
+        rejection::record_rejection(
+            hub,
+            request,
+            context,
+            code,
+            "form with an invalid CSRF token rejected",
+        );
+        let problem = crate::login::LoginErrorPage {
+            code,
+            claim: None,
+            next_action: crate::login::NextAction::ChooseIdp,
+        };
         return Err(error_pages::login_error(hub, request, &hash, &cookie, problem, &summary));
     }
     Ok((hash, cookie, params))
@@ -291,7 +364,8 @@ pub fn step_response(
         }
         LoginAnswer::ChoicePage { banner } => {
             let query = ChoiceQuery::from_request(hub, request);
-            let choice = page_models::choice_page(hub, locale, hash, cookie, &summary, banner, &query);
+            let choice =
+                page_models::choice_page(hub, locale, hash, cookie, &summary, banner, &query);
             let mut response = page_response(hub, 200, locale, |chrome| choice.render(chrome));
             if let Some(cookie) = last_choice::outdated_cookie_removal(hub, request) {
                 add_cookie(&mut response, &cookie);
@@ -299,23 +373,28 @@ pub fn step_response(
             response
         }
         LoginAnswer::RedirectToIdp { url } => see_other(&url),
-        LoginAnswer::RedirectToConsent => {
-            see_other(&without_inherited_fragment(&format!("{}/consent", error_pages::interaction_path(hash)), from))
-        }
+        LoginAnswer::RedirectToConsent => see_other(&without_inherited_fragment(
+            &format!("{}/consent", error_pages::interaction_path(hash)),
+            from,
+        )),
         LoginAnswer::ConsentPage(consenting) => {
-            let consent = page_models::consent_page(hub, locale, hash, cookie, &summary, &consenting);
+            let consent =
+                page_models::consent_page(hub, locale, hash, cookie, &summary, &consenting);
             page_response(hub, 200, locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
             let answer = match answer {
-                AuthorizationResponse::Redirect { location } => {
-                    AuthorizationResponse::Redirect { location: without_inherited_fragment(&location, from) }
+                AuthorizationResponse::Redirect { location } => AuthorizationResponse::Redirect {
+                    location: without_inherited_fragment(&location, from),
+                },
+                AuthorizationResponse::FormPost { action, fields } => {
+                    AuthorizationResponse::FormPost { action, fields }
                 }
-                AuthorizationResponse::FormPost { action, fields } => AuthorizationResponse::FormPost { action, fields },
             };
             let federation = hub.federation.load();
-            let service =
-                federation.service_provider(&summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+            let service = federation
+                .service_provider(&summary.client_id)
+                .map_or("", |sp| locale.localize(&sp.name));
             let mut response = authorization_response(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.session_cookie(&session));
@@ -325,14 +404,19 @@ pub fn step_response(
             }
             response
         }
-        LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(hub, request, hash, cookie, &banner, &summary),
+        LoginAnswer::BlockedPage(banner) => {
+            error_pages::idp_blocked(hub, request, hash, cookie, &banner, &summary)
+        }
         LoginAnswer::ErrorPage(problem) => {
             error_pages::login_error(hub, request, hash, cookie, problem, &summary)
         }
     };
     if summary.is_completed && from != ResponseOrigin::Authorize {
         let now = hub.env.now();
-        add_cookie(&mut response, &hub.cookies.login_cookie(hash, cookie, now, now + ENDED_LOGIN_COOKIE_LIFETIME));
+        add_cookie(
+            &mut response,
+            &hub.cookies.login_cookie(hash, cookie, now, now + ENDED_LOGIN_COOKIE_LIFETIME),
+        );
     }
     response
 }
@@ -340,7 +424,9 @@ pub fn step_response(
 fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {
     match from {
         ResponseOrigin::Callback => format!("{location}#"),
-        ResponseOrigin::Form | ResponseOrigin::Page | ResponseOrigin::Authorize => location.to_owned(),
+        ResponseOrigin::Form | ResponseOrigin::Page | ResponseOrigin::Authorize => {
+            location.to_owned()
+        }
     }
 }
 

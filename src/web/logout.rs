@@ -8,13 +8,13 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
-use super::responses::{landing_page_response, negotiate_locale, see_other};
 use super::csrf::{self, FormPurpose};
 use super::form::FormError;
 use super::hub::Hub;
 use super::login::add_cookie;
-use super::pages::{HiddenField, Locale, ConfirmLogOutPage, LoggedOutPage, PageAction};
-use super::{form, error_pages};
+use super::pages::{ConfirmLogOutPage, HiddenField, Locale, LoggedOutPage, PageAction};
+use super::responses::{landing_page_response, negotiate_locale, see_other};
+use super::{error_pages, form};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
 use crate::grant::logout::LogoutDestination;
@@ -84,19 +84,29 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
     // Only a valid request is stored.
     match check_request(&hub, &params, None) {
         Ok(LogoutRequest::Anonymous) => see_other(path::END_SESSION),
-        Ok(LogoutRequest::Named { .. }) => match hub.grants.save_logout_request(&forwarded_params(&params)).await {
-            Ok(ticket) => see_other(&format!("{}?{PENDING_PARAM}={}", path::END_SESSION, ticket.reveal())),
-            // A full store must not prevent a logout: the parameters go into the URL.
-            Err(ErrorCode::StoreFull) => {
-                see_other(&format!("{}?{}", path::END_SESSION, encode_params(&forwarded_params(&params))))
+        Ok(LogoutRequest::Named { .. }) => {
+            match hub.grants.save_logout_request(&forwarded_params(&params)).await {
+                Ok(ticket) => {
+                    see_other(&format!("{}?{PENDING_PARAM}={}", path::END_SESSION, ticket.reveal()))
+                }
+                // A full store must not prevent a logout: the parameters go into the URL.
+                Err(ErrorCode::StoreFull) => see_other(&format!(
+                    "{}?{}",
+                    path::END_SESSION,
+                    encode_params(&forwarded_params(&params))
+                )),
+                Err(code) => error_pages::logout_failed(&hub, &request, code),
             }
-            Err(code) => error_pages::logout_failed(&hub, &request, code),
-        },
+        }
         // Only the session can verify an encrypted ID token, and its cookie comes with the GET.
         Err(ErrorCode::LogoutHintEncrypted)
             if hub.platform == Platform::High && fits_in_url(&params) =>
         {
-            see_other(&format!("{}?{}", path::END_SESSION, encode_params(&forwarded_params(&params))))
+            see_other(&format!(
+                "{}?{}",
+                path::END_SESSION,
+                encode_params(&forwarded_params(&params))
+            ))
         }
         Err(code) => reject_request(&hub, &request, code),
     }
@@ -104,7 +114,8 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
 
 /// Returns whether the parameters fit into a URL.
 fn fits_in_url(params: &Params) -> bool {
-    forwarded_params(params).iter().map(|(_, value)| value.len()).sum::<usize>() <= MAX_FORWARDED_BYTES
+    forwarded_params(params).iter().map(|(_, value)| value.len()).sum::<usize>()
+        <= MAX_FORWARDED_BYTES
 }
 
 /// Handles `POST /api/v2/session/end/confirm`, which the hub's confirmation form sends.
@@ -123,8 +134,14 @@ pub async fn post_confirmation(
     // Without a cookie there is no session to protect.
     if let Some(cookie) = hub.cookies.session(&request) {
         let sent = params.single("csrf").ok().flatten();
-        let form_check = csrf::check_same_origin(&request)
-            .and_then(|()| csrf::verify_form_token(&cookie, FormPurpose::LogOut, &encode_params(&forwarded_params(&params)), sent));
+        let form_check = csrf::check_same_origin(&request).and_then(|()| {
+            csrf::verify_form_token(
+                &cookie,
+                FormPurpose::LogOut,
+                &encode_params(&forwarded_params(&params)),
+                sent,
+            )
+        });
         if let Err(code) = form_check {
             hub.metrics.record_logout("rejected");
             return error_pages::logout_failed(&hub, &request, code);
@@ -158,16 +175,24 @@ pub async fn return_from_idp(
     match &destination.return_to {
         // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
         Some(return_to) => see_other(&format!("{}#", return_to.location())),
-        None => logged_out_response(&hub, negotiate_locale(&request, &[]), Some(&destination), None),
+        None => {
+            logged_out_response(&hub, negotiate_locale(&request, &[]), Some(&destination), None)
+        }
     }
 }
 
 /// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
 /// recognized.
-fn check_request(hub: &Hub, params: &Params, session_hint: Option<LogoutHint>) -> Result<LogoutRequest, ErrorCode> {
+fn check_request(
+    hub: &Hub,
+    params: &Params,
+    session_hint: Option<LogoutHint>,
+) -> Result<LogoutRequest, ErrorCode> {
     logout::validate_request(params, hub.federation.load().as_ref(), |hint| {
         match hub.grants.verify_logout_hint(hint) {
-            Err(ErrorCode::LogoutHintEncrypted) => session_hint.ok_or(ErrorCode::LogoutHintEncrypted),
+            Err(ErrorCode::LogoutHintEncrypted) => {
+                session_hint.ok_or(ErrorCode::LogoutHintEncrypted)
+            }
             read => read,
         }
     })
@@ -192,7 +217,12 @@ fn is_jwe(token: &str) -> bool {
     token.split('.').take(6).count() == 5
 }
 
-async fn end_session(hub: &Hub, request: &HttpRequest, params: &Params, confirmation: Confirmation) -> HttpResponse {
+async fn end_session(
+    hub: &Hub,
+    request: &HttpRequest,
+    params: &Params,
+    confirmation: Confirmation,
+) -> HttpResponse {
     let cookie = hub.cookies.session(request);
     let session_hint = match recognize_hint(hub, params, cookie.as_ref()).await {
         Ok(session_hint) => session_hint,
@@ -208,20 +238,31 @@ async fn end_session(hub: &Hub, request: &HttpRequest, params: &Params, confirma
                 .unwrap_or_else(|| reject_request(hub, request, code));
         }
     };
-    let (decision, session) = match hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await {
+    let (decision, session) = match hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await
+    {
         Ok(decided) => decided,
         Err(code) => return error_pages::logout_failed(hub, request, code),
     };
     let locale = negotiate_locale(request, &ui_locales(params));
-    let destination = LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
+    let destination =
+        LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
     let outcome = match (decision, confirmation, &cookie, session) {
         (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
             hub.metrics.record_logout("confirmation");
             hub.grants.audit.record(|| {
-                destination.service_provider.iter().fold(Event::new(EventKind::LogoutRequested), Event::sp)
+                destination
+                    .service_provider
+                    .iter()
+                    .fold(Event::new(EventKind::LogoutRequested), Event::sp)
             });
-            let page =
-                confirmation_page(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
+            let page = confirmation_page(
+                hub,
+                locale,
+                cookie.as_ref(),
+                session.as_ref(),
+                &destination,
+                params,
+            );
             return landing_page_response(hub, 200, locale, |chrome| page.render(chrome));
         }
         (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
@@ -252,8 +293,11 @@ async fn repeated_logout(
     cookie: Option<&Secret<String>>,
 ) -> Option<HttpResponse> {
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
-    let location =
-        hub.grants.request_redirect(cookie, &encode_params(&forwarded_params(params))).await.ok()??;
+    let location = hub
+        .grants
+        .request_redirect(cookie, &encode_params(&forwarded_params(params)))
+        .await
+        .ok()??;
     Some(see_other(&location))
 }
 
@@ -266,13 +310,20 @@ async fn remember_redirect(
 ) {
     let location = match (outcome, &destination.return_to) {
         (LogoutOutcome::RedirectToIdp(url), _) => url.to_string(),
-        (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, Some(return_to)) => return_to.location(),
+        (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, Some(return_to)) => {
+            return_to.location()
+        }
         (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, None) => return,
     };
-    if let Err(code) =
-        hub.grants.remember_request_redirect(cookie, &encode_params(&forwarded_params(params)), &location).await
+    if let Err(code) = hub
+        .grants
+        .remember_request_redirect(cookie, &encode_params(&forwarded_params(params)), &location)
+        .await
     {
-        tracing::warn!(code = code.entry().code, "redirect not stored: a repeated logout request will be rejected");
+        tracing::warn!(
+            code = code.entry().code,
+            "redirect not stored: a repeated logout request will be rejected"
+        );
     }
 }
 
@@ -308,14 +359,19 @@ fn logged_out_response(
     unreached: Option<&ConnectorId>,
 ) -> HttpResponse {
     let federation = hub.federation.load();
-    let service = destination
-        .and_then(|destination| federation.service_provider(destination.service_provider.as_ref()?));
-    let name = |id: &ConnectorId| Some(locale.localize(&*hub.connectors.display_name(id)?).to_owned());
+    let service = destination.and_then(|destination| {
+        federation.service_provider(destination.service_provider.as_ref()?)
+    });
+    let name =
+        |id: &ConnectorId| Some(locale.localize(&*hub.connectors.display_name(id)?).to_owned());
     let logged_out = LoggedOutPage {
         service: service.map(|service| locale.localize(&service.name).to_owned()),
-        action: service
-            .map(|service| PageAction::ServiceHome { href: service.registration.home_page.clone() }),
-        unreached_provider: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
+        action: service.map(|service| PageAction::ServiceHome {
+            href: service.registration.home_page.clone(),
+        }),
+        unreached_provider: unreached
+            .filter(|id| hub.connectors.sandbox_offer(id).is_none())
+            .and_then(name),
     };
     landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
 }
@@ -330,12 +386,19 @@ fn confirmation_page(
 ) -> ConfirmLogOutPage {
     let forwarded = forwarded_params(params);
     // Without a cookie there is no session that another site could end.
-    let csrf = cookie
-        .map(|cookie| ("csrf".to_owned(), csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded))));
+    let csrf = cookie.map(|cookie| {
+        (
+            "csrf".to_owned(),
+            csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded)),
+        )
+    });
     let federation = hub.federation.load();
-    let service = destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
+    let service =
+        destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
     let name = |id: &ConnectorId| {
-        hub.connectors.display_name(id).map_or_else(|| id.to_string(), |name| locale.localize(&name).to_owned())
+        hub.connectors
+            .display_name(id)
+            .map_or_else(|| id.to_string(), |name| locale.localize(&name).to_owned())
     };
     ConfirmLogOutPage {
         fields: csrf
@@ -352,7 +415,8 @@ fn confirmation_page(
 
 /// Returns the parameters that the confirmation form and a saved request carry.
 fn forwarded_params(params: &Params) -> Vec<(String, String)> {
-    let fits = |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
+    let fits =
+        |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
     let pair = |name: &str| {
         let value = params.single(name).ok().flatten().filter(|value| fits(name, value))?;
         Some((name.to_owned(), value.to_owned()))

@@ -2,8 +2,8 @@
 
 use actix_web::{HttpResponse, web};
 
-use super::responses::{json_response, make_cacheable};
 use super::hub::Hub;
+use super::responses::{json_response, make_cacheable};
 
 /// Serves the discovery document (OpenID Connect Discovery §4).
 pub async fn serve_discovery(hub: web::Data<Hub>) -> HttpResponse {

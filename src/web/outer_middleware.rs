@@ -88,7 +88,8 @@ impl OuterMiddleware {
         metrics: Arc<Metrics>,
         page: impl Fn(&EarlyErrorContext, ErrorCode) -> String + Send + Sync + 'static,
     ) -> Result<Self, OuterMiddlewareError> {
-        let host = PublicHost::from_base_url(base_url).ok_or_else(|| OuterMiddlewareError::BaseUrl(base_url.to_owned()))?;
+        let host = PublicHost::from_base_url(base_url)
+            .ok_or_else(|| OuterMiddlewareError::BaseUrl(base_url.to_owned()))?;
         Ok(Self { host, deadline, metrics, tracer: Tracer::disabled(), page: Box::new(page) })
     }
 
@@ -138,7 +139,10 @@ impl OuterMiddleware {
             Ok(Ok(answer)) => answer.map(ServiceResponse::map_into_boxed_body),
             Ok(Err(_panic)) => {
                 tracing::error!(code = ErrorCode::Internal.entry().code, "handler panicked");
-                Err(response_as_error(self.error_response(head, ErrorCode::Internal), ErrorCode::Internal))
+                Err(response_as_error(
+                    self.error_response(head, ErrorCode::Internal),
+                    ErrorCode::Internal,
+                ))
             }
             // actix closes the connection after a response that left part of the body unread.
             Err(_elapsed) => Err(response_as_error(
@@ -296,7 +300,8 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let page = |_: &EarlyErrorContext, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
         let outer = Arc::new(
-            OuterMiddleware::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap(),
+            OuterMiddleware::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page)
+                .unwrap(),
         );
         let app = App::new()
             .service(web::resource("/api/v2/token").post(form))
@@ -522,9 +527,12 @@ mod tests {
     fn a_base_url_without_a_host_is_reported() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
-            let error = OuterMiddleware::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {
-                String::new()
-            })
+            let error = OuterMiddleware::new(
+                wrong,
+                Duration::from_secs(1),
+                Arc::clone(&metrics),
+                |_, _| String::new(),
+            )
             .err()
             .unwrap();
             assert_eq!(error, OuterMiddlewareError::BaseUrl(wrong.into()));

@@ -8,12 +8,12 @@ use super::csrf::{self, FormPurpose};
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
 use super::pages::{
-    self, FailureBanner, ProviderCandidate, ChoicePage, ConsentPage, CategoryHeading, Locale, ConsentMode, UnavailableLabel, ProviderWarning,
-    build_provider_list,
+    self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, FailureBanner, Locale,
+    ProviderCandidate, ProviderWarning, UnavailableLabel, build_provider_list,
 };
-use crate::actor::{Availability, UnavailableReason, LoginSummary};
+use crate::actor::{Availability, LoginSummary, UnavailableReason};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::{self, Consenting, ClaimsSource};
+use crate::login::{self, ClaimsSource, Consenting};
 
 /// Returns the choice page of a login.
 pub fn choice_page(
@@ -26,7 +26,8 @@ pub fn choice_page(
     query: &ChoiceQuery,
 ) -> ChoicePage {
     let federation = hub.federation.load();
-    let entries = hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
+    let entries =
+        hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
     let candidates = entries.iter().map(|entry| ProviderCandidate {
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
@@ -39,10 +40,12 @@ pub fn choice_page(
             UnavailableReason::ReauthenticationUnproven => UnavailableLabel::NoReauthentication,
             UnavailableReason::Failing => UnavailableLabel::Failing,
         }),
-        warning: (entry.availability != Availability::Available).then_some(ProviderWarning::RecentFailure),
+        warning: (entry.availability != Availability::Available)
+            .then_some(ProviderWarning::RecentFailure),
     });
     let is_shown = |candidate: &ProviderCandidate<'_>| {
-        candidate.unavailable_label.is_none() || federation.unavailable == crate::config::UnavailableDisplay::Greyed
+        candidate.unavailable_label.is_none()
+            || federation.unavailable == crate::config::UnavailableDisplay::Greyed
     };
     let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
     let headings: Vec<CategoryHeading<'_>> = federation
@@ -66,7 +69,10 @@ pub fn choice_page(
             &query.list,
         ),
         banner: banner.map(|banner| FailureBanner {
-            message: banner.connector.as_ref().and_then(|id| operator_message(hub, locale, summary, id)),
+            message: banner
+                .connector
+                .as_ref()
+                .and_then(|id| operator_message(hub, locale, summary, id)),
             provider: banner
                 .connector
                 .and_then(|id| hub.connectors.display_name(&id))
@@ -124,7 +130,10 @@ pub fn consent_page(
             .claims
             .iter()
             .filter_map(|(name, value)| {
-                Some(pages::ConsentClaim { name: pages::ClaimName::from_wire_name(name)?, value: display_value(value) })
+                Some(pages::ConsentClaim {
+                    name: pages::ClaimName::from_wire_name(name)?,
+                    value: display_value(value),
+                })
             })
             .collect(),
     }

@@ -7,28 +7,33 @@
 //! Callers must take URLs in a view model from the configuration or from the hub, never from a
 //! request: escaping does not stop a `javascript:` URL.
 
-mod provider_list;
 mod choice;
 mod consent;
 mod demo;
 mod error;
 mod locale;
 mod notice;
+mod provider_list;
 mod sandbox;
-mod sign_in;
 mod short_pages;
+mod sign_in;
 mod theme;
 
-pub use provider_list::{ProviderList, ListQuery, ProviderCandidate, CategoryHeading, build_provider_list};
-pub use choice::{FailureBanner, ChoicePage, ProviderOption, UnavailableLabel, ProviderWarning, UnavailableProvider};
-pub use consent::{ConsentClaim, ClaimName, ConsentPage, ConsentMode, ClaimSource};
+pub use choice::{
+    ChoicePage, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
+    UnavailableProvider,
+};
+pub use consent::{ClaimName, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
-pub use error::{ErrorDetail, ErrorPage, ServiceReturn, PageAction};
+pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use locale::{Locale, negotiate_language};
 pub use notice::DisplayedNotice;
+pub use provider_list::{
+    CategoryHeading, ListQuery, ProviderCandidate, ProviderList, build_provider_list,
+};
 pub use sandbox::{SandboxOption, SandboxPage};
-pub use sign_in::{SignInPage, SignInError};
-pub use short_pages::{FormPostPage, ConfirmLogOutPage, LoggedOutPage};
+pub use short_pages::{ConfirmLogOutPage, FormPostPage, LoggedOutPage};
+pub use sign_in::{SignInError, SignInPage};
 pub use theme::{LOGO_PATH, PageTheme};
 
 /// Data that every page needs.

@@ -169,8 +169,9 @@ impl Readiness {
     /// Returns the reasons why the process is not ready, by check.
     #[must_use]
     pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, String> {
-        let reason =
-            |(name, check): &(&'static str, ReadinessCheck)| check().err().map(|error| (*name, error));
+        let reason = |(name, check): &(&'static str, ReadinessCheck)| {
+            check().err().map(|error| (*name, error))
+        };
         let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
         if self.is_draining() {
             reasons.insert("draining", "this process is shutting down".to_owned());
@@ -204,9 +205,9 @@ pub async fn check_target(
     let (started, details) = (
         Instant::now(),
         match code {
-            ErrorCode::UnknownHost => vec![
-                "use an IP address or localhost, or add the name to private.hosts".to_owned(),
-            ],
+            ErrorCode::UnknownHost => {
+                vec!["use an IP address or localhost, or add the name to private.hosts".to_owned()]
+            }
             _ => Vec::new(),
         },
     );
@@ -304,8 +305,12 @@ mod tests {
     use actix_web::{App, test};
 
     async fn get(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        get_with_metrics(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()))
-            .await
+        get_with_metrics(
+            readiness,
+            path,
+            Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
+        )
+        .await
     }
 
     async fn get_with_metrics(
@@ -327,13 +332,14 @@ mod tests {
     async fn readiness_names_what_is_missing() {
         let keys = Arc::new(AtomicBool::new(false));
         let loaded = Arc::clone(&keys);
-        let readiness = Readiness::default().with_check("store", || Ok(())).with_check("keys", move || {
-            if loaded.load(Ordering::SeqCst) {
-                Ok(())
-            } else {
-                Err("no signing key is loaded".into())
-            }
-        });
+        let readiness =
+            Readiness::default().with_check("store", || Ok(())).with_check("keys", move || {
+                if loaded.load(Ordering::SeqCst) {
+                    Ok(())
+                } else {
+                    Err("no signing key is loaded".into())
+                }
+            });
         let readiness = Arc::new(readiness);
         let missing = concat!(
             r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"},"checks":["#,
@@ -351,7 +357,9 @@ mod tests {
     async fn degradations_are_listed_and_do_not_make_the_process_unready() {
         let problems = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
         let readiness = Arc::new(
-            Readiness::default().with_degradation_check("config", problems).with_degradation_check("other", Vec::new),
+            Readiness::default()
+                .with_degradation_check("config", problems)
+                .with_degradation_check("other", Vec::new),
         );
         let body = concat!(
             r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]},"checks":["#,
@@ -367,12 +375,18 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let app = App::new()
             .configure(|config| configure_config_digest(config, ConfigDigest::default))
-            .configure(|config| configure_endpoints(config, readiness, metrics, web::resource("/more")));
+            .configure(|config| {
+                configure_endpoints(config, readiness, metrics, web::resource("/more"))
+            });
         let app = test::init_service(app).await;
         let response =
-            test::call_service(&app, test::TestRequest::get().uri(CONFIG_DIGEST_PATH).to_request()).await;
+            test::call_service(&app, test::TestRequest::get().uri(CONFIG_DIGEST_PATH).to_request())
+                .await;
         assert_eq!(response.status(), 200);
-        assert_eq!(test::read_body_json::<ConfigDigest, _>(response).await, ConfigDigest::default());
+        assert_eq!(
+            test::read_body_json::<ConfigDigest, _>(response).await,
+            ConfigDigest::default()
+        );
         assert_eq!(
             test::call_service(&app, test::TestRequest::get().uri("/livez").to_request())
                 .await

@@ -29,16 +29,33 @@ impl<'a> RejectionContext<'a> {
 }
 
 /// Records a rejection in the log, at the level of its code, and in the audit log.
-pub fn record_rejection(hub: &Hub, request: &HttpRequest, context: RejectionContext<'_>, code: ErrorCode, message: &str) {
-    telemetry::log_rejection(context.support_id, context.client_id.map(ClientId::as_str), code, message);
+pub fn record_rejection(
+    hub: &Hub,
+    request: &HttpRequest,
+    context: RejectionContext<'_>,
+    code: ErrorCode,
+    message: &str,
+) {
+    telemetry::log_rejection(
+        context.support_id,
+        context.client_id.map(ClientId::as_str),
+        code,
+        message,
+    );
     audit_rejection(hub, request, context, code);
 }
 
 /// Records a rejection in the audit log only.
-pub fn audit_rejection(hub: &Hub, request: &HttpRequest, context: RejectionContext<'_>, code: ErrorCode) {
+pub fn audit_rejection(
+    hub: &Hub,
+    request: &HttpRequest,
+    context: RejectionContext<'_>,
+    code: ErrorCode,
+) {
     let Some(name) = rejection_event(request, code) else {
         // No audit event, but the page shows a support id that the operator may search for.
-        let event = |id| Event::new(EventKind::StepRefused).code(code).support_id(&SupportId::new(id));
+        let event =
+            |id| Event::new(EventKind::StepRefused).code(code).support_id(&SupportId::new(id));
         hub.grants
             .audit
             .remember_if_some(|| context.support_id.filter(|_| is_auditable(code)).map(event));

@@ -10,10 +10,12 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::hub::Hub;
-use super::pages::{PageChrome, HiddenField, FormPostPage, Locale, DisplayedNotice, negotiate_language};
+use super::pages::{
+    DisplayedNotice, FormPostPage, HiddenField, Locale, PageChrome, negotiate_language,
+};
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::error_response::{ErrorResponse, AuthLocation};
+use crate::protocol::error_response::{AuthLocation, ErrorResponse};
 use crate::protocol::introspection::JWT_MEDIA_TYPE;
 
 /// Content type of pages, spelled as the specification has it.
@@ -116,7 +118,8 @@ pub fn authorization_response(
     match answer {
         AuthorizationResponse::Redirect { location } => see_other(&location),
         AuthorizationResponse::FormPost { action, fields } => {
-            let fields = fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
+            let fields =
+                fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
             let form = FormPostPage { action, fields, service: service.to_owned() };
             page_response(hub, 200, locale, |chrome| form.render(chrome))
         }

@@ -5,13 +5,13 @@ use actix_web::guard::fn_guard;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 
-use super::responses::json_error_response;
 use super::hub::{Hub, SandboxRoutes};
-use super::rejection::RejectionEvent;
 use super::outer_middleware::is_json_endpoint;
+use super::rejection::RejectionEvent;
+use super::responses::json_error_response;
 use super::{
-    assets, authorize, form, introspection, last_choice, login, logout, metadata, error_pages, sandbox,
-    sign_in, token,
+    assets, authorize, error_pages, form, introspection, last_choice, login, logout, metadata,
+    sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -30,7 +30,8 @@ pub struct Endpoint {
 /// Returns every endpoint. The first one that matches a path serves it.
 #[must_use]
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
-    let at = |path, allow, rejection_event, routes| Endpoint { path, allow, rejection_event, routes };
+    let at =
+        |path, allow, rejection_event, routes| Endpoint { path, allow, rejection_event, routes };
     let (read, submit) = (web::get, web::post);
     let with_sandbox = (sandbox == SandboxRoutes::On).then(|| {
         let routes = vec![read().to(sandbox::show_form), submit().to(sandbox::submit_form)];
@@ -54,7 +55,10 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             path::CLIENT_JWKS,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::serve_client_jwks), web::head().to(metadata::serve_client_jwks)],
+            vec![
+                read().to(metadata::serve_client_jwks),
+                web::head().to(metadata::serve_client_jwks),
+            ],
         ),
         at("/assets/logo", "GET", None, vec![read().to(assets::serve_theme_logo)]),
         at("/assets/idp/{connector}", "GET", None, vec![read().to(assets::serve_connector_logo)]),
@@ -71,14 +75,24 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
         ),
         at("/api/v1/authorize", "GET", None, vec![read().to(authorize::redirect_v1)]),
         at("/api/v2/interaction/{hash}", "GET", step, vec![read().to(login::show_login)]),
-        at("/api/v2/interaction/{hash}/provider", "POST", step, vec![submit().to(login::choose_provider)]),
+        at(
+            "/api/v2/interaction/{hash}/provider",
+            "POST",
+            step,
+            vec![submit().to(login::choose_provider)],
+        ),
         at(
             "/api/v2/interaction/{hash}/forget",
             "POST",
             step,
             vec![submit().to(last_choice::forget_last_choice)],
         ),
-        at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![submit().to(login::cancel_login)]),
+        at(
+            "/api/v2/interaction/{hash}/cancel",
+            "POST",
+            step,
+            vec![submit().to(login::cancel_login)],
+        ),
         at(
             "/api/v2/interaction/{hash}/consent",
             "GET, POST",
@@ -112,7 +126,12 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
     ];
     let userinfo = vec![read().to(token::get_userinfo), submit().to(token::get_userinfo)];
     let clients = [
-        at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![submit().to(token::post_token)]),
+        at(
+            path::TOKEN,
+            "POST",
+            Some(EventKind::TokenRefused),
+            vec![submit().to(token::post_token)],
+        ),
         at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo),
         at(
             path::REVOCATION,
@@ -153,7 +172,10 @@ impl Endpoint {
         let resource = web::resource(path)
             .app_data(RejectionEvent(rejection_event))
             .guard(fn_guard(|context| is_well_formed_path(context.head())));
-        routes.into_iter().fold(resource, Resource::route).default_service(web::to(method_not_allowed_handler))
+        routes
+            .into_iter()
+            .fold(resource, Resource::route)
+            .default_service(web::to(method_not_allowed_handler))
     }
 }
 

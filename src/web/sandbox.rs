@@ -3,11 +3,11 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
 use super::hub::Hub;
 use super::pages::{HiddenField, Locale, SandboxOption, SandboxPage};
-use super::{form, error_pages};
-use crate::actor::{SandboxOffer, SandboxUser, SandboxError};
+use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
+use super::{error_pages, form};
+use crate::actor::{SandboxError, SandboxOffer, SandboxUser};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
@@ -51,7 +51,9 @@ pub async fn submit_form(
     };
     match hub.connectors.choose_sandbox_user(&id, params.pairs()).await {
         Ok(query) => see_other(&format!("{BASE_PATH}/callback/{id}?{query}")),
-        Err(SandboxError::Unknown) => error_pages::outside_login(&hub, &request, ErrorCode::NotFound),
+        Err(SandboxError::Unknown) => {
+            error_pages::outside_login(&hub, &request, ErrorCode::NotFound)
+        }
         Err(SandboxError::NotSaved) => {
             error_pages::outside_login(&hub, &request, ErrorCode::StoreUnavailable)
         }

@@ -10,15 +10,15 @@ use std::time::Duration;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
 use super::csrf::{self, FormPurpose};
 use super::form::FormError;
 use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
-use super::pages::{HiddenField, SignInPage, SignInError};
+use super::pages::{HiddenField, SignInError, SignInPage};
 use super::rejection::{self, RejectionContext};
-use super::{form, error_pages};
-use crate::actor::{SignInOutcome, LoginSummary, PasswordForm};
+use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
+use super::{error_pages, form};
+use crate::actor::{LoginSummary, PasswordForm, SignInOutcome};
 use crate::audit::{Event, EventKind};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -65,8 +65,9 @@ pub async fn submit_form(
         Ok(attempt) => attempt,
         Err(response) => return response,
     };
-    let form_check = csrf::check_same_origin(&request)
-        .and_then(|()| csrf::verify_form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state, one("csrf")));
+    let form_check = csrf::check_same_origin(&request).and_then(|()| {
+        csrf::verify_form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state, one("csrf"))
+    });
     if let Err(code) = form_check {
         let client_id = Some(&attempt.summary.client_id);
         let context = RejectionContext {
@@ -74,8 +75,18 @@ pub async fn submit_form(
             login: Some(&attempt.hash),
             ..RejectionContext::with_support_id(attempt.summary.support_id.as_str())
         };
-        rejection::record_rejection(&hub, &request, context, code, "form with an invalid CSRF token rejected");
-        let problem = crate::login::LoginErrorPage { code, claim: None, next_action: crate::login::NextAction::ChooseIdp };
+        rejection::record_rejection(
+            &hub,
+            &request,
+            context,
+            code,
+            "form with an invalid CSRF token rejected",
+        );
+        let problem = crate::login::LoginErrorPage {
+            code,
+            claim: None,
+            next_action: crate::login::NextAction::ChooseIdp,
+        };
         return error_pages::login_error(
             &hub,
             &request,
@@ -89,7 +100,14 @@ pub async fn submit_form(
         (Some(username), Some(password)) => (username.to_owned(), Secret::new(password.to_owned())),
         (username, _) => {
             let username = username.unwrap_or_default().to_owned();
-            return sign_in_response(&hub, &request, &attempt, 400, username, Some(SignInError::MissingField));
+            return sign_in_response(
+                &hub,
+                &request,
+                &attempt,
+                400,
+                username,
+                Some(SignInError::MissingField),
+            );
         }
     };
     let network = hub.proxies.client_network(&request);
@@ -109,9 +127,14 @@ pub async fn submit_form(
         SignInOutcome::Accepted(query) => {
             see_other(&format!("{BASE_PATH}/callback/{}?{}", attempt.connector, query.reveal()))
         }
-        SignInOutcome::Refused => {
-            sign_in_response(&hub, &request, &attempt, 403, username, Some(SignInError::WrongCredentials))
-        }
+        SignInOutcome::Refused => sign_in_response(
+            &hub,
+            &request,
+            &attempt,
+            403,
+            username,
+            Some(SignInError::WrongCredentials),
+        ),
         SignInOutcome::Wait(wait) => {
             let mut response = sign_in_response(
                 &hub,
@@ -182,15 +205,19 @@ fn sign_in_response(
     let locale = negotiate_locale(request, &attempt.summary.ui_locales);
     let name = hub.connectors.display_name(&attempt.connector).unwrap_or_default();
     let federation = hub.federation.load();
-    let service =
-        federation.service_provider(&attempt.summary.client_id).map_or("", |sp| locale.localize(&sp.name));
+    let service = federation
+        .service_provider(&attempt.summary.client_id)
+        .map_or("", |sp| locale.localize(&sp.name));
     let form = SignInPage {
         provider: locale.localize(&name).to_owned(),
         service: service.to_owned(),
         action: format!("/connectors/{}/login", attempt.connector),
         hidden: vec![
             HiddenField::new("state", attempt.state.as_str()),
-            HiddenField::new("csrf", csrf::form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state)),
+            HiddenField::new(
+                "csrf",
+                csrf::form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state),
+            ),
         ],
         username,
         error: trouble,

@@ -115,7 +115,11 @@ mod tests {
             ("/api/v2/token/else", false),
         ] {
             let request = TestRequest::default().uri(path).to_srv_request();
-            assert_eq!(start_request_span(&Tracer::disabled(), &request).span.is_some(), traced, "{path}");
+            assert_eq!(
+                start_request_span(&Tracer::disabled(), &request).span.is_some(),
+                traced,
+                "{path}"
+            );
         }
     }
 }

@@ -5,10 +5,10 @@ use actix_web::http::Method;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, PRAGMA, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::responses::{client_error_response, json_response, json_error_response, jwt_response};
 use super::form::{self, FormError};
 use super::hub::Hub;
 use super::rejection::{RejectionContext, audit_rejection};
+use super::responses::{client_error_response, json_error_response, json_response, jwt_response};
 use crate::grant::UserinfoResponse;
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
@@ -20,7 +20,11 @@ use crate::quota::RateLimitError;
 use crate::telemetry::at_level;
 
 /// Handles `POST /api/v2/token`.
-pub async fn post_token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+pub async fn post_token(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> HttpResponse {
     let mut response = match redeem_code(&hub, &request, body).await {
         Ok(answer) => json_response(answer),
         Err(error) => client_rejection(&hub, &request, error),
@@ -30,14 +34,19 @@ pub async fn post_token(hub: web::Data<Hub>, request: HttpRequest, body: web::Pa
     response
 }
 
-async fn redeem_code(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, GrantError> {
+async fn redeem_code(
+    hub: &Hub,
+    request: &HttpRequest,
+    body: web::Payload,
+) -> Result<Vec<u8>, GrantError> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let params = match form::parse_body(request, body).await {
         Ok(params) => params,
         Err(FormError::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
         Err(error) => return Err(error.code().into()),
     };
-    let token_request = token::parse_request(content_type, &authorization_headers(request), &params)?;
+    let token_request =
+        token::parse_request(content_type, &authorization_headers(request), &params)?;
     let answer = hub.grants.redeem_code(&token_request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
@@ -61,9 +70,11 @@ async fn read_userinfo(
     body: web::Payload,
 ) -> Result<UserinfoResponse, GrantError> {
     // A malformed query is an error, not an empty query: it may hold an access token.
-    let query = form::parse_query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
+    let query =
+        form::parse_query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
     let form = userinfo_form(hub, request, body).await?;
-    let bearer = userinfo::parse_bearer_token(&authorization_headers(request), &query, form.as_ref())?;
+    let bearer =
+        userinfo::parse_bearer_token(&authorization_headers(request), &query, form.as_ref())?;
     hub.grants.userinfo(&bearer).await
 }
 
@@ -89,10 +100,17 @@ async fn userinfo_form(
 
 /// Builds the error response for a client, with `Retry-After` if it failed to authenticate too
 /// often.
-pub(super) fn client_rejection(hub: &Hub, request: &HttpRequest, error: GrantError) -> HttpResponse {
+pub(super) fn client_rejection(
+    hub: &Hub,
+    request: &HttpRequest,
+    error: GrantError,
+) -> HttpResponse {
     let (error, retry_after) = limit_auth_failures(hub, request, error);
-    let used =
-        if request.headers().contains_key(AUTHORIZATION) { AuthLocation::Header } else { AuthLocation::Body };
+    let used = if request.headers().contains_key(AUTHORIZATION) {
+        AuthLocation::Header
+    } else {
+        AuthLocation::Body
+    };
     let mut response = client_error_response(record_rejection(hub, request, &error), used);
     if let Some(seconds) = retry_after {
         // RFC 6585 §4
@@ -105,7 +123,11 @@ pub(super) fn client_rejection(hub: &Hub, request: &HttpRequest, error: GrantErr
 ///
 /// This stops an attacker who tries many clients and stays below the limit of each. Only failed
 /// authentications are rejected.
-fn limit_auth_failures(hub: &Hub, request: &HttpRequest, error: GrantError) -> (GrantError, Option<u64>) {
+fn limit_auth_failures(
+    hub: &Hub,
+    request: &HttpRequest,
+    error: GrantError,
+) -> (GrantError, Option<u64>) {
     if error.code == ErrorCode::TooManyFailures {
         let wait = error.rate_limited.map(RateLimitError::retry_after_seconds);
         return (error, wait);
@@ -115,9 +137,10 @@ fn limit_auth_failures(hub: &Hub, request: &HttpRequest, error: GrantError) -> (
     }
     match hub.quotas.check_failed_authentication(|| hub.proxies.client_address(request)) {
         Ok(()) => (error, None),
-        Err(over) => {
-            (GrantError { code: ErrorCode::TooManyFailures, ..error }, Some(over.retry_after_seconds()))
-        }
+        Err(over) => (
+            GrantError { code: ErrorCode::TooManyFailures, ..error },
+            Some(over.retry_after_seconds()),
+        ),
     }
 }
 
@@ -129,7 +152,12 @@ pub(super) fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
 /// Records a rejection in the audit log, the metrics and the log.
 fn record_rejection(hub: &Hub, request: &HttpRequest, error: &GrantError) -> ErrorCode {
     let GrantError { code, client_id, reason, rate_limited: _ } = error;
-    audit_rejection(hub, request, RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() }, *code);
+    audit_rejection(
+        hub,
+        request,
+        RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() },
+        *code,
+    );
     hub.metrics.record_token_error(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
     at_level!(code, client_id, reason, "token request rejected");

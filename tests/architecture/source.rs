@@ -104,7 +104,8 @@ pub fn relative(path: &Path, root: &Path) -> String {
 
 /// Returns, for each file, the files that it imports from, by module path.
 ///
-/// A path belongs to the deepest file that it names: `crate::store::memory::Memory` to `store/memory.rs`.
+/// A path belongs to the deepest file that it names: `crate::store::memory::Memory` to
+/// `store/memory.rs`.
 pub fn import_graph(sources: &[Source]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let product: Vec<_> = sources.iter().filter(|s| !s.is_test()).collect();
     let modules: BTreeSet<_> = product.iter().map(|s| s.module()).collect();

@@ -65,7 +65,8 @@ fn after_string(quoted: &str) -> &str {
     quoted[1..].split_once('"').map_or("", |(_, after)| after)
 }
 
-/// What stands in the braces at the beginning of `text`, and what follows; route patterns have braces in strings.
+/// What stands in the braces at the beginning of `text`, and what follows; route patterns have
+/// braces in strings.
 fn braces(text: &str) -> (&str, &str) {
     let mut quoted = false;
     for (at, c) in text.char_indices() {

@@ -1,5 +1,6 @@
-//! Recording rules and alerts, held against the metrics that the code declares and against the runbooks. Whether they fire is
-//! for `promtool test rules` to say (tests/peers/prometheus.test.mjs).
+//! Recording rules and alerts, held against the metrics that the code declares and against the
+//! runbooks. Whether they fire is for `promtool test rules` to say
+//! (tests/peers/prometheus.test.mjs).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +20,8 @@ fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// Our own files: each rule begins with its name, and its expression stands alone below `expr: |`, or behind `expr:`.
+/// Our own files: each rule begins with its name, and its expression stands alone below `expr: |`,
+/// or behind `expr:`.
 fn rules(file: &str) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     let mut in_expression = false;

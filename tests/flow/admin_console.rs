@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use passerelle::web::admin_console::{HubStatus, LoginView};
 use passerelle::web::private_listener::CheckState;
-use passerelle::web::admin_console::{LoginView, HubStatus};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
@@ -28,7 +28,8 @@ impl TestHub {
     }
 
     async fn get_json<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
-        let answer = self.get_admin(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
+        let answer =
+            self.get_admin(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
         serde_json::from_str(&answer.body).unwrap()
@@ -104,7 +105,9 @@ async fn a_failed_login_is_found_by_the_code_on_the_screen() {
     assert!(!refusal.description.is_empty() && refusal.advice.len() > 30);
     assert_eq!(login.service_provider.as_ref().map(|sp| sp.id.as_str()), Some("bakery"));
     assert_eq!(login.identity_provider.as_ref().map(|idp| idp.id.as_str()), Some("amandier"));
-    assert!(login.level_requested.is_some() && login.level_achieved.is_none() && login.start_recorded);
+    assert!(
+        login.level_requested.is_some() && login.level_achieved.is_none() && login.start_recorded
+    );
     let refused = login.events.iter().find(|event| event.code.is_some()).unwrap();
     assert_eq!(refused.after_ms, 1500);
 }
@@ -135,8 +138,13 @@ async fn a_granted_login_is_shown_up_to_its_token_and_without_personal_data() {
         .body;
     let support_id = hub.last_support_id();
     let login = hub.login_view(&support_id).await;
-    let names =
-        ["consent_given", "information_continued", "code_issued", "token_issued", "userinfo_released"];
+    let names = [
+        "consent_given",
+        "information_continued",
+        "code_issued",
+        "token_issued",
+        "userinfo_released",
+    ];
     assert!(
         names.iter().filter(|name| events(&login).contains(name)).count() >= 4,
         "{:?}",
@@ -348,7 +356,8 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
     for entered in
         ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"]
     {
-        for path in [format!("/admin/logins/{entered}"), format!("/admin/logins?support_id={entered}")]
+        for path in
+            [format!("/admin/logins/{entered}"), format!("/admin/logins?support_id={entered}")]
         {
             let page = hub.console_page(&path, &cookie).await;
             assert!(
@@ -476,7 +485,10 @@ async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
     assert!(consent.is_consent() && consent.answer.body.contains("tonight"));
     std::fs::write(hub.folder().join("notices.toml"), "[[notice]]\ntext = {}\n").unwrap();
     hub.reread().await;
-    assert!(choice().await.contains("tonight"), "with an invalid file the last valid one stays in use");
+    assert!(
+        choice().await.contains("tonight"),
+        "with an invalid file the last valid one stays in use"
+    );
     hub.advance(Duration::from_secs(61));
     assert!(!choice().await.contains("tonight"), "after its end");
 }

@@ -1,4 +1,5 @@
-//! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is nobody's business.
+//! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is
+//! nobody's business.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -343,7 +344,8 @@ async fn blocks_and_files_are_told() {
     assert!(!hub.audit_text().contains("a word of the operator"));
 }
 
-/// Whatever a person is, and whatever opens anything, drives through the hub and is not in the log; and the log is whole.
+/// Whatever a person is, and whatever opens anything, drives through the hub and is not in the log;
+/// and the log is whole.
 #[actix_web::test]
 async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     let hub = hub().await;
@@ -388,15 +390,20 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     let mut verifier = Verifier::new(&keys, TrustedCheckpoints::default(), Chains::One);
     verifier.read_file("audit.jsonl", &mut text.as_bytes()).unwrap();
     let report = verifier.finish();
-    assert_eq!((report.result(), report.findings.len()), (VerificationResult::Intact, 0), "{report:?}");
+    assert_eq!(
+        (report.result(), report.findings.len()),
+        (VerificationResult::Intact, 0),
+        "{report:?}"
+    );
 }
 
-/// A route is registered together with what the audit log calls its refusals; here each of them is refused once.
+/// A route is registered together with what the audit log calls its refusals; here each of them is
+/// refused once.
 #[actix_web::test]
 async fn the_refusal_of_every_route_is_recorded() {
     let hub = hub().await;
-    // The first has a page for connectors that ask for a password, of which there is none here; the second shows its page to
-    // any state. Neither refuses anything but for the store.
+    // The first has a page for connectors that ask for a password, of which there is none here; the
+    // second shows its page to any state. Neither refuses anything but for the store.
     let shown =
         [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
     let mut refused = 0;

@@ -1,4 +1,5 @@
-//! Kill switches, by file and by command: what they do to logins that are under way, and who may set them.
+//! Kill switches, by file and by command: what they do to logins that are under way, and who may
+//! set them.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The choice of an identity provider: who may serve whom, in which order, how one is found among hundreds, and what the
-//! browser remembers of the last time (decisions 3 and 5).
+//! The choice of an identity provider: who may serve whom, in which order, how one is found among
+//! hundreds, and what the browser remembers of the last time (decisions 3 and 5).
 
 use std::fs;
 use std::path::Path;
@@ -116,7 +116,8 @@ async fn a_hint_that_is_not_permitted_is_as_if_it_were_not_there() {
         let page = browser.authorize(&hinted("amandier")).await;
         assert_eq!(is_at_the_sandbox(&page), is_followed, "{rules}");
 
-        // The error of one that the service named goes to the service at once; of one that the person chose, to the person.
+        // The error of one that the service named goes to the service at once; of one that the
+        // person chose, to the person.
         let page = if is_followed { page } else { page.choose("amandier").await };
         let back = page.sign_in_failing("error").await;
         assert_eq!(back.is_choice(), !is_followed, "{rules}");
@@ -215,7 +216,8 @@ async fn the_last_choice_is_kept_once_a_login_has_finished_and_only_if_the_opera
             page.offered(),
             if is_kept { ["belvedere", "amandier"] } else { ["amandier", "belvedere"] }
         );
-        // It decides nothing: the person still chooses, and one who cancels has not asked to be forgotten.
+        // It decides nothing: the person still chooses, and one who cancels has not asked to be
+        // forgotten.
         page.cancel().await;
         assert_eq!(browser.cookie(LAST).is_some(), is_kept);
         hub.advance(std::time::Duration::from_secs(181 * 24 * 3600));

@@ -1,5 +1,6 @@
-//! How service providers prove themselves at the token endpoint: every row of decisions 6 that is about them, and the
-//! attacks on each method (R150 to R155, R201; RFC 6749, 2.3 and 5.2; RFC 7523; RFC 9700, 2.5).
+//! How service providers prove themselves at the token endpoint: every row of decisions 6 that is
+//! about them, and the attacks on each method (R150 to R155, R201; RFC 6749, 2.3 and 5.2; RFC 7523;
+//! RFC 9700, 2.5).
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -29,7 +30,8 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 static NOTARY: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 static STRANGER: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 
-/// Beside the usual ones: the chemist uses the header, the notary signs, the bank has two secrets with dates.
+/// Beside the usual ones: the chemist uses the header, the notary signs, the bank has two secrets
+/// with dates.
 async fn hub() -> TestHub {
     let half_an_hour = HOUR / 2;
     let opens = Env::system().now() + Duration::from_secs(24 * 3600);
@@ -392,7 +394,8 @@ async fn an_assertion_that_breaks_a_rule_is_refused_and_told_why() {
     }
 }
 
-/// What each library signs by default (OpenID Connect Core 1.0, 9; RFC 7523, 3), read of its source or of its requests.
+/// What each library signs by default (OpenID Connect Core 1.0, 9; RFC 7523, 3), read of its source
+/// or of its requests.
 fn by_library(client_id: &str, now: u64) -> Vec<(&'static str, Value, Value)> {
     let token_endpoint = format!("{ISSUER}/token");
     let claims = |jti: &str, aud: Value, exp: u64| json!({ "iss": client_id, "sub": client_id, "aud": aud, "jti": jti, "iat": now, "exp": exp });
@@ -427,7 +430,8 @@ async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_an
         let answer = request.to("/api/v2/token/revocation", &hub).await;
         assert_eq!((answer.status, answer.body.as_str()), (200, "{}"), "{library}");
     }
-    // What several servers would accept, and what is not the token endpoint, stays refused; so does a long life.
+    // What several servers would accept, and what is not the token endpoint, stays refused; so does
+    // a long life.
     let of_claim = |name: &str, value: Value| {
         let claims =
             changed(changed(claims(&hub, "x"), "iss", json!("surveyor")), "sub", json!("surveyor"));
@@ -530,7 +534,8 @@ async fn an_overheard_assertion_can_not_be_used_again() {
     // Its id is forgotten no sooner than it has expired by itself.
     hub.advance(Duration::from_secs(3));
     assert!(again.at(&hub).await.body.contains("expired"));
-    // The same id in another assertion, newly signed, is as good as the same assertion while the first is alive.
+    // The same id in another assertion, newly signed, is as good as the same assertion while the
+    // first is alive.
     let other = |hub: &TestHub| {
         Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(hub, "twice")))
     };
@@ -553,7 +558,8 @@ async fn of_one_assertion_sent_many_times_at_once_one_counts() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 401).count(), 7);
 }
 
-/// RFC 8725, 3.1: neither unsigned, nor keyed with what everybody knows, nor with a key that the token brings along.
+/// RFC 8725, 3.1: neither unsigned, nor keyed with what everybody knows, nor with a key that the
+/// token brings along.
 #[actix_web::test]
 async fn an_assertion_is_proven_by_the_registered_algorithm_and_keys_alone() {
     let hub = hub().await;
@@ -621,7 +627,8 @@ async fn an_assertion_is_proven_by_the_registered_algorithm_and_keys_alone() {
     );
 }
 
-/// Both count from half past one to half past two after the start, and no restart is needed in between.
+/// Both count from half past one to half past two after the start, and no restart is needed in
+/// between.
 #[actix_web::test]
 async fn a_secret_is_changed_for_another_without_an_appointment() {
     let hub = hub().await;

@@ -1,4 +1,5 @@
-//! How long things live, to the millisecond (decisions 4 and 6), by the clock that the hub is given.
+//! How long things live, to the millisecond (decisions 4 and 6), by the clock that the hub is
+//! given.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What a request demands of the choice and of the authentication: which account, how recent, at which level.
+//! What a request demands of the choice and of the authentication: which account, how recent, at
+//! which level.
 
 use serde_json::Value;
 

@@ -107,7 +107,8 @@ pub fn post_logout_redirect_uri(service: &str) -> String {
     format!("https://{service}.example/out?tenant=7")
 }
 
-/// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2 at most.
+/// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2
+/// at most.
 pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     let settings = SETTINGS
         .replace("\"standard\"", "\"high\"")
@@ -176,8 +177,8 @@ secrets = [{{ env = "CLIENT_SECRET" }}]
     )
 }
 
-/// Writes a file. `{ env = "CLIENT_SECRET" }` in one of a connector, a service provider or a data provider stands for the
-/// same secret in that file's own folder, for it may refer to nothing else.
+/// Writes a file. `{ env = "CLIENT_SECRET" }` in one of a connector, a service provider or a data
+/// provider stands for the same secret in that file's own folder, for it may refer to nothing else.
 pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
     let create = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);

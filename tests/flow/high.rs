@@ -1,5 +1,6 @@
-//! The high platform: eidas2 and eidas3, tokens that only their service provider can read, identities of the providers,
-//! sessions of ten minutes (R003, R005, R007, R009, R041, R042; decisions 5, 6, 8, 14).
+//! The high platform: eidas2 and eidas3, tokens that only their service provider can read,
+//! identities of the providers, sessions of ten minutes (R003, R005, R007, R009, R041, R042;
+//! decisions 5, 6, 8, 14).
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -210,7 +211,8 @@ async fn the_identity_is_the_providers_and_no_register_is_asked() {
     redeemed(&hub, "vault", &received).await;
 }
 
-/// R011: an id, its secret and its codes count on the platform where they are registered, and nowhere else.
+/// R011: an id, its secret and its codes count on the platform where they are registered, and
+/// nowhere else.
 #[actix_web::test]
 async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     let (high, standard) = (vault().await, TestHub::start().await);
@@ -248,7 +250,8 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     }
 }
 
-/// R009: one that was left in the settings is warned of at the start. That nobody answers there is no fault of the hub's.
+/// R009: one that was left in the settings is warned of at the start. That nobody answers there is
+/// no fault of the hub's.
 #[actix_web::test]
 async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
     let mut hub = vault().await;
@@ -265,7 +268,8 @@ async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
     );
 }
 
-/// R009: whatever the table says, so an operator who left it there is not kept from starting either.
+/// R009: whatever the table says, so an operator who left it there is not kept from starting
+/// either.
 #[actix_web::test]
 async fn a_register_file_that_nobody_could_read_is_neither_read_nor_asked() {
     let broken = |folder: &Path| {
@@ -332,7 +336,8 @@ async fn the_hint_of_a_logout_is_the_decrypted_token() {
     assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
 }
 
-/// Service providers that hand back what they got: only they could decrypt it, and the hub knows it all the same.
+/// Service providers that hand back what they got: only they could decrypt it, and the hub knows it
+/// all the same.
 #[actix_web::test]
 async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() {
     for (alg, private) in [("ECDH-ES", &*EC), ("RSA-OAEP-256", &*RSA), ("RSA-OAEP", &*RSA)] {
@@ -347,13 +352,15 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
         )
         .await;
         let sealed = tokens["id_token"].as_str().unwrap().to_owned();
-        // The session is used for another service provider, and for this one again: each token counts.
+        // The session is used for another service provider, and for this one again: each token
+        // counts.
         let received =
             browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
         let at_archive =
             redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
 
-        // Of another session of the same person, of another service provider, or changed: none speaks for this session.
+        // Of another session of the same person, of another service provider, or changed: none
+        // speaks for this session.
         let other = redeemed(
             &hub,
             "vault",
@@ -410,7 +417,8 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
     }
 }
 
-/// OpenID Connect RP-Initiated Logout 1.0, 2: the OP supports POST. No cookie comes with one from another site.
+/// OpenID Connect RP-Initiated Logout 1.0, 2: the OP supports POST. No cookie comes with one from
+/// another site.
 #[actix_web::test]
 async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
     let hub = vault().await;

@@ -15,7 +15,7 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle::app::{HubKeys, ProgramDeps, HubServer, Reload};
+use passerelle::app::{HubKeys, HubServer, ProgramDeps, Reload};
 use passerelle::config::{self, Environment, LoadedConfig};
 use passerelle::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
 use passerelle::grant::logout::LogoutDestination;
@@ -110,7 +110,8 @@ impl TestHub {
         Self::on(folder).await
     }
 
-    /// On the high platform, with these service providers: id, and what its file has beyond the common keys.
+    /// On the high platform, with these service providers: id, and what its file has beyond the
+    /// common keys.
     pub async fn high(services: &[(&str, String)]) -> Self {
         Self::high_with(services, |_| ()).await
     }
@@ -123,8 +124,8 @@ impl TestHub {
         Self::on(folder).await
     }
 
-    /// Several hubs that share a store, behind one address that sends each request to another of them. Gives what each of
-    /// them counts, too.
+    /// Several hubs that share a store, behind one address that sends each request to another of
+    /// them. Gives what each of them counts, too.
     pub async fn several(count: u64, settings: &str) -> (Self, Vec<Arc<Metrics>>) {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
@@ -137,7 +138,8 @@ impl TestHub {
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
+                HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder })
+                    .unwrap();
             let (hub, shell) = (program.hub(), program.outer_middleware());
             counted.push(Arc::clone(&hub.metrics));
             let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
@@ -176,10 +178,12 @@ impl TestHub {
         .collect();
         let loaded = config::load_config(folder.path(), &environment).unwrap();
 
-        // The keys were made by the machine's clock, and sign from their making; a day later all of them do.
+        // The keys were made by the machine's clock, and sign from their making; a day later all of
+        // them do.
         let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
-        let program = HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
+        let program =
+            HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
 
         let (hub, shell) = (program.hub(), program.outer_middleware());
         let metrics = Arc::clone(&hub.metrics);
@@ -249,15 +253,19 @@ impl TestHub {
         self.clock.now()
     }
 
-    /// Keeps the way back of a whole logout request, as if the browser had left for this identity provider's logout.
+    /// Keeps the way back of a whole logout request, as if the browser had left for this identity
+    /// provider's logout.
     pub async fn keep_logout(&self, connector: &str, state: &str, request: &[(&str, &str)]) {
         let hub = &self.hub;
         let pairs =
             request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked = logout::validate_request(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
-            hub.grants.verify_logout_hint(hint)
-        });
-        let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else { panic!("it names nobody") };
+        let asked =
+            logout::validate_request(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
+                hub.grants.verify_logout_hint(hint)
+            });
+        let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
+            panic!("it names nobody")
+        };
         let kept = LogoutDestination { service_provider: Some(hint.audience), return_to: back };
         hub.grants.save_logout_destination(&connector.into(), state, &kept).await.unwrap();
     }

@@ -1,5 +1,6 @@
-//! Data providers at checktoken, on both platforms: what they hear of a token, what nobody else hears, and the attacks on
-//! it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701; decisions 6 and 11).
+//! Data providers at checktoken, on both platforms: what they hear of a token, what nobody else
+//! hears, and the attacks on it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701; decisions 6
+//! and 11).
 
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ fn data_provider(id: &str, scopes: &str, more: &str) -> String {
 
 const PIVOT: &str = "\"openid\", \"family_name\", \"birthdate\"";
 
-/// The archive in JSON, the court by JWTs, and the pharmacy, which shares no scope with anybody's token.
+/// The archive in JSON, the court by JWTs, and the pharmacy, which shares no scope with anybody's
+/// token.
 fn files() -> Vec<(&'static str, String)> {
     vec![
         ("data-providers/archive.toml", data_provider("archive", PIVOT, "")),
@@ -321,8 +323,8 @@ async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
             }
         }
     }
-    // The bakery's share is spent at checktoken: at the token endpoint its next failure is one too many, and its right
-    // secret is not.
+    // The bakery's share is spent at checktoken: at the token endpoint its next failure is one too
+    // many, and its right secret is not.
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
     let body = format!(

@@ -1,10 +1,10 @@
-//! Levels as a login treats them, held against what `passerelle acr explain` says of them (decisions 8), and key versions
-//! of `sub` (decisions 7).
+//! Levels as a login treats them, held against what `passerelle acr explain` says of them
+//! (decisions 8), and key versions of `sub` (decisions 7).
 
 use std::fs;
 use std::path::Path;
 
-use passerelle::app::explain::{ReturnedAcr, SentLevel, LevelDecision, explain_levels};
+use passerelle::app::explain::{LevelDecision, ReturnedAcr, SentLevel, explain_levels};
 
 use serde_json::Value;
 
@@ -79,7 +79,8 @@ async fn what_is_explained_is_what_a_login_does_on_high_too() {
     assert!(opened >= 30 && closed >= 20, "{opened} {closed}");
 }
 
-/// Every combination, explained and then walked; `acr` reads it in the tokens that a service provider gets.
+/// Every combination, explained and then walked; `acr` reads it in the tokens that a service
+/// provider gets.
 async fn walked(
     hub: &TestHub,
     services: &[&str],
@@ -106,23 +107,24 @@ async fn one_walked(
 ) -> Tally {
     let case = format!("{service} {connector} {acr_values}");
     let request = Authorize::by(service).with("acr_values", acr_values);
-    let way = match explain_levels(&hub.loaded, service, connector, acr_values, None).unwrap().decision {
-        LevelDecision::Rejected(code) => {
-            let received = hub.browser().authorize(&request).await.received();
-            assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
-            assert!(
-                received.fields["error_description"].contains(code.entry().description),
-                "{case}"
-            );
-            return (0, 1);
-        }
-        LevelDecision::Unavailable(_) => {
-            let offered = hub.browser().authorize(&request).await.offered();
-            assert!(!offered.iter().any(|id| id == connector), "{case}");
-            return (0, 1);
-        }
-        LevelDecision::Allowed(way) => way,
-    };
+    let way =
+        match explain_levels(&hub.loaded, service, connector, acr_values, None).unwrap().decision {
+            LevelDecision::Rejected(code) => {
+                let received = hub.browser().authorize(&request).await.received();
+                assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
+                assert!(
+                    received.fields["error_description"].contains(code.entry().description),
+                    "{case}"
+                );
+                return (0, 1);
+            }
+            LevelDecision::Unavailable(_) => {
+                let offered = hub.browser().authorize(&request).await.offered();
+                assert!(!offered.iter().any(|id| id == connector), "{case}");
+                return (0, 1);
+            }
+            LevelDecision::Allowed(way) => way,
+        };
     let mut opened = 0;
     for (returned, outcome) in way.answers {
         let ReturnedAcr::Listed(level) = returned else {

@@ -134,7 +134,8 @@ async fn a_forged_address_escapes_no_limit_and_blames_nobody() {
     let ask = async |peer: &str, value: &str| {
         hub.send(from(peer, ("x-forwarded-for", value))).await.status
     };
-    // A browser that reaches the hub without a proxy, and one behind it that sends the header itself.
+    // A browser that reaches the hub without a proxy, and one behind it that sends the header
+    // itself.
     assert_eq!(
         [ask("203.0.113.1", "1.1.1.1").await, ask("203.0.113.1", "1.1.1.2").await],
         [303, 303]
@@ -305,7 +306,10 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
         );
     }
     let metrics = hub.metrics.render();
-    assert!(metrics.contains("passerelle_rate_limited_total{limit=\"network_site\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("passerelle_rate_limited_total{limit=\"network_site\"} 1"),
+        "{metrics}"
+    );
 }
 
 #[actix_web::test]

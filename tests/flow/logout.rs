@@ -308,7 +308,8 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
     assert_eq!(answer.status, 303);
     let continued = answer.header("location").to_owned();
     assert!(
-        continued.starts_with(&format!("{END}?pending=")) && !continued.contains(&tokens.raw_id_token),
+        continued.starts_with(&format!("{END}?pending="))
+            && !continued.contains(&tokens.raw_id_token),
         "{continued}"
     );
     assert_eq!(answer.header("set-cookie"), "", "another site's POST changes no cookie");

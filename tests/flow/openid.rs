@@ -1,5 +1,6 @@
-//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins (decisions 3, Rules per SP).
-//! The modules of the OpenID Foundation's plans that each test answers to are listed in `docs/certification.md`.
+//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins
+//! (decisions 3, Rules per SP). The modules of the OpenID Foundation's plans that each test answers
+//! to are listed in `docs/certification.md`.
 
 use std::time::Duration;
 
@@ -59,7 +60,8 @@ async fn hub() -> TestHub {
     hub_with("").await
 }
 
-/// By way of the identity provider to the service provider; `prompt=consent` aside there is no page between.
+/// By way of the identity provider to the service provider; `prompt=consent` aside there is no page
+/// between.
 async fn sign_in(browser: &Browser<'_>, request: &Authorize, person: &str) -> Received {
     let page = browser.authorize(request).await.choose("amandier").await.sign_in_as(person).await;
     if page.is_consent() { page.consent().await.received() } else { page.received() }
@@ -165,7 +167,8 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
     assert!(!told.claims.contains_key("name"), "claims of scopes are for userinfo");
 }
 
-/// Some ordinary libraries send the secret in the form unasked, others in the header, and discovery offers both.
+/// Some ordinary libraries send the secret in the form unasked, others in the header, and discovery
+/// offers both.
 #[actix_web::test]
 async fn where_no_method_is_registered_a_secret_may_come_either_way_but_not_both() {
     let hub = hub().await;

@@ -1,4 +1,5 @@
-//! Who is let in: the number of logins at once, and the gate (decisions 1 and 5, architecture rule 5).
+//! Who is let in: the number of logins at once, and the gate (decisions 1 and 5, architecture rule
+//! 5).
 
 use std::time::Duration;
 

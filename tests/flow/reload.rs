@@ -1,4 +1,5 @@
-//! The configuration's files changed under a running hub: what is new, changed, bad or gone, and logins under way meanwhile.
+//! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
+//! logins under way meanwhile.
 
 use std::fs;
 use std::time::Duration;

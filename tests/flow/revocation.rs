@@ -1,4 +1,5 @@
-//! A service provider has an access token forgotten (RFC 7009; decisions 6, "revocation"), on both platforms.
+//! A service provider has an access token forgotten (RFC 7009; decisions 6, "revocation"), on both
+//! platforms.
 
 use actix_web::test::TestRequest;
 use url::form_urlencoded::Serializer;

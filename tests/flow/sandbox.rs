@@ -1,5 +1,5 @@
-//! What goes wrong at an identity provider or at the register, as the person and the service provider see it
-//! (decisions 5, 7 and 13).
+//! What goes wrong at an identity provider or at the register, as the person and the service
+//! provider see it (decisions 5, 7 and 13).
 
 use super::browser::Browser;
 use super::hub::TestHub;
@@ -82,7 +82,8 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         ("angela", "unknown-person", "Y010001"),
         ("unknown", "", "Y010001"),
         ("paul", "", "Y010002"),
-        // Deceased and refused look alike: the page shows the family's code, the log the precise one.
+        // Deceased and refused look alike: the page shows the family's code, the log the precise
+        // one.
         ("fernand", "", "Y010000"),
         ("odile", "", "Y010000"),
     ] {
@@ -96,7 +97,8 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
             "{person}: the page tells who"
         );
         assert_eq!(browser.session(), None, "{person} {failure}");
-        // Failure is sticky: neither a look at the choice nor the identity provider's answer again gets on.
+        // Failure is sticky: neither a look at the choice nor the identity provider's answer again
+        // gets on.
         let again = browser.open(&browser.interaction()).await.told(403, code);
         assert_eq!(again.support_id(), page.support_id());
         let received = again.cancel().await.received();

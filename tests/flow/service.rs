@@ -94,7 +94,8 @@ impl Received {
         self.fields.get("code").unwrap_or_else(|| panic!("no code but {:?}", self.fields))
     }
 
-    /// Asserts that it is the answer to the usual request, at its address, from this hub; gives the `error`.
+    /// Asserts that it is the answer to the usual request, at its address, from this hub; gives the
+    /// `error`.
     #[track_caller]
     pub fn error_at(&self, service: &str) -> &str {
         self.belongs_to(service);

@@ -1,4 +1,5 @@
-//! Single sign-on: when a session answers for its person, and when they must authenticate again (decisions 4 and 5).
+//! Single sign-on: when a session answers for its person, and when they must authenticate again
+//! (decisions 4 and 5).
 
 use std::time::Duration;
 
@@ -133,7 +134,8 @@ async fn without_a_session_prompt_none_gets_login_required() {
     assert_eq!(asked_silently(&browser, &hinted).await.error_at("bakery"), "login_required");
 }
 
-/// A client that asks every few seconds must not fill the browser with cookies that no address belongs to.
+/// A client that asks every few seconds must not fill the browser with cookies that no address
+/// belongs to.
 #[actix_web::test]
 async fn an_answer_in_one_step_leaves_no_login_cookie_behind() {
     let hub = TestHub::start().await;
@@ -171,7 +173,8 @@ async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
     assert_eq!(page.heading(), "Do you agree to send this information?");
     page.consent().await.received().belongs_to("clinic");
 
-    // Whoever asks for consent gets the page; where nothing may be shown, the yes that was given counts.
+    // Whoever asks for consent gets the page; where nothing may be shown, the yes that was given
+    // counts.
     assert!(browser.authorize(&names.with("prompt", "consent")).await.is_consent());
     let again = names.with("prompt", "none");
     browser.authorize(&again).await.received().code();
@@ -386,6 +389,7 @@ async fn mfa_without_proof_is_dropped_and_counted_once_a_login() {
         .await
         .received()
         .code();
-    let counted = r#"passerelle_amr_values_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
+    let counted =
+        r#"passerelle_amr_values_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
     assert!(hub.metrics.render().lines().any(|line| line == counted), "{}", hub.metrics.render());
 }

@@ -89,7 +89,8 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
     }
 }
 
-/// A primary that may not write alone: as one that is cut off from its replicas, or is being replaced.
+/// A primary that may not write alone: as one that is cut off from its replicas, or is being
+/// replaced.
 #[actix_web::test]
 async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
     let server = Server::start(&[]);
@@ -309,7 +310,8 @@ async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_none_is_tol
     }
 }
 
-/// A hub that died when it had stored the code, before it came to the session that the new one takes the place of.
+/// A hub that died when it had stored the code, before it came to the session that the new one
+/// takes the place of.
 #[actix_web::test]
 async fn a_login_that_was_cut_short_at_its_last_write_leaves_no_former_session_alive() {
     let server = Server::start(&[]);

@@ -1,5 +1,5 @@
-//! The page of the hub where a directory's password is typed: whose it is, and what it refuses before the directory is
-//! asked. A real directory is among the peers.
+//! The page of the hub where a directory's password is typed: whose it is, and what it refuses
+//! before the directory is asked. A real directory is among the peers.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,5 @@
-//! An identity provider in trouble: what people see of it, and that it harms nobody else (architecture, rule 4).
+//! An identity provider in trouble: what people see of it, and that it harms nobody else
+//! (architecture, rule 4).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -165,7 +166,8 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
             .finish_as("jean")
             .await
             .belongs_to("library");
-        // People reload what does not come, and wait for the same answer; they keep no place either.
+        // People reload what does not come, and wait for the same answer; they keep no place
+        // either.
         let look = async {
             for _ in 0..500 {
                 if late.authorize(&Authorize::by("library")).await.is_choice() {
@@ -260,7 +262,8 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // Its documents are fine, and the made-up code tells nothing of an endpoint that always answers 500.
+    // Its documents are fine, and the made-up code tells nothing of an endpoint that always answers
+    // 500.
     for _ in 0..600 {
         hub.advance(Duration::from_secs(5));
         if offered().await.contains(&"sick".to_owned()) {

@@ -1,5 +1,6 @@
-//! Random walks of one browser through several logins: whatever order links, forms, reloads and old answers come in,
-//! a login gives one answer, and its code is that of the person whom its page showed.
+//! Random walks of one browser through several logins: whatever order links, forms, reloads and old
+//! answers come in, a login gives one answer, and its code is that of the person whom its page
+//! showed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! A redirect URI or a scope that is taken out of a service provider's file while people are signing in to it, or hold its
-//! tokens.
+//! A redirect URI or a scope that is taken out of a service provider's file while people are
+//! signing in to it, or hold its tokens.
 
 use std::fs;
 

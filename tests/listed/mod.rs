@@ -1,5 +1,5 @@
-//! A page that lists rules and the tests that hold them: its cells, and whether the tests that it names exist.
-//! A test is written `file::name`; of the `.mjs` files by how its title begins.
+//! A page that lists rules and the tests that hold them: its cells, and whether the tests that it
+//! names exist. A test is written `file::name`; of the `.mjs` files by how its title begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -7,7 +7,8 @@ fn cluster() -> Vec<Server> {
     cluster_of(3, &[], |_| Vec::new()).into_iter().map(|(node, _)| node).collect()
 }
 
-/// So many nodes, three of them primaries, each started with what `more` makes of a port for it to be met at; and that port.
+/// So many nodes, three of them primaries, each started with what `more` makes of a port for it to
+/// be met at; and that port.
 fn cluster_of(
     count: usize,
     create: &[&str],
@@ -91,7 +92,8 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
         &config,
         &StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
     );
-    let codes: Vec<RecordKey> = (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();
+    let codes: Vec<RecordKey> =
+        (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();
     for code in &codes {
         store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
         assert!(matches!(

@@ -1,7 +1,8 @@
-//! The shared store on real servers, when they are several, speak TLS, grant little, or die (docs/redis.md).
+//! The shared store on real servers, when they are several, speak TLS, grant little, or die
+//! (docs/redis.md).
 //!
-//! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here uses a fixed port or waits
-//! for a fixed time: a failover is over when the servers say so.
+//! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here
+//! uses a fixed port or waits for a fixed time: a failover is over when the servers say so.
 
 #![expect(
     clippy::unwrap_used,
@@ -31,7 +32,8 @@ use passerelle::ids::Secret;
 use passerelle::store::counters::{CounterBatch, CounterKey, Counters};
 use passerelle::store::redis::RedisStore;
 use passerelle::store::{
-    Capacities, NewRecord, Family, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, TakeOutcome, RecordVersion,
+    Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store,
+    StoreError, TakeOutcome,
 };
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
@@ -106,12 +108,14 @@ async fn whole_life(store: &RedisStore, name: &str) {
         Ok(ReplaceOutcome::Stale)
     );
     store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
-    let TakeOutcome::Taken(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
+    let TakeOutcome::Taken(record) =
+        store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
     else {
         panic!("not won")
     };
     assert_eq!(&*record.value, b"code");
-    let TakeOutcome::AlreadyTaken(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
+    let TakeOutcome::AlreadyTaken(left) =
+        store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
     else {
         panic!("won twice")
     };
@@ -135,7 +139,8 @@ async fn counts(store: &RedisStore) {
     let window = WINDOW.fetch_add(1, Ordering::Relaxed);
     for (number, sum) in [(1, 3), (2, 6), (2, 6)] {
         let counted = CounterKey { limit: "tests", subject: *b"a network's hash" };
-        let batch = CounterBatch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
+        let batch =
+            CounterBatch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
         assert_eq!(store.add(&batch).await, Ok(vec![sum]));
     }
 }

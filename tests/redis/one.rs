@@ -106,7 +106,8 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |keys: &[&str]| {
         let encryption_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
-        let (store, _) = store(&config, &StoreCredentials { encryption_keys, ..credentials(PASSWORD) });
+        let (store, _) =
+            store(&config, &StoreCredentials { encryption_keys, ..credentials(PASSWORD) });
         move || store.join_blocking()
     };
     for by_the_book in
@@ -136,7 +137,8 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     assert!(starts(&["another"])().unwrap().is_ok(), "as the message says");
 }
 
-/// Cookies and client ids of two platforms may be alike, and what proves a person to one must not prove them to the other.
+/// Cookies and client ids of two platforms may be alike, and what proves a person to one must not
+/// prove them to the other.
 #[tokio::test]
 async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
     let server = Server::start(&[]);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A primary, a replica and three Sentinels with the ports that these are met at; over TLS, if certificates are given.
+/// A primary, a replica and three Sentinels with the ports that these are met at; over TLS, if
+/// certificates are given.
 fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
     // As on a command line; in a file without the dashes.
     let tls = |port: u16| -> Vec<String> {
@@ -91,7 +92,8 @@ async fn outlives_its_primary(
 ) {
     config.nodes = sentinels.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
     let (store, _) = store(&config, credentials);
-    let (login, code, token) = (key(RecordKind::Login, "a"), key(RecordKind::Code, "a"), key(RecordKind::Token, "a"));
+    let (login, code, token) =
+        (key(RecordKind::Login, "a"), key(RecordKind::Code, "a"), key(RecordKind::Token, "a"));
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
     assert!(matches!(

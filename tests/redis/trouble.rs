@@ -12,7 +12,10 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
         store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await,
         Err(StoreError::Full)
     );
-    assert_eq!(&*store.load(&key(RecordKind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
+    assert_eq!(
+        &*store.load(&key(RecordKind::Login, "a"), at(1)).await.unwrap().unwrap().value,
+        b"kept"
+    );
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
     store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
 }
@@ -52,7 +55,8 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     assert_eq!(store.remove(&session).await, Ok(()));
 }
 
-/// The old primary, cut off from its replicas or one itself by now, still answers those who only read.
+/// The old primary, cut off from its replicas or one itself by now, still answers those who only
+/// read.
 #[tokio::test]
 async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_nothing() {
     let server = Server::start(&[]);
@@ -73,7 +77,13 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         );
         // What began elsewhere is not there; nobody may be told that it is gone.
         let asked = store
-            .replace(&key(RecordKind::Login, "begun elsewhere"), RecordVersion(1), Vec::new(), at(9), at(1))
+            .replace(
+                &key(RecordKind::Login, "begun elsewhere"),
+                RecordVersion(1),
+                Vec::new(),
+                at(9),
+                at(1),
+            )
             .await;
         assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a login lost: {asked:?}");
         let asked =
@@ -105,7 +115,8 @@ async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
     assert!(text.contains(r#"passerelle_redis_circuit_state{state="open"} 1"#), "{text}");
     assert!(text.contains(r#"passerelle_redis_errors_total{error="unreachable"}"#), "{text}");
     server.restart();
-    // Nobody asks, and it is known all the same: a hub that is not ready gets no requests that could find out.
+    // Nobody asks, and it is known all the same: a hub that is not ready gets no requests that
+    // could find out.
     until("the store is well again", || store.last_error().is_none().then_some(()));
     whole_life(&store, "b").await;
 }
@@ -185,7 +196,11 @@ async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm()
     assert!(way.has_lost());
     way.lose();
     let replaced = store.replace(&code, RecordVersion(1), "two".into(), at(600), at(1)).await;
-    assert_eq!(replaced, Ok(ReplaceOutcome::Replaced(RecordVersion(2))), "it lost no race against itself");
+    assert_eq!(
+        replaced,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
+        "it lost no race against itself"
+    );
     assert!(way.has_lost());
     way.lose();
     let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
@@ -231,7 +246,8 @@ async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
     assert!(store.last_error().is_some(), "a reading is no proof of writing");
 }
 
-/// As when the disk is full: the server goes on reading, and takes no writes until it can save again.
+/// As when the disk is full: the server goes on reading, and takes no writes until it can save
+/// again.
 #[tokio::test]
 async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
     let server = Server::start(&[]);

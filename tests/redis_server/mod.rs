@@ -1,7 +1,8 @@
-//! Real servers (Debian's `redis-server`) on free ports and sockets, in folders of their own, for as long as a test runs.
+//! Real servers (Debian's `redis-server`) on free ports and sockets, in folders of their own, for
+//! as long as a test runs.
 //!
-//! Whatever becomes of the test's process, its servers end with it: a shell waits for the end of its standard input,
-//! which is the end of that process, and then kills them.
+//! Whatever becomes of the test's process, its servers end with it: a shell waits for the end of
+//! its standard input, which is the end of that process, and then kills them.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -16,7 +17,8 @@ use tempfile::TempDir;
 
 pub const PASSWORD: &str = "of the tests' servers";
 
-/// Kills the server when its input ends; the server is `exec`ed nowhere, so that the shell can wait for both.
+/// Kills the server when its input ends; the server is `exec`ed nowhere, so that the shell can wait
+/// for both.
 const KEEPER: &str = r#""$@" & pid=$!; read -r _; kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null"#;
 
 pub struct Server {
@@ -196,7 +198,8 @@ pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A throwaway authority and a certificate of it for 127.0.0.1 and localhost: `ca.crt`, `server.crt`, `server.key`.
+/// A throwaway authority and a certificate of it for 127.0.0.1 and localhost: `ca.crt`,
+/// `server.crt`, `server.key`.
 pub fn certificates(folder: &Path) {
     let run = |arguments: &[&str]| {
         let made = Command::new("openssl")

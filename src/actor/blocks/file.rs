@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::OperatorBlock;
-use crate::config::blocks::{Block, BlockTarget, BlockInput};
+use crate::config::blocks::{Block, BlockInput, BlockTarget};
 use crate::config::{FieldDiagnostic, format_rfc3339};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
@@ -92,8 +92,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<OperatorBlock>, BlocksFileError> {
 /// # Errors
 /// `Unwritable`.
 pub(super) fn write(path: &Path, blocks: &[OperatorBlock]) -> Result<(), BlocksFileError> {
-    let file =
-        BlockFile { version: FORMAT_VERSION, note: NOTE.into(), blocks: blocks.iter().map(BlockRecord::from_block).collect() };
+    let file = BlockFile {
+        version: FORMAT_VERSION,
+        note: NOTE.into(),
+        blocks: blocks.iter().map(BlockRecord::from_block).collect(),
+    };
     let unwritable = |cause| BlocksFileError::Unwritable { path: path.into(), cause };
     let bytes = serde_json::to_vec_pretty(&file).map_err(|error| unwritable(error.into()))?;
     write_atomically(path, &bytes).map_err(unwritable)
@@ -136,15 +139,18 @@ impl BlockRecord {
     /// # Errors
     /// What is invalid, as text.
     pub(super) fn into_block(self) -> Result<OperatorBlock, String> {
-        let target = self.service_provider.map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
+        let target = self
+            .service_provider
+            .map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
         let input = BlockInput {
             reason: &self.reason,
             message: &self.message,
             from: self.from.as_deref(),
             until: self.until.as_deref(),
         };
-        let to_text =
-            |diagnostics: Vec<FieldDiagnostic>| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let to_text = |diagnostics: Vec<FieldDiagnostic>| {
+            diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
         let block = Block::new(self.connector, target, input).map_err(to_text)?;
         Ok(OperatorBlock { id: self.id, set_at: self.set_at, block })
     }

@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use tokio::time::MissedTickBehavior;
 
 use super::file::BlockRecord;
-use super::{Blocks, OperatorBlock, BlockSet, Persistence, BlockUpdateError};
+use super::{BlockSet, BlockUpdateError, Blocks, OperatorBlock, Persistence};
 use crate::env::Timestamp;
-use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
+use crate::store::{
+    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
 
 /// Interval between two reads of the record.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
@@ -119,8 +121,10 @@ impl Blocks {
             }
             None if current.revision == 0 && current.blocks.is_empty() => {}
             Some(_) | None => {
-                let restored =
-                    BlockSet { revision: current.revision.max(1), blocks: Arc::clone(&current.blocks) };
+                let restored = BlockSet {
+                    revision: current.revision.max(1),
+                    blocks: Arc::clone(&current.blocks),
+                };
                 if self.write(store, at, &restored, now).await? {
                     self.adopt(restored);
                     tracing::warn!(
@@ -173,7 +177,11 @@ impl Blocks {
         ))
     }
 
-    async fn load_shared(&self, store: &dyn Store, now: Timestamp) -> Result<Option<StoredBlocks>, BlockUpdateError> {
+    async fn load_shared(
+        &self,
+        store: &dyn Store,
+        now: Timestamp,
+    ) -> Result<Option<StoredBlocks>, BlockUpdateError> {
         let Some(record) = store.load(&blocks_key(), now).await.map_err(store_error)? else {
             return Ok(None);
         };
@@ -187,8 +195,12 @@ impl Blocks {
         if shared.version != RECORD_FORMAT_VERSION {
             return Err(invalid(format!("their format is not {RECORD_FORMAT_VERSION}")));
         }
-        let blocks =
-            shared.blocks.into_iter().map(BlockRecord::into_block).collect::<Result<_, _>>().map_err(invalid)?;
+        let blocks = shared
+            .blocks
+            .into_iter()
+            .map(BlockRecord::into_block)
+            .collect::<Result<_, _>>()
+            .map_err(invalid)?;
         let blocks = BlockSet { revision: shared.revision, blocks: Arc::new(blocks) };
         Ok(Some(StoredBlocks { version: record.version, expires_at: record.expires_at, blocks }))
     }
@@ -202,21 +214,29 @@ impl Blocks {
         now: Timestamp,
     ) -> Result<bool, BlockUpdateError> {
         let blocks = set.blocks.iter().map(BlockRecord::from_block).collect();
-        let record = SharedBlocksRecord { version: RECORD_FORMAT_VERSION, revision: set.revision, blocks };
-        let value =
-            serde_json::to_vec(&record).map_err(|error| BlockUpdateError::StoreUnavailable(error.to_string()))?;
+        let record =
+            SharedBlocksRecord { version: RECORD_FORMAT_VERSION, revision: set.revision, blocks };
+        let value = serde_json::to_vec(&record)
+            .map_err(|error| BlockUpdateError::StoreUnavailable(error.to_string()))?;
         let expires_at = now + RECORD_LIFETIME;
         match at {
             Some(version) => {
-                let replaced =
-                    store.replace(&blocks_key(), version, value, expires_at, now).await.map_err(store_error)?;
+                let replaced = store
+                    .replace(&blocks_key(), version, value, expires_at, now)
+                    .await
+                    .map_err(store_error)?;
                 Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
             }
             None => {
                 match store
                     .insert(
                         blocks_key(),
-                        NewRecord { value, expires_at, expires_unread_at: None, families: Arc::default() },
+                        NewRecord {
+                            value,
+                            expires_at,
+                            expires_unread_at: None,
+                            families: Arc::default(),
+                        },
                         now,
                     )
                     .await

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::blocks::{BlockTarget, BlockInput};
+use crate::config::blocks::{BlockInput, BlockTarget};
 use crate::config::format_rfc3339;
 use crate::env::{ManualClock, SeededEntropy};
 
@@ -49,8 +49,12 @@ impl Hub {
 fn block(connector: &str, lasting: Option<u64>) -> Block {
     let until = lasting.map(|lasting| format_rfc3339(Timestamp::from_seconds(NOW + lasting)));
     let message = BTreeMap::from([("fr".to_owned(), "Fermé".to_owned())]);
-    let words =
-        BlockInput { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
+    let words = BlockInput {
+        reason: "leaked keys",
+        message: &message,
+        from: None,
+        until: until.as_deref(),
+    };
     Block::new(connector.into(), BlockTarget::Only(["sp".into()].into()), words).unwrap()
 }
 
@@ -100,8 +104,7 @@ async fn a_damaged_file_stops_the_start_and_lifts_no_block() {
         assert_ne!(bad, good, "{what}");
         let message = hub.refused(&bad);
         assert!(
-            message.contains("blocks.json: the blocks are invalid (")
-                && message.contains("fix: "),
+            message.contains("blocks.json: the blocks are invalid (") && message.contains("fix: "),
             "{what}: {message}"
         );
     }
@@ -116,7 +119,9 @@ async fn a_block_that_can_not_be_written_is_in_force_and_reported() {
     // No folder can be created where a file is, not even by root.
     fs::write(hub.state(), "in the way").unwrap();
     let (added, persistence) = blocks.add(block("one", None)).await.unwrap();
-    let Persistence::NotPersisted(error) = persistence else { panic!("it can't have been written") };
+    let Persistence::NotPersisted(error) = persistence else {
+        panic!("it can't have been written")
+    };
     assert!(
         error.to_string().contains("fix: let this user write to the folder (the setting `state`)"),
         "{error}"
@@ -171,6 +176,9 @@ async fn the_number_of_blocks_is_limited() {
     for _ in 0..MAX_BLOCKS {
         blocks.add(block("one", None)).await.unwrap();
     }
-    assert_eq!(blocks.add(block("one", None)).await.unwrap_err(), BlockUpdateError::TooMany(TooManyBlocksError));
+    assert_eq!(
+        blocks.add(block("one", None)).await.unwrap_err(),
+        BlockUpdateError::TooMany(TooManyBlocksError)
+    );
     assert_eq!(blocks.all().len(), MAX_BLOCKS);
 }

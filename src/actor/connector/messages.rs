@@ -10,8 +10,11 @@ use super::{ACTOR, ConnectorActor, Probe, ProbeReport};
 use crate::actor::health::CallKind;
 use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorError;
-use crate::connector::hub_page::{PasswordOutcome, PasswordCredentials};
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, EndSessionRequest, AuthorizationRedirect};
+use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::TraceScope;
 
@@ -135,12 +138,9 @@ impl ConnectorMessage for SignIn {
 impl ConnectorMessage for EndSession {
     fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
         let EndSession(request) = self;
-        actor.run_call(
-            CallKind::EndSession,
-            None,
-            scope,
-            move |gate| async move { gate.connector.end_session(request).await },
-        )
+        actor.run_call(CallKind::EndSession, None, scope, move |gate| async move {
+            gate.connector.end_session(request).await
+        })
     }
 }
 

@@ -13,10 +13,17 @@ struct FakeHangingIdp;
 
 #[async_trait::async_trait]
 impl Connector for FakeHangingIdp {
-    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         pending().await
     }
     async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
@@ -44,10 +51,17 @@ impl FakeFailingIdp {
 
 #[async_trait::async_trait]
 impl Connector for FakeFailingIdp {
-    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         pending().await
     }
     async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
@@ -72,10 +86,17 @@ struct FakeWaitingIdp {
 
 #[async_trait::async_trait]
 impl Connector for FakeWaitingIdp {
-    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         pending().await
     }
-    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         pending().await
     }
     async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
@@ -223,7 +244,10 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     let (cause, _) = health.evidence(now).open_cause.unwrap();
     health.open_circuit(cause, now);
     assert_eq!(actor.handle.availability(), Availability::Unavailable);
-    assert_eq!(actor.handle.end_session(request()).await.unwrap_err().code, ErrorCode::IdpInTrouble);
+    assert_eq!(
+        actor.handle.end_session(request()).await.unwrap_err().code,
+        ErrorCode::IdpInTrouble
+    );
     assert_eq!(fragile.asked.load(Ordering::SeqCst), 0, "it was called");
     let text = {
         actor.metrics.clear_connector_gauges();
@@ -236,7 +260,10 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     );
     assert!(text.contains("passerelle_connector_failure_ratio{connector=\"mute\"} 1"), "{text}");
     let in_trouble = ErrorCode::IdpInTrouble.entry().code;
-    assert!(text.contains(&format!("operation=\"end_session\",outcome=\"{in_trouble}\"}} 1")), "{text}");
+    assert!(
+        text.contains(&format!("operation=\"end_session\",outcome=\"{in_trouble}\"}} 1")),
+        "{text}"
+    );
     fragile.is_back.store(true, Ordering::SeqCst);
     actor.handle.probe(Probe::Documents).await;
     assert_eq!(

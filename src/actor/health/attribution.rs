@@ -22,9 +22,14 @@ pub enum Attribution {
 /// Attributes the outcome of a call.
 pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
-        (Ok(()), CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe | CallKind::LoginProbe) => Attribution::Success,
+        (
+            Ok(()),
+            CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe | CallKind::LoginProbe,
+        ) => Attribution::Success,
         // Mostly answered from a cache, which proves nothing.
-        (Ok(()), CallKind::BeginLogin | CallKind::EndSession | CallKind::Preload) => Attribution::Ignored,
+        (Ok(()), CallKind::BeginLogin | CallKind::EndSession | CallKind::Preload) => {
+            Attribution::Ignored
+        }
         (Err(code), _) if is_idp_failure(code) => Attribution::Failure(code),
         (Err(_), _) => Attribution::Ignored,
     }

@@ -56,7 +56,12 @@ impl Tally {
 
 impl Default for Slot {
     fn default() -> Self {
-        Self { tick: 0, tally: Tally::default(), reasons: [None; MAX_REASONS_PER_SLOT], latency: [0; BUCKETS] }
+        Self {
+            tick: 0,
+            tally: Tally::default(),
+            reasons: [None; MAX_REASONS_PER_SLOT],
+            latency: [0; BUCKETS],
+        }
     }
 }
 

@@ -139,7 +139,9 @@ impl Circuit {
         match self.phase {
             Phase::Closed => CircuitState::Closed,
             Phase::Open { .. } => CircuitState::Open,
-            Phase::HalfOpen { since, .. } if is_within(since, HALF_OPEN_TIMEOUT, now) => CircuitState::HalfOpen,
+            Phase::HalfOpen { since, .. } if is_within(since, HALF_OPEN_TIMEOUT, now) => {
+                CircuitState::HalfOpen
+            }
             Phase::HalfOpen { .. } => CircuitState::Closed,
         }
     }

@@ -38,7 +38,9 @@ impl LoginFailures {
         if self.networks.len() >= MAX_NETWORKS && !self.networks.contains_key(&network) {
             return false;
         }
-        self.networks.insert(network, now).is_none_or(|before| !is_within(before, FAILURE_WINDOW, now))
+        self.networks
+            .insert(network, now)
+            .is_none_or(|before| !is_within(before, FAILURE_WINDOW, now))
     }
 
     /// Records a successful login.
@@ -48,13 +50,22 @@ impl LoginFailures {
 
     /// Returns since when a quorum of networks fails; `None` without one. `successes`: those within
     /// [`FAILURE_WINDOW`].
-    pub fn quorum_since(&self, networks: usize, successes: u32, now: Timestamp) -> Option<Timestamp> {
+    pub fn quorum_since(
+        &self,
+        networks: usize,
+        successes: u32,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         if self.networks.len() < networks {
             return None;
         }
         let successes = usize::try_from(successes).unwrap_or(usize::MAX);
-        let recent: Vec<Timestamp> =
-            self.networks.values().copied().filter(|at| is_within(*at, FAILURE_WINDOW, now)).collect();
+        let recent: Vec<Timestamp> = self
+            .networks
+            .values()
+            .copied()
+            .filter(|at| is_within(*at, FAILURE_WINDOW, now))
+            .collect();
         let unanswered = |at: &Timestamp| {
             is_within(*at, LOW_TRAFFIC_WINDOW, now)
                 && self.succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)

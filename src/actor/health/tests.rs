@@ -34,7 +34,12 @@ impl Harness {
         self.health.admit(call, self.now)
     }
 
-    pub fn call(&self, call: CallKind, outcome: Result<(), ErrorCode>, network: u32) -> Option<CircuitTransition> {
+    pub fn call(
+        &self,
+        call: CallKind,
+        outcome: Result<(), ErrorCode>,
+        network: u32,
+    ) -> Option<CircuitTransition> {
         self.admit(call).expect("the call is refused").record(
             outcome,
             Some(net(network)),

@@ -12,10 +12,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::connector::log_transition;
-use crate::actor::health::{ProbeFailures, Health, IN_USE_PERIOD};
+use crate::actor::health::{Health, IN_USE_PERIOD, ProbeFailures};
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
-use crate::store::{NewRecord, RecordKey, RecordKind, Record, ReplaceOutcome, Store, StoreError, RecordVersion};
+use crate::store::{
+    NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
 
 /// Time after which a prober whose record does not change counts as dead.
 pub const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
@@ -107,7 +109,11 @@ impl ProberLease {
         state.role = outcome.unwrap_or(ProberRole::Prober);
     }
 
-    async fn exchange_record(&self, probed: &ProbedHealth, now: Timestamp) -> Result<ProberRole, StoreError> {
+    async fn exchange_record(
+        &self,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<ProberRole, StoreError> {
         let Some(record) = self.store.load(&lease_key(), now).await? else {
             let report = self.build_record(&SharedProbeRecord::default(), probed, now);
             let draft = NewRecord {
@@ -151,7 +157,9 @@ impl ProberLease {
             let is_changed = probed.iter().any(|(id, health)| {
                 state.written.failing.get(id).copied() != health.documents_failing()
             });
-            is_changed || now.since(state.written_at) >= HEARTBEAT_INTERVAL || state.written_at > now
+            is_changed
+                || now.since(state.written_at) >= HEARTBEAT_INTERVAL
+                || state.written_at > now
         };
         if !is_due {
             return Ok(ProberRole::Prober);
@@ -184,9 +192,7 @@ impl ProberLease {
         if is_silent {
             let is_won = self.write(&shared, record.version, probed, now).await?;
             if is_won {
-                tracing::info!(
-                    "this hub takes over as the prober: the former one is silent"
-                );
+                tracing::info!("this hub takes over as the prober: the former one is silent");
             }
             return Ok(if is_won { ProberRole::Prober } else { ProberRole::Follower });
         }
@@ -211,8 +217,10 @@ impl ProberLease {
     ) -> Result<(), StoreError> {
         let news = probed.iter().filter_map(|(id, health)| {
             let used_at = health.in_use_since(now)?;
-            let is_old =
-                shared.used.get(id).is_none_or(|known| used_at.since(*known) >= USE_REPORT_INTERVAL);
+            let is_old = shared
+                .used
+                .get(id)
+                .is_none_or(|known| used_at.since(*known) >= USE_REPORT_INTERVAL);
             is_old.then(|| (id.clone(), used_at))
         });
         let news: Vec<_> = news.collect();
@@ -222,7 +230,10 @@ impl ProberLease {
         let mut updated = shared;
         updated.used.extend(news);
         // If another write was faster, the next exchange reports it.
-        self.store.replace(&lease_key(), version, encode_record(&updated), now + RECORD_LIFETIME, now).await.map(|_| ())
+        self.store
+            .replace(&lease_key(), version, encode_record(&updated), now + RECORD_LIFETIME, now)
+            .await
+            .map(|_| ())
     }
 
     async fn write(
@@ -233,8 +244,10 @@ impl ProberLease {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let report = self.build_record(before, probed, now);
-        let replaced =
-            self.store.replace(&lease_key(), version, encode_record(&report), now + RECORD_LIFETIME, now).await?;
+        let replaced = self
+            .store
+            .replace(&lease_key(), version, encode_record(&report), now + RECORD_LIFETIME, now)
+            .await?;
         let is_done = matches!(replaced, ReplaceOutcome::Replaced(_));
         if is_done {
             self.note_written(report, now);
@@ -243,7 +256,12 @@ impl ProberLease {
     }
 
     /// Returns the record that this hub writes as the prober.
-    fn build_record(&self, before: &SharedProbeRecord, probed: &ProbedHealth, now: Timestamp) -> SharedProbeRecord {
+    fn build_record(
+        &self,
+        before: &SharedProbeRecord,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> SharedProbeRecord {
         let mut used = before.used.clone();
         used.extend(
             probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))),

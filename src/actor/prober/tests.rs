@@ -6,7 +6,7 @@ mod network_outage;
 use std::sync::atomic::AtomicU8;
 
 use crate::actor::blocks::Blocks;
-use crate::actor::health::{CallKind, Availability};
+use crate::actor::health::{Availability, CallKind};
 use crate::actor::registry::{self, ConnectorSpec, Registry};
 use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorFile;
@@ -14,7 +14,10 @@ use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, Unavaila
 use crate::connector::{Connector, ConnectorError};
 use crate::env::{Clock as _, ManualClock, SeededEntropy};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
@@ -79,10 +82,17 @@ impl FakeIdp {
 
 #[async_trait::async_trait]
 impl Connector for FakeIdp {
-    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         std::future::pending().await
     }
-    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         std::future::pending().await
     }
     async fn preload(&self) -> Result<(), ConnectorError> {
@@ -224,7 +234,10 @@ async fn a_dead_identity_provider_is_disabled_and_a_recovered_one_offered_in_tim
             use_it();
             hub.idps[1].set(mode);
             let died = hub.until(1, Availability::Unavailable, limit).await;
-            assert_eq!((hub.availability(0), hub.availability(2)), (Availability::Available, Availability::Available));
+            assert_eq!(
+                (hub.availability(0), hub.availability(2)),
+                (Availability::Available, Availability::Available)
+            );
             hub.idps[1].set(Mode::Works);
             let back = hub.until(1, Availability::Available, limit).await;
             eprintln!("{mode:?}, in use: {is_used}: greyed after {died} s, offered after {back} s");
@@ -315,7 +328,9 @@ async fn where_all_fail_at_once_none_is_disabled_and_the_network_is_reported() {
         pass(&hub.clock, 1).await;
         assert!((0..4).all(|number| hub.availability(number) == Availability::Available));
     }
-    assert!(hub.connectors.outbound_warning().is_some_and(|why| why.contains("this hub's network")));
+    assert!(
+        hub.connectors.outbound_warning().is_some_and(|why| why.contains("this hub's network"))
+    );
     assert!(hub.metrics.render().contains("\npasserelle_egress_down 1\n"));
     // The network is back, but one identity provider has died.
     (0..3).for_each(|number| hub.idps[number].set(Mode::Works));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Connectors, gate_input};
-use crate::actor::blocks::{OperatorBlock, Persistence, BlockUpdateError};
+use crate::actor::blocks::{BlockUpdateError, OperatorBlock, Persistence};
 use crate::actor::health::{CircuitState, HealthView};
 use crate::assurance::Level;
-use crate::config::blocks::{self, Block, BlockTarget, BlockInput};
+use crate::config::blocks::{self, Block, BlockInput, BlockTarget};
 use crate::config::{ConnectorMetadata, Federation, FieldDiagnostic, format_rfc3339};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
@@ -164,7 +164,8 @@ impl ConnectorRow {
                 ReportedCircuit::Open => ConnectorCondition::Down,
                 ReportedCircuit::HalfOpen => ConnectorCondition::Recovering,
                 ReportedCircuit::Closed
-                    if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
+                    if health.failure_ratio >= 0.5
+                        && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
                 {
                     ConnectorCondition::Failing
                 }
@@ -203,12 +204,15 @@ impl GateSnapshot {
     ) -> gate::GateInput {
         let facts = gate_input(federation, client_id, id);
         let connector = federation.connector(id);
-        let block = connector
-            .and_then(|connector| block_in_force(connector, &self.operator_blocks, client_id, id, self.now));
+        let block = connector.and_then(|connector| {
+            block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
+        });
         match block.map(|block| &block.target) {
             None => facts,
             // A disabled connector stays disabled, and an unknown one can't be blocked.
-            Some(BlockTarget::Everyone) if matches!(facts.connector, gate::ConnectorStatus::On { .. }) => {
+            Some(BlockTarget::Everyone)
+                if matches!(facts.connector, gate::ConnectorStatus::On { .. }) =>
+            {
                 gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..facts }
             }
             Some(BlockTarget::Only(_)) if facts.pairing == gate::Pairing::Allowed => {
@@ -222,7 +226,11 @@ impl GateSnapshot {
 impl Connectors {
     /// Returns the operator's message for a user who meets a block, by language; empty without one.
     #[must_use]
-    pub fn operator_message(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
+    pub fn operator_message(
+        &self,
+        client_id: &ClientId,
+        id: &ConnectorId,
+    ) -> Arc<BTreeMap<String, String>> {
         let (federation, operator_blocks) = (self.federation.load(), self.blocks.all());
         let connector = federation.connector(id);
         let block = connector.and_then(|connector| {
@@ -235,10 +243,11 @@ impl Connectors {
     pub(in crate::actor) fn is_blocked(&self, id: &ConnectorId) -> bool {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let blocks_all = |block: &Block| block.target == BlockTarget::Everyone && block.is_in_force(now);
-        federation
-            .connector(id)
-            .is_some_and(|connector| connector_blocks(connector, &operator_blocks, id).any(|(_, block)| blocks_all(block)))
+        let blocks_all =
+            |block: &Block| block.target == BlockTarget::Everyone && block.is_in_force(now);
+        federation.connector(id).is_some_and(|connector| {
+            connector_blocks(connector, &operator_blocks, id).any(|(_, block)| blocks_all(block))
+        })
     }
 
     /// Sets a block, which is in force when this returns. Waits for the disk or the shared store.
@@ -259,11 +268,14 @@ impl Connectors {
         {
             return Err(BlockError::UnknownServiceProvider);
         }
-        let target =
-            new.service_provider.clone().map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
+        let target = new
+            .service_provider
+            .clone()
+            .map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
         let (from, until) = (new.from.as_deref(), new.until.as_deref());
         let input = BlockInput { reason: &new.reason, message: &new.message, from, until };
-        let block = Block::new(new.connector.clone(), target, input).map_err(BlockError::Invalid)?;
+        let block =
+            Block::new(new.connector.clone(), target, input).map_err(BlockError::Invalid)?;
         if block.has_ended(self.blocks.now()) {
             let diagnostic =
                 FieldDiagnostic::new("until", "is in the past", "set a time in the future");
@@ -278,7 +290,10 @@ impl Connectors {
     ///
     /// # Errors
     /// [`BlockUpdateError`]; nothing has changed.
-    pub async fn unblock(&self, id: &str) -> Result<Option<(BlockRow, Persistence)>, BlockUpdateError> {
+    pub async fn unblock(
+        &self,
+        id: &str,
+    ) -> Result<Option<(BlockRow, Persistence)>, BlockUpdateError> {
         let lifted = self.blocks.remove(id).await?;
         Ok(lifted.map(|(added, persistence)| {
             (BlockRow::from_operator_block(&added, self.blocks.now()), persistence)
@@ -293,10 +308,12 @@ impl Connectors {
         let actors = self.actors.load();
         let row = |(id, connector): (&ConnectorId, &Arc<ConnectorMetadata>)| {
             let ConnectorMetadata { name, enabled, levels, .. } = connector.as_ref();
-            let current = connector_blocks(connector, &operator_blocks, id).filter(|(_, block)| !block.has_ended(now));
+            let current = connector_blocks(connector, &operator_blocks, id)
+                .filter(|(_, block)| !block.has_ended(now));
             let blocks: Vec<BlockRow> =
                 current.map(|(id, block)| BlockRow::new(id, block, now)).collect();
-            let blocks_all = blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
+            let blocks_all =
+                blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
             ConnectorRow {
                 id: id.clone(),
                 name: BTreeMap::clone(name),
@@ -336,7 +353,12 @@ impl Connectors {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
         let count = |(id, connector): (_, &Arc<ConnectorMetadata>)| {
-            (id, connector_blocks(connector, &operator_blocks, id).filter(|(_, block)| block.is_in_force(now)).count())
+            (
+                id,
+                connector_blocks(connector, &operator_blocks, id)
+                    .filter(|(_, block)| block.is_in_force(now))
+                    .count(),
+            )
         };
         metrics.set_connector_blocks(federation.connectors().iter().map(count));
     }
@@ -360,7 +382,12 @@ fn block_in_force<'a>(
     id: &'a ConnectorId,
     now: Timestamp,
 ) -> Option<&'a Block> {
-    blocks::find_block_in_force(connector_blocks(connector, operator_blocks, id).map(|(_, block)| block), id, client_id, now)
+    blocks::find_block_in_force(
+        connector_blocks(connector, operator_blocks, id).map(|(_, block)| block),
+        id,
+        client_id,
+        now,
+    )
 }
 
 /// Fewer failures in the last minute may be caused by one browser.

@@ -7,17 +7,27 @@ use crate::config::{ConfiguredConnector, UnavailableDisplay};
 use crate::connector::ConnectorError;
 use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 
 /// A connector whose identity provider is down.
 struct Down;
 
 #[async_trait::async_trait]
 impl Connector for Down {
-    async fn begin_login(&self, _: UpstreamAuthorizationRequest) -> Result<AuthorizationRedirect, ConnectorError> {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
         Err(ConnectorError::new(ErrorCode::IdpUnreachable, "down"))
     }
-    async fn complete_login(&self, _: LoginAttempt, _: CallbackParams) -> Result<Authentication, ConnectorError> {
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
         Err(ConnectorError::new(ErrorCode::IdpUnreachable, "down"))
     }
     async fn preload(&self) -> Result<(), ConnectorError> {

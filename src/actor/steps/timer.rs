@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::login::{Effect, Login, TimeBreakdown, LoginState};
+use crate::login::{Effect, Login, LoginState, TimeBreakdown};
 use crate::telemetry::LoginPhases;
 
 /// Who works during an effect.
@@ -46,7 +46,8 @@ impl StepTimer {
     /// provider's.
     pub fn start(login: &mut Login, now: Timestamp) -> Self {
         let context = &mut login.context;
-        let elapsed = micros(now.since(context.time_spent.measured_until.unwrap_or(context.opened_at)));
+        let elapsed =
+            micros(now.since(context.time_spent.measured_until.unwrap_or(context.opened_at)));
         match &login.state {
             LoginState::AwaitingCallback(_) => context.time_spent.at_idp += elapsed,
             LoginState::Completed(_) | LoginState::Failed(_) => {}
@@ -124,8 +125,12 @@ mod tests {
         timer.measure(TimeOwner::Hub, tokio::time::advance(Duration::from_millis(1))).await;
         timer.record(&mut login);
         timer.record(&mut login);
-        let TimeBreakdown { hub, idp_calls, register, at_idp, user, measured_until } = login.context.time_spent;
-        assert_eq!([hub, idp_calls, register, at_idp, user], [3 * MS, 300 * MS, 40 * MS, 0, 7000 * MS]);
+        let TimeBreakdown { hub, idp_calls, register, at_idp, user, measured_until } =
+            login.context.time_spent;
+        assert_eq!(
+            [hub, idp_calls, register, at_idp, user],
+            [3 * MS, 300 * MS, 40 * MS, 0, 7000 * MS]
+        );
         assert_eq!(measured_until, Some(chose + Duration::from_millis(343)));
     }
 }

@@ -9,21 +9,21 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, SampleResult};
+use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
 use crate::config::mapping;
 use crate::config::model::{
     ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod,
 };
-use crate::config::check_context::CheckContext;
-use crate::config::{self, Environment, Diagnostic};
-use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic, DiagnosticStatus};
+use crate::config::{self, Diagnostic, Environment};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext, DiagnosticStatus};
 use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::Claim;
-use crate::identity::mapping::{ClaimPath as ClaimPath, MappingSource, UnmappedClaims};
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
 use crate::token::{UpstreamKeys, keyfiles};
@@ -82,12 +82,16 @@ pub async fn check_connector(
         if let Some(sample) = sample {
             match json::parse_object(sample) {
                 Ok(claims) => {
-                    sample_result =
-                        Some(sample::evaluate_sample(file, context, &identity_rules(context), claims, &mut findings))
+                    sample_result = Some(sample::evaluate_sample(
+                        file,
+                        context,
+                        &identity_rules(context),
+                        claims,
+                        &mut findings,
+                    ))
                 }
                 Err(_) => {
-                    let fix =
-                        "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
+                    let fix = "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
                     findings.push(ConnectorDiagnostic::error(
                         "sample",
                         "the sample is not a JSON object of claims",
@@ -110,8 +114,15 @@ pub async fn check_connector(
             Err(fault) => findings.push(fault),
         }
     }
-    let verdict = findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok);
-    ConnectorReport { connector: draft.id, status: verdict, diagnostics: findings, registration: register, sample: sample_result }
+    let verdict =
+        findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok);
+    ConnectorReport {
+        connector: draft.id,
+        status: verdict,
+        diagnostics: findings,
+        registration: register,
+        sample: sample_result,
+    }
 }
 
 fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
@@ -119,14 +130,22 @@ fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
         .line
         .map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
     let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
-    ConnectorDiagnostic::error("file", format!("{place}: {key}{}", problem.message), problem.fix.clone())
+    ConnectorDiagnostic::error(
+        "file",
+        format!("{place}: {key}{}", problem.message),
+        problem.fix.clone(),
+    )
 }
 
 /// Converts a warning, named after the first part of its key. Missing TLS is reported by the online
 /// check.
 fn diagnostic_from_warning(problem: &Diagnostic) -> Option<ConnectorDiagnostic> {
     let name = ["category", "levels"].into_iter().find(|name| problem.key.starts_with(name))?;
-    Some(ConnectorDiagnostic::warning(name, format!("{} {}", problem.key, problem.message), problem.fix.clone()))
+    Some(ConnectorDiagnostic::warning(
+        name,
+        format!("{} {}", problem.key, problem.message),
+        problem.fix.clone(),
+    ))
 }
 
 fn identity_rules(context: &CheckContext) -> IdentityRules {
@@ -148,7 +167,11 @@ fn build_connector(
         None => UpstreamKeys::empty(),
         Some(folder) => keyfiles::load_upstream_keys(folder, env.now()).map_err(|fault| {
             let fix = format!("create them: passerelle keys new --dir {}", folder.display());
-            ConnectorDiagnostic::error("own-keys", format!("the hub's own keys can't be read: {fault}"), fix)
+            ConnectorDiagnostic::error(
+                "own-keys",
+                format!("the hub's own keys can't be read: {fault}"),
+                fix,
+            )
         })?,
     };
     let sandbox = match context.sandbox {
@@ -163,10 +186,15 @@ fn build_connector(
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(NoCodeStore),
     };
-    let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), connector_context);
-    built
-        .map(Some)
-        .map_err(|fault| ConnectorDiagnostic::error("file", format!("{} prevents the connector from working", fault.key), fault.message))
+    let built =
+        connector::build(draft.id.clone(), file, draft.client_secret.clone(), connector_context);
+    built.map(Some).map_err(|fault| {
+        ConnectorDiagnostic::error(
+            "file",
+            format!("{} prevents the connector from working", fault.key),
+            fault.message,
+        )
+    })
 }
 
 fn expectations(draft: &ConnectorDraft, context: &CheckContext) -> DiagnosisContext {
@@ -212,7 +240,11 @@ fn base_url(context: &CheckContext) -> &str {
 }
 
 /// Returns what to register at the identity provider.
-fn registration_parameters(id: &ConnectorId, file: &ConnectorFile, context: &CheckContext) -> Vec<RegistrationParameter> {
+fn registration_parameters(
+    id: &ConnectorId,
+    file: &ConnectorFile,
+    context: &CheckContext,
+) -> Vec<RegistrationParameter> {
     match &file.kind {
         ConnectorKind::Oidc(kind) => {
             let logout = format!("{}/api/v2/session/end/{id}", base_url(context));

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::config::check_context::CheckContext;
 use crate::config::mapping::{self, PROTOCOL_CLAIMS};
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::config::scopes::Scopes;
-use crate::config::check_context::CheckContext;
 use crate::connector::diagnostic::ConnectorDiagnostic;
-use crate::identity::mapping::{Mapping, ClaimPath, MappingSource};
+use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
 use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
 use crate::identity::{Claim, Identity};
@@ -66,7 +66,8 @@ pub(super) fn evaluate_sample(
     }
     let violations = find_rule_violations(&claims, rules);
     if violations.is_empty() {
-        findings.push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
+        findings
+            .push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     findings.extend(violations);
     let identity = Identity::from_claims(&claims, rules).ok();
@@ -74,16 +75,21 @@ pub(super) fn evaluate_sample(
     if let Some(identity) = &identity {
         let all: BTreeSet<Claim> = Claim::all().collect();
         sample.identity = Some(claim_values(&all, identity, PartialDateFormat::ZeroPadded));
-        sample.scopes = released_claims(&context.scopes.scopes, identity, PartialDateFormat::ZeroPadded);
+        sample.scopes =
+            released_claims(&context.scopes.scopes, identity, PartialDateFormat::ZeroPadded);
         if context.platform == Platform::Standard {
-            sample.openid_scopes = released_claims(&context.scopes.openid, identity, PartialDateFormat::YearOnly);
+            sample.openid_scopes =
+                released_claims(&context.scopes.openid, identity, PartialDateFormat::YearOnly);
         }
     }
     sample
 }
 
 /// Finds mapping rules whose source claims are not in the sample.
-fn find_missing_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<ConnectorDiagnostic> {
+fn find_missing_sources(
+    mapping: &Mapping,
+    claims: &Map<String, Value>,
+) -> Vec<ConnectorDiagnostic> {
     let mut findings = Vec::new();
     for (claim, rule) in &mapping.rules {
         let paths = match &rule.source {
@@ -116,7 +122,10 @@ fn suggest_pointer(path: &ClaimPath, claims: &Map<String, Value>) -> Option<Stri
 }
 
 /// Finds every rule that these claims violate; a login reports only the first.
-fn find_rule_violations(claims: &Map<String, Value>, rules: &IdentityRules) -> Vec<ConnectorDiagnostic> {
+fn find_rule_violations(
+    claims: &Map<String, Value>,
+    rules: &IdentityRules,
+) -> Vec<ConnectorDiagnostic> {
     let (mut claims, mut reported, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
     while let Err(fault) = Identity::from_claims(&claims, rules) {
         // A valid value replaces it, so that the next violation shows.
@@ -151,7 +160,11 @@ const fn placeholder_value(claim: Claim) -> Option<&'static str> {
     }
 }
 
-fn released_claims(table: &Scopes, identity: &Identity, presumed: PartialDateFormat) -> BTreeMap<String, ScopeClaims> {
+fn released_claims(
+    table: &Scopes,
+    identity: &Identity,
+    presumed: PartialDateFormat,
+) -> BTreeMap<String, ScopeClaims> {
     let Ok(checked) = ScopeTable::from_names(table) else { return BTreeMap::new() };
     let fill = |scope: &Scope| {
         // `sub` is derived for each service provider.

@@ -174,8 +174,10 @@ fn levels_of_each_step_by_table() {
             },
             ..ON
         };
-        let asked = authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform);
-        let LevelDecision::Allowed(way) = evaluate_levels(platform, asked, &facts, &agreement) else {
+        let asked =
+            authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform);
+        let LevelDecision::Allowed(way) = evaluate_levels(platform, asked, &facts, &agreement)
+        else {
             panic!("{acr_values} on {platform:?}")
         };
         assert_eq!((way.required, way.sent), (needed, sent), "{acr_values} on {platform:?}");
@@ -224,15 +226,25 @@ fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
 
 #[test]
 fn reasons_for_rejection_by_table() {
-    let inactive = gate::GateInput { service_provider: gate::ServiceProviderStatus::Inactive, ..ON };
+    let inactive =
+        gate::GateInput { service_provider: gate::ServiceProviderStatus::Inactive, ..ON };
     let off = gate::GateInput { connector: gate::ConnectorStatus::Off, ..ON };
     let blocked = gate::GateInput { pairing: gate::Pairing::ExcludedByServiceProvider, ..ON };
     let low = gate::GateInput {
-        connector: gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
+        connector: gate::ConnectorStatus::On {
+            lowest: Eidas1,
+            highest: Eidas1,
+            reauthenticates: true,
+        },
         ..ON
     };
     for (platform, acr_values, facts, said) in [
-        (Platform::Standard, "eidas2", ON, "the request is rejected with invalid_request (Y030503)"),
+        (
+            Platform::Standard,
+            "eidas2",
+            ON,
+            "the request is rejected with invalid_request (Y030503)",
+        ),
         (Platform::High, "eidas1", ON, "the request is rejected with invalid_request (Y030504)"),
         (Platform::High, "", ON, "(Y030501)"),
         (Platform::High, "eidas1", inactive, "the service provider is not active"),
@@ -253,13 +265,23 @@ fn an_essential_acr_claim_overrides_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
     let verdict = evaluate_levels(
         Platform::High,
-        authorize::find_requested_level("eidas2", claims, ProtocolRules::Federation, Platform::High),
+        authorize::find_requested_level(
+            "eidas2",
+            claims,
+            ProtocolRules::Federation,
+            Platform::High,
+        ),
         &ON,
         &wide(),
     );
     let LevelDecision::Allowed(way) = verdict else { panic!("{verdict:?}") };
     assert_eq!((way.requested, way.sent), (Eidas3, SentLevel::AcrValues("high".into())));
-    let broken = authorize::find_requested_level("eidas2", Some("{"), ProtocolRules::Federation, Platform::High);
+    let broken = authorize::find_requested_level(
+        "eidas2",
+        Some("{"),
+        ProtocolRules::Federation,
+        Platform::High,
+    );
     assert_eq!(
         evaluate_levels(Platform::High, broken, &ON, &wide()),
         LevelDecision::Rejected(ErrorCode::ClaimsMalformed)
@@ -269,8 +291,15 @@ fn an_essential_acr_claim_overrides_acr_values() {
 #[test]
 fn a_level_above_the_essential_values_is_explained_as_rejected() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
-    let asked = authorize::find_requested_level("eidas2", claims, ProtocolRules::Federation, Platform::High);
-    let LevelDecision::Allowed(way) = evaluate_levels(Platform::High, asked, &ON, &wide()) else { panic!() };
+    let asked = authorize::find_requested_level(
+        "eidas2",
+        claims,
+        ProtocolRules::Federation,
+        Platform::High,
+    );
+    let LevelDecision::Allowed(way) = evaluate_levels(Platform::High, asked, &ON, &wide()) else {
+        panic!()
+    };
     let of = |value: &str| {
         way.answers
             .iter()
@@ -286,11 +315,17 @@ fn a_level_above_the_essential_values_is_explained_as_rejected() {
 
 #[test]
 fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication() {
-    let unproven = gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
+    let unproven =
+        gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
     let line = "with prompt=login or max_age it is disabled";
     assert!(
-        words(Platform::Standard, "eidas1", &gate::GateInput { connector: unproven, ..ON }, &wide())
-            .contains(line)
+        words(
+            Platform::Standard,
+            "eidas1",
+            &gate::GateInput { connector: unproven, ..ON },
+            &wide()
+        )
+        .contains(line)
     );
     assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
 }

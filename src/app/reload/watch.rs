@@ -88,8 +88,7 @@ fn start_watcher(
     is_lost: Arc<AtomicBool>,
 ) -> notify::Result<RecommendedWatcher> {
     let own: Vec<PathBuf> = places.iter().map(|(folder, _)| folder.clone()).collect();
-    let seen_above: Vec<PathBuf> =
-        own.iter().filter_map(|folder| path_in_parent(folder)).collect();
+    let seen_above: Vec<PathBuf> = own.iter().filter_map(|folder| path_in_parent(folder)).collect();
     // Events of other files in the parent folders are ignored.
     let is_foreign = move |event: &Event| {
         let is_ours = |path: &PathBuf| {

@@ -178,7 +178,9 @@ fn only_an_absent_claim_counts_as_absent() {
 
 #[test]
 fn evidence_survives_being_stored() {
-    let evidence = AmrEvidence::gather(&UpstreamAmr::from_methods(&["sc", "mfa"]), &[], &owned("pin sc")).evidence;
+    let evidence =
+        AmrEvidence::gather(&UpstreamAmr::from_methods(&["sc", "mfa"]), &[], &owned("pin sc"))
+            .evidence;
     let stored = serde_json::to_string(&evidence).unwrap();
     assert_eq!(serde_json::from_str::<AmrEvidence>(&stored).unwrap(), evidence);
 }

@@ -32,7 +32,10 @@ fn a_timeline_is_in_order_and_its_stage_follows_from_the_events() {
         (event(EventKind::ChoiceShown, 1), LoginStage::Choosing),
         (event(EventKind::IdpChosen, 1).idp(&"one".into()).code(refusal), LoginStage::Choosing),
         (event(EventKind::IdpChosen, 1).idp(&"two".into()), LoginStage::Away),
-        (event(EventKind::CallbackRefused, 1).idp(&"two".into()).code(refusal), LoginStage::Choosing),
+        (
+            event(EventKind::CallbackRefused, 1).idp(&"two".into()).code(refusal),
+            LoginStage::Choosing,
+        ),
         (event(EventKind::IdpChosen, 1).idp(&"two".into()), LoginStage::Away),
         (event(EventKind::CallbackAccepted, 1).idp(&"two".into()), LoginStage::Identifying),
         (event(EventKind::InformationShown, 1), LoginStage::Consenting),
@@ -65,7 +68,9 @@ fn a_refused_login_is_kept_while_successful_ones_are_evicted() {
     recent.record(&event(EventKind::AuthorizationReceived, 0));
     recent.record(&event(EventKind::LoginFailed, 0).code(ErrorCode::IdpTimeout));
     let later = 1..=1000;
-    later.clone().for_each(|number| recent.record(&event(EventKind::AuthorizationReceived, number)));
+    later
+        .clone()
+        .for_each(|number| recent.record(&event(EventKind::AuthorizationReceived, number)));
     assert!(recent.find(&id(0)).is_some_and(|timeline| timeline.stage == LoginStage::Failed));
     assert_eq!(
         later.filter(|number| recent.find(&id(*number)).is_some()).count(),
@@ -92,9 +97,12 @@ fn a_flood_of_bad_requests_evicts_no_login() {
 /// Tokens are introspected for hours, longer than their logins are kept, and at any node.
 #[test]
 fn tokens_of_forgotten_logins_are_not_live_and_evict_no_login() {
-    for name in
-        [EventKind::TokenIssued, EventKind::UserinfoReleased, EventKind::IntrospectionActive, EventKind::TokenRevoked]
-    {
+    for name in [
+        EventKind::TokenIssued,
+        EventKind::UserinfoReleased,
+        EventKind::IntrospectionActive,
+        EventKind::TokenRevoked,
+    ] {
         let (recent, _) = recent(SHARDS, SHARDS);
         recent.record(&event(EventKind::AuthorizationReceived, 0));
         (1..=1000).for_each(|number| recent.record(&event(name, number)));
@@ -109,8 +117,11 @@ fn explanations_of_a_login_are_printable_and_bounded() {
     let (recent, _) = recent(16, 16);
     for number in 0..100 {
         let detail = format!("{number}\u{1b}[31m\u{202e}{}", "x".repeat(10_000));
-        recent
-            .record(&event(EventKind::CallbackRefused, 1).code(ErrorCode::AcrUnlisted).detail(Some(&detail)));
+        recent.record(
+            &event(EventKind::CallbackRefused, 1)
+                .code(ErrorCode::AcrUnlisted)
+                .detail(Some(&detail)),
+        );
     }
     let timeline = recent.find(&id(1)).unwrap();
     let details: Vec<_> =
@@ -128,7 +139,10 @@ fn an_endless_login_takes_bounded_memory() {
     (0..1000).for_each(|_| recent.record(&event(EventKind::UserinfoReleased, 1)));
     recent.record(&event(EventKind::TokenRevoked, 1));
     let timeline = recent.find(&id(1)).unwrap();
-    assert_eq!((timeline.entries.len(), timeline.omitted), (MAX_TIMELINE_ENTRIES, 1002 - MAX_TIMELINE_ENTRIES as u32));
+    assert_eq!(
+        (timeline.entries.len(), timeline.omitted),
+        (MAX_TIMELINE_ENTRIES, 1002 - MAX_TIMELINE_ENTRIES as u32)
+    );
     assert_eq!(
         (timeline.entries[0].kind, timeline.entries[MAX_TIMELINE_ENTRIES - 1].kind),
         (EventKind::AuthorizationReceived, EventKind::TokenRevoked)

@@ -94,7 +94,10 @@ fn a_line_that_was_put_in_twice_is_found_and_named() {
 
 #[test]
 fn a_first_line_that_was_taken_away_is_found() {
-    assert_eq!(finding_kinds(&verify(&lines()[2..].concat())), [FindingKind::Removed { from: 1, to: 2 }]);
+    assert_eq!(
+        finding_kinds(&verify(&lines()[2..].concat())),
+        [FindingKind::Removed { from: 1, to: 2 }]
+    );
     // Beginning with a checkpoint, as after the removal of a full file, is no finding.
     let report = verify(&lines()[6..].concat());
     assert_eq!(
@@ -120,7 +123,9 @@ fn a_rebuilt_chain_is_found_by_its_checkpoints() {
     }
     let report = verify(&text);
     assert!(
-        finding_kinds(&report).iter().all(|kind| matches!(kind, FindingKind::InvalidCheckpoint { .. })),
+        finding_kinds(&report)
+            .iter()
+            .all(|kind| matches!(kind, FindingKind::InvalidCheckpoint { .. })),
         "{report:?}"
     );
     assert_eq!(report.result(), VerificationResult::Modified);
@@ -163,13 +168,20 @@ fn a_truncated_end_is_found_by_a_checkpoint_stored_elsewhere() {
         (VerificationResult::Intact, 0),
         "the log alone can't show it"
     );
-    let kept =
-        || TrustedCheckpoints::from_text(&format!("INFO audit checkpoint jws=\"{}\" more", *LOG), &keys(&RING));
+    let kept = || {
+        TrustedCheckpoints::from_text(
+            &format!("INFO audit checkpoint jws=\"{}\" more", *LOG),
+            &keys(&RING),
+        )
+    };
     assert_eq!(
         finding_kinds(&verify_files(&[&cut], kept(), Chains::One)),
         [FindingKind::Truncated { last: 12, trusted: 16 }]
     );
-    assert_eq!(verify_files(&[LOG.as_str()], kept(), Chains::One).result(), VerificationResult::Intact);
+    assert_eq!(
+        verify_files(&[LOG.as_str()], kept(), Chains::One).result(),
+        VerificationResult::Intact
+    );
 }
 
 #[test]
@@ -183,7 +195,10 @@ fn a_replaced_log_is_found_by_a_checkpoint_stored_elsewhere() {
     audit.flush();
     let kept = TrustedCheckpoints::from_text(&LOG, &keys(&RING));
     let report = verify_files(&[memory.text()], kept, Chains::One);
-    assert!(finding_kinds(&report).contains(&FindingKind::DiffersFromTrusted { seq: 1 }), "{report:?}");
+    assert!(
+        finding_kinds(&report).contains(&FindingKind::DiffersFromTrusted { seq: 1 }),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -191,7 +206,10 @@ fn a_second_chain_is_tampering_unless_it_is_expected() {
     let two = format!("{}{}", *LOG, *LOG);
     assert_eq!(finding_kinds(&verify(&two)), [FindingKind::SecondChain]);
     let report = verify_files(&[two], TrustedCheckpoints::default(), Chains::Several);
-    assert_eq!((report.result(), &report.notes[0].kind), (VerificationResult::Intact, &NoteKind::NewChain));
+    assert_eq!(
+        (report.result(), &report.notes[0].kind),
+        (VerificationResult::Intact, &NoteKind::NewChain)
+    );
 }
 
 proptest! {

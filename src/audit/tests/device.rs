@@ -22,8 +22,11 @@ fn a_full_device_stops_new_logins() {
             Ok(())
         }
     }
-    let audit =
-        world.begin(Full(fs::File::create("/dev/full").unwrap()), LogEnd::default(), WhenFull::Stop);
+    let audit = world.begin(
+        Full(fs::File::create("/dev/full").unwrap()),
+        LogEnd::default(),
+        WhenFull::Stop,
+    );
     audit.flush();
     assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
     assert!(audit.warnings()[0].contains("No space left"), "{:?}", audit.warnings());

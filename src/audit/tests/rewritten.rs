@@ -4,7 +4,9 @@ use std::fs;
 
 use super::super::chain::{ChainPosition, line_hash};
 use super::super::continuity::leads_to_end;
-use super::super::last_checkpoint::{LastCheckpoint, CheckpointCheck, CheckpointFile, CheckpointStore, compare, load_newest};
+use super::super::last_checkpoint::{
+    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, compare, load_newest,
+};
 use super::*;
 
 /// Returns the hub's first two lines, `start` and a checkpoint, followed by forged lines that
@@ -37,7 +39,14 @@ fn lines_that_no_checkpoint_covers_for_longer_than_90_seconds_are_found() {
         (VerificationResult::Modified, 5),
         "the first one that is too late"
     );
-    assert_eq!(finding_kinds(&verify(&forged_behind(&first_lines(), &[10, 90], EventKind::LogoutRequested))), []);
+    assert_eq!(
+        finding_kinds(&verify(&forged_behind(
+            &first_lines(),
+            &[10, 90],
+            EventKind::LogoutRequested
+        ))),
+        []
+    );
 }
 
 #[test]
@@ -51,7 +60,9 @@ fn forged_starts_do_not_hide_missing_checkpoints() {
     );
     let report = verify(&text);
     assert!(
-        finding_kinds(&report).iter().any(|kind| matches!(kind, FindingKind::NotSigned { seconds: 200, .. })),
+        finding_kinds(&report)
+            .iter()
+            .any(|kind| matches!(kind, FindingKind::NotSigned { seconds: 200, .. })),
         "{report:?}"
     );
 }
@@ -94,12 +105,19 @@ impl SavedLog {
         let (sink, found) =
             FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref()))
                 .unwrap();
-        let mut checkpoints: Vec<Box<dyn CheckpointStore>> = vec![Box::new(CheckpointFile::in_folder(&self.state()))];
+        let mut checkpoints: Vec<Box<dyn CheckpointStore>> =
+            vec![Box::new(CheckpointFile::in_folder(&self.state()))];
         let known = load_newest(&mut checkpoints, "audit.jsonl");
-        let check = compare(&known, &found.chain, |checkpoint| leads_to_end(&path, checkpoint, &found.chain));
-        let begin =
-            Event::new(EventKind::Start).last_checkpoint(check, known.ok().flatten().map(|checkpoint| checkpoint.seq));
-        let config = WriterConfig { checkpoint_stores: checkpoints, startup_finding: None, ..self.world.writer_config(WhenFull::Stop) };
+        let check = compare(&known, &found.chain, |checkpoint| {
+            leads_to_end(&path, checkpoint, &found.chain)
+        });
+        let begin = Event::new(EventKind::Start)
+            .last_checkpoint(check, known.ok().flatten().map(|checkpoint| checkpoint.seq));
+        let config = WriterConfig {
+            checkpoint_stores: checkpoints,
+            startup_finding: None,
+            ..self.world.writer_config(WhenFull::Stop)
+        };
         (super::start(Box::new(sink), found, begin, config).unwrap(), check)
     }
 
@@ -139,8 +157,16 @@ async fn a_log_that_was_rewritten_after_its_first_checkpoint_while_the_hub_was_d
     assert_eq!(finding_kinds(&verify(&log.text())), [], "the log alone can't show it");
     assert_eq!(log.run(1).await, CheckpointCheck::Changed);
     let report = verify(&log.text());
-    let found = FindingKind::DiffersFromLastCheckpoint { from: 3, to: 42, checkpoint_seq: known, check: CheckpointCheck::Changed };
-    assert_eq!((finding_kinds(&report), report.result()), (vec![found.clone()], VerificationResult::Modified));
+    let found = FindingKind::DiffersFromLastCheckpoint {
+        from: 3,
+        to: 42,
+        checkpoint_seq: known,
+        check: CheckpointCheck::Changed,
+    };
+    assert_eq!(
+        (finding_kinds(&report), report.result()),
+        (vec![found.clone()], VerificationResult::Modified)
+    );
     assert!(lines < known);
 
     // The finding is signed itself, and stays.
@@ -156,7 +182,12 @@ async fn a_log_that_was_cut_while_the_hub_was_down_is_found() {
     let known = whole.lines().count() as u64;
     log.write(&whole.lines().take(6).map(|line| format!("{line}\n")).collect::<String>());
     assert_eq!(log.run(1).await, CheckpointCheck::Missing);
-    let found = FindingKind::DiffersFromLastCheckpoint { from: 7, to: known, checkpoint_seq: known, check: CheckpointCheck::Missing };
+    let found = FindingKind::DiffersFromLastCheckpoint {
+        from: 7,
+        to: known,
+        checkpoint_seq: known,
+        check: CheckpointCheck::Missing,
+    };
     assert_eq!(finding_kinds(&verify(&log.text())), [found]);
 
     let log = SavedLog::new();
@@ -233,7 +264,10 @@ async fn copies_that_were_removed_as_well_are_noted() {
     assert_eq!(log.run(1).await, CheckpointCheck::Unknown);
     let report = verify(&log.text());
     assert_eq!(report.result(), VerificationResult::Intact);
-    assert!(matches!(report.notes[0].kind, NoteKind::LastCheckpointUnknown { seq: 13 }), "{report:?}");
+    assert!(
+        matches!(report.notes[0].kind, NoteKind::LastCheckpointUnknown { seq: 13 }),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
@@ -273,7 +307,10 @@ async fn a_dangling_link_or_a_folder_named_as_a_full_file_does_not_hide_a_rewrit
         }
         assert_eq!(log.run(1).await, CheckpointCheck::Unreadable);
         let whole = lines[..known].concat() + &log.text();
-        assert_eq!(finding_kinds(&verify(&whole)), [FindingKind::LastCheckpointUnreadable { seq: 43 }]);
+        assert_eq!(
+            finding_kinds(&verify(&whole)),
+            [FindingKind::LastCheckpointUnreadable { seq: 43 }]
+        );
     }
 }
 
@@ -304,10 +341,17 @@ fn a_failed_save_is_retried_once_the_store_answers_again() {
     let place = FlakyStore::default();
     place.is_away.store(true, std::sync::atomic::Ordering::SeqCst);
     let memory = MemorySink::default();
-    let config = WriterConfig { checkpoint_stores: vec![Box::new(place.clone())], ..world.writer_config(WhenFull::Stop) };
-    let audit =
-        super::start(Box::new(memory.clone()), LogEnd::default(), Event::new(EventKind::Start), config)
-            .unwrap();
+    let config = WriterConfig {
+        checkpoint_stores: vec![Box::new(place.clone())],
+        ..world.writer_config(WhenFull::Stop)
+    };
+    let audit = super::start(
+        Box::new(memory.clone()),
+        LogEnd::default(),
+        Event::new(EventKind::Start),
+        config,
+    )
+    .unwrap();
     audit.flush();
     assert!(audit.warnings()[0].contains("can't be saved outside"), "{:?}", audit.warnings());
     place.is_away.store(false, std::sync::atomic::Ordering::SeqCst);

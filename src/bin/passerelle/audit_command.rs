@@ -7,14 +7,16 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use passerelle::audit::last_checkpoint::CheckpointCheck;
-use passerelle::audit::report::{FindingKind, NoteKind, LineLocation, VerificationReport, VerificationResult};
+use passerelle::audit::report::{
+    FindingKind, LineLocation, NoteKind, VerificationReport, VerificationResult,
+};
 use passerelle::audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
 use passerelle::env::Env;
 use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
-use super::output::{print_error, outln};
+use super::output::{outln, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.
 const EXIT_UNVERIFIED: u8 = 2;
@@ -52,14 +54,15 @@ impl AuditCommand {
     pub fn run(self) -> ExitCode {
         let Self::Verify { files, jwks, keys, checkpoints, several_chains, json } = self;
         let chains = if several_chains { Chains::Several } else { Chains::One };
-        let report =
-            match load_verification_keys(&jwks, &keys).and_then(|keys| verify_files(files, &keys, &checkpoints, chains)) {
-                Ok(report) => report,
-                Err(message) => {
-                    print_error(message);
-                    return ExitCode::from(EXIT_UNVERIFIED);
-                }
-            };
+        let report = match load_verification_keys(&jwks, &keys)
+            .and_then(|keys| verify_files(files, &keys, &checkpoints, chains))
+        {
+            Ok(report) => report,
+            Err(message) => {
+                print_error(message);
+                return ExitCode::from(EXIT_UNVERIFIED);
+            }
+        };
         let verdict = report.result();
         if json {
             let verdict = match verdict {
@@ -132,7 +135,10 @@ fn verify_files(
     }
     let trusted = TrustedCheckpoints::from_text(&text, keys);
     if !checkpoints.is_empty() && trusted.is_empty() {
-        return Err("no file given with --checkpoints holds a checkpoint signed by one of the keys".to_owned());
+        return Err(
+            "no file given with --checkpoints holds a checkpoint signed by one of the keys"
+                .to_owned(),
+        );
     }
     if chains == Chains::One {
         // A chain numbers its lines through all files. Files with an invalid first line come first.
@@ -152,7 +158,9 @@ fn verify_files(
 /// Returns the header of the first valid line.
 fn first_header(path: &Path) -> Option<LineHeader> {
     let file = BufReader::new(File::open(path).ok()?);
-    file.split(b'\n').take(2).find_map(|line| LineHeader::parse(&[line.ok()?.as_slice(), b"\n"].concat()))
+    file.split(b'\n')
+        .take(2)
+        .find_map(|line| LineHeader::parse(&[line.ok()?.as_slice(), b"\n"].concat()))
 }
 
 fn print_report(report: &VerificationReport, verdict: VerificationResult) {
@@ -203,7 +211,8 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
         match verdict {
             VerificationResult::Intact => "The log is intact.",
             VerificationResult::Modified => "THE LOG HAS BEEN MODIFIED.",
-            VerificationResult::Unproven => "No modification was found, but the log could not be verified.",
+            VerificationResult::Unproven =>
+                "No modification was found, but the log could not be verified.",
         }
     );
 }
@@ -211,27 +220,41 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
 fn describe_finding(finding: &FindingKind) -> String {
     match finding {
         FindingKind::Malformed => "not a line of an audit log".to_owned(),
-        FindingKind::Changed { seq } => format!("line {seq} was changed: its hash differs from the one in the next line"),
-        FindingKind::Removed { from, to } if from == to => format!("line {from} is missing before this one"),
-        FindingKind::Removed { from, to } => format!("lines {from} to {to} are missing before this one"),
+        FindingKind::Changed { seq } => {
+            format!("line {seq} was changed: its hash differs from the one in the next line")
+        }
+        FindingKind::Removed { from, to } if from == to => {
+            format!("line {from} is missing before this one")
+        }
+        FindingKind::Removed { from, to } => {
+            format!("lines {from} to {to} are missing before this one")
+        }
         FindingKind::Moved { seq } => format!("line {seq} is out of order"),
         FindingKind::Duplicated { seq } => format!("line {seq} is duplicated"),
         FindingKind::SecondChain => {
-            "a second chain begins here; expected only of standard output (--several-chains)".to_owned()
+            "a second chain begins here; expected only of standard output (--several-chains)"
+                .to_owned()
         }
-        FindingKind::InvalidCheckpoint { seq, reason: why } => format!("the checkpoint in line {seq} is invalid: {why}"),
+        FindingKind::InvalidCheckpoint { seq, reason: why } => {
+            format!("the checkpoint in line {seq} is invalid: {why}")
+        }
         FindingKind::Truncated { last, trusted } => {
-            format!("the log is truncated after line {last}: a checkpoint saved elsewhere covers line {trusted}")
+            format!(
+                "the log is truncated after line {last}: a checkpoint saved elsewhere covers line {trusted}"
+            )
         }
         FindingKind::NotSigned { from, to, seconds } => {
-            format!("lines {from} to {to} were written up to {seconds} seconds after the last checkpoint; a hub signs them within 90")
+            format!(
+                "lines {from} to {to} were written up to {seconds} seconds after the last checkpoint; a hub signs them within 90"
+            )
         }
         FindingKind::DiffersFromLastCheckpoint { from, to, checkpoint_seq: signed, check } => {
             let what = match check {
                 CheckpointCheck::Missing => "the log ended before",
-                CheckpointCheck::Changed | CheckpointCheck::Matched | CheckpointCheck::Unknown | CheckpointCheck::Unreadable => {
-                    "another line replaced"
-                }
+                CheckpointCheck::Changed
+                | CheckpointCheck::Matched
+                | CheckpointCheck::Unknown
+                | CheckpointCheck::Unreadable => "another line replaced",
             };
             format!(
                 "when the hub started here, {what} the checkpoint in line {signed} that it had saved: lines {from} to {to} are not as the hub wrote them"
@@ -240,7 +263,9 @@ fn describe_finding(finding: &FindingKind) -> String {
         FindingKind::LastCheckpointUnreadable { seq } => format!(
             "the hub could not compare the log with its last checkpoint at the start in line {seq}: the copies of the checkpoint, or a file of the log, could not be read"
         ),
-        FindingKind::DiffersFromTrusted { seq } => format!("line {seq} differs from the one that a checkpoint saved elsewhere covers"),
+        FindingKind::DiffersFromTrusted { seq } => {
+            format!("line {seq} differs from the one that a checkpoint saved elsewhere covers")
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use passerelle::app::check::connector::{self, OnlineCheck};
 use passerelle::config::check_context::CheckContext;
-use passerelle::config::{Environment, Diagnostic};
+use passerelle::config::{Diagnostic, Environment};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
@@ -58,9 +58,8 @@ impl ConnectorArguments {
     fn run(self) -> Result<ExitCode, String> {
         let environment = Environment::from_process();
         let context = match &self.config {
-            Some(folder) => {
-                CheckContext::from_folder(folder, &environment).map_err(|problems| describe_problems(&problems))?
-            }
+            Some(folder) => CheckContext::from_folder(folder, &environment)
+                .map_err(|problems| describe_problems(&problems))?,
             None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
         };
         let sample = self.sample.as_deref().map(read_sample).transpose()?;

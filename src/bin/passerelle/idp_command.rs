@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::actor::registry::{
-    BlockRow, BlockOrigin, ReportedCircuit, ConnectorRow, ConnectorState, HealthRow, NewBlock,
+    BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock, ReportedCircuit,
 };
-use passerelle::app::admin_client::{AdminClientError, AdminClient};
+use passerelle::app::admin_client::{AdminClient, AdminClientError};
 use passerelle::config::admin_access::AdminAccess;
-use passerelle::config::{Environment, text_in_language, format_rfc3339};
+use passerelle::config::{Environment, format_rfc3339, text_in_language};
 use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId};
 use passerelle::web::admin::BlockChange;
 
 use super::block_on;
-use super::output::{print_error, out, outln};
+use super::output::{out, outln, print_error};
 
 /// Exit code if no hub answers.
 const EXIT_UNREACHABLE: u8 = 3;

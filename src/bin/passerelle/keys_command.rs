@@ -7,13 +7,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use passerelle::app::admin_client::AdminClient;
 use passerelle::config::admin_access::AdminAccess;
-use passerelle::config::{Environment, Diagnostic};
+use passerelle::config::{Diagnostic, Environment};
 use passerelle::env::{Env, Timestamp};
-use passerelle::token::keyfiles::{self, KeyRow, CreatedKey, KeyPurpose, KeyRotation};
-use passerelle::token::keyring::{JWKS_MAX_AGE, KeyState, DEFAULT_ROTATION_LEAD};
+use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow};
+use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
 
 use super::block_on;
-use super::output::{print_error, outln};
+use super::output::{outln, print_error};
 
 /// When a running hub reloads the keys by itself.
 const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on SIGHUP";
@@ -76,9 +76,9 @@ impl KeysCommand {
                     outln!("subject key {}: {outcome:?}", path.display());
                 }
             }
-            Self::List { dir } => {
-                print_table(&keyfiles::list_keys(&dir, env.now()).map_err(|fault| fault.to_string())?)
-            }
+            Self::List { dir } => print_table(
+                &keyfiles::list_keys(&dir, env.now()).map_err(|fault| fault.to_string())?,
+            ),
             Self::Rotate(arguments) => return arguments.run(&env),
         }
         Ok(ExitCode::SUCCESS)
@@ -125,7 +125,8 @@ impl RotateArguments {
             .map(Duration::from_secs)
             .or_else(|| access.as_ref().map(|access| access.signing_key_lead));
         let lead = lead.unwrap_or(DEFAULT_ROTATION_LEAD);
-        let rotation = keyfiles::rotate_keys(&folder, env, lead).map_err(|fault| fault.to_string())?;
+        let rotation =
+            keyfiles::rotate_keys(&folder, env, lead).map_err(|fault| fault.to_string())?;
         print_rotation(&rotation);
         if lead < JWKS_MAX_AGE {
             outln!(
@@ -178,7 +179,11 @@ fn print_rotation(rotation: &KeyRotation) {
 }
 
 /// Makes the running hub load the keys, and prints the outcome. The rotation is done in any case.
-fn reload_running_hub(access: AdminAccess, private: Option<&str>, rotation: &KeyRotation) -> ExitCode {
+fn reload_running_hub(
+    access: AdminAccess,
+    private: Option<&str>,
+    rotation: &KeyRotation,
+) -> ExitCode {
     let private = private.map(str::to_owned);
     let result = block_on(async move {
         let hub =

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use passerelle::app::health::{self, HealthProbe};
-use passerelle::app::{self, ProgramDeps, HubServer};
+use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::audit;
 use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::config::{self, Environment, LoadedConfig};
@@ -32,7 +32,7 @@ use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use idp_command::IdpCommand;
 use keys_command::KeysCommand;
-use output::{print_error, out, outln};
+use output::{out, outln, print_error};
 use register_command::RegisterCommand;
 use serve_command::{Listeners, Signals, run_until_stopped};
 use status_command::StatusCommand;
@@ -202,7 +202,9 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Serve { config } => run_hub(&config)?,
         Command::Check { connector: Some(connector), .. } => return connector.run(),
         Command::Check { connector: None, config, online } => return check_config(&config, online),
-        Command::Plan { config, against, json } => return print_plan(&config, against.as_deref(), json),
+        Command::Plan { config, against, json } => {
+            return print_plan(&config, against.as_deref(), json);
+        }
         Command::Health { address, ready } => {
             let probe = if ready { HealthProbe::Ready } else { HealthProbe::Alive };
             outln!(
@@ -217,8 +219,13 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Errors { markdown: false } => out!("{}", catalogue::render_table()),
         Command::Metrics { markdown } => out!("{}", list_metrics(markdown)?),
         Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
-            let explanation =
-                app::explain::explain_levels(&load_config(&config)?, &sp, &idp, &acr, claims.as_deref());
+            let explanation = app::explain::explain_levels(
+                &load_config(&config)?,
+                &sp,
+                &idp,
+                &acr,
+                claims.as_deref(),
+            );
             out!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
         Command::Keys { command } => return command.run(),
@@ -226,7 +233,9 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
         Command::Status(command) => return Ok(command.run()),
-        Command::Schemas { write, reference } => write_schemas(write.as_deref(), reference.as_deref())?,
+        Command::Schemas { write, reference } => {
+            write_schemas(write.as_deref(), reference.as_deref())?
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -259,7 +268,8 @@ fn run_hub(folder: &Path) -> Result<(), String> {
     block_on(async move {
         // Before the build, so that a hub stopped during its start saves what it has restored.
         let signals = Signals::listen()?;
-        let program = HubServer::build(&loaded, ProgramDeps::system()).map_err(|fault| fault.to_string())?;
+        let program =
+            HubServer::build(&loaded, ProgramDeps::system()).map_err(|fault| fault.to_string())?;
         let running = listeners.start(program)?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
         run_until_stopped(running, signals).await
@@ -317,8 +327,9 @@ fn check_config(folder: &Path, online: bool) -> Result<ExitCode, String> {
     let (store, findings, client_keys) = block_on(async move {
         let store =
             app::probe_store(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
-        let findings =
-            app::probe_providers(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
+        let findings = app::probe_providers(&loaded, &Env::system())
+            .await
+            .map_err(|fault| fault.to_string())?;
         Ok((
             store,
             findings,
@@ -370,7 +381,9 @@ fn print_plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitC
     let before = match against {
         Some(other) => load_config(other)?.files.digest(),
         None => block_on(async {
-            app::plan::fetch_active_digest(next.settings.private.listen).await.map_err(|fault| fault.to_string())
+            app::plan::fetch_active_digest(next.settings.private.listen)
+                .await
+                .map_err(|fault| fault.to_string())
         })?,
     };
     let changes = before.changes_to(&next.files.digest());

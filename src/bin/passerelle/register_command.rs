@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use passerelle::app;
 use passerelle::config::model::RegisterConfig;
 use passerelle::env::Env;
-use passerelle::identity::rules::{RequiredClaims, IdentityRules};
+use passerelle::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle::identity::{Claim, Identity};
 use passerelle::protocol::acr::Platform;
 use passerelle::protocol::json::parse_object;
@@ -102,13 +102,17 @@ fn look_up_person(config: &std::path::Path, person: PersonOptions) -> Result<Exi
         return Err(what.to_owned());
     }
     let claims = person.into_claims()?;
-    let rules =
-        IdentityRules { home_country: loaded.settings.home_country.clone(), required: RequiredClaims::Pivot };
+    let rules = IdentityRules {
+        home_country: loaded.settings.home_country.clone(),
+        required: RequiredClaims::Pivot,
+    };
     let pivot = Identity::from_claims(&claims, &rules)
         .map_err(|fault| format!("invalid person: {}", describe_error(&fault)))?;
     let asked = pivot.clone();
     let answer = block_on(async move {
-        app::query_register(&loaded, &Env::system(), &asked).await.map_err(|fault| fault.to_string())
+        app::query_register(&loaded, &Env::system(), &asked)
+            .await
+            .map_err(|fault| fault.to_string())
     })?;
     let (text, code) = match answer {
         Ok(RegisterAnswer::Found(_)) => {

@@ -2,8 +2,8 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::service_manager::ServiceManager;
+use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::{HubServer, RunningHub, SocketOwner};
 use passerelle::config::{Environment, LoadedConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -21,12 +21,17 @@ impl Listeners {
     /// # Errors
     /// Returns an error if a socket is unsuitable or an address is in use.
     pub fn open(loaded: &LoadedConfig) -> Result<Self, String> {
-        let inherited = InheritedSockets::take(&Environment::from_process()).map_err(|fault| fault.to_string())?;
+        let inherited = InheritedSockets::take(&Environment::from_process())
+            .map_err(|fault| fault.to_string())?;
         let bind = |address: SocketAddr| {
             TcpListener::bind(address)
                 .map_err(|error| format!("{address} can't be listened on: {error}"))
         };
-        let sockets = if inherited.public.is_some() { SocketOwner::ServiceManager } else { SocketOwner::Process };
+        let sockets = if inherited.public.is_some() {
+            SocketOwner::ServiceManager
+        } else {
+            SocketOwner::Process
+        };
         let public = inherited.public.map_or_else(|| bind(loaded.settings.public.listen), Ok)?;
         let private = inherited.private.map_or_else(|| bind(loaded.settings.private.listen), Ok)?;
         Ok(Self { public, private, sockets })
@@ -49,7 +54,10 @@ impl Listeners {
 ///
 /// # Errors
 /// Returns an error if the public listener fails.
-pub async fn run_until_stopped(mut running: RunningHub, mut signals: Signals) -> Result<(), String> {
+pub async fn run_until_stopped(
+    mut running: RunningHub,
+    mut signals: Signals,
+) -> Result<(), String> {
     let mut manager = ServiceManager::from_environment(&Environment::from_process(), &running);
     manager.notify_ready();
     loop {

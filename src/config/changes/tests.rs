@@ -18,7 +18,8 @@ fn connector(highest: Level, enabled: bool, name: &str) -> ConnectorDigest {
 }
 
 fn service(blocked: &[&str], secrets: &str) -> ServiceProviderDigest {
-    let allowed_connectors = AllowedConnectors::AllBut(blocked.iter().map(|id| ConnectorId::from(*id)).collect());
+    let allowed_connectors =
+        AllowedConnectors::AllBut(blocked.iter().map(|id| ConnectorId::from(*id)).collect());
     let fields = fields(&[("connectors", &blocked.join(" ")), ("secrets", secrets)]);
     ServiceProviderDigest { active: true, allowed_connectors, fields }
 }

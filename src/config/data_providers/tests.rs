@@ -52,7 +52,10 @@ fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     assert_eq!((archive.sector.as_str(), archive.subject_key_version), ("archive", 1));
     let federation = Federation::from_loaded(&loaded);
     let archive = federation.data_provider(&"archive".into()).unwrap();
-    assert_eq!((archive.active, archive.response_format), (true, IntrospectionResponseFormat::Json));
+    assert_eq!(
+        (archive.active, archive.response_format),
+        (true, IntrospectionResponseFormat::Json)
+    );
     assert!(federation.service_provider(&"archive".into()).is_none(), "it can't ask for a login");
     let off = Federation::from_loaded(&with("active = false").loaded());
     assert_eq!(off.active_data_providers().count(), 0);
@@ -67,7 +70,10 @@ fn the_response_format_is_that_of_the_file() {
         ),
         (
             ENCRYPTED,
-            IntrospectionResponseFormat::Jwt { alg: SigningAlg::RS256, encryption: Some(EncryptionAlg::EcdhEs) },
+            IntrospectionResponseFormat::Jwt {
+                alg: SigningAlg::RS256,
+                encryption: Some(EncryptionAlg::EcdhEs),
+            },
         ),
     ] {
         let federation = Federation::from_loaded(&with(lines).loaded());

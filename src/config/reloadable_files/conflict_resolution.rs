@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::ReloadableFiles;
 use super::file_set::ChangeOrder;
+use crate::config::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::data_providers;
 use crate::config::diagnostic::Diagnostic;
 use crate::config::service_providers::{self, ExistingConnectors};
 use crate::config::source_file::file_diagnostic;
-use crate::config::consistency::{self, Conflict, ClientDeclaration};
 
 /// Maximum number of rejected files for which each is retried on its own in the same scan.
 const MAX_FILES_TO_READMIT: usize = 64;
@@ -25,7 +25,8 @@ impl ReloadableFiles {
         let pending: BTreeMap<PathBuf, ChangeOrder> = self.pending_files();
         let mut rejected = RejectedFiles::new();
         self.unattributed = loop {
-            let (attributed, unattributed) = attribute_conflicts(self.conflicts(&rejected), &pending, &rejected);
+            let (attributed, unattributed) =
+                attribute_conflicts(self.conflicts(&rejected), &pending, &rejected);
             if attributed.is_empty() {
                 break unattributed;
             }
@@ -78,12 +79,12 @@ impl ReloadableFiles {
         let is_rejected = |path: &Path| rejected.contains_key(path);
         let services: Vec<_> = self.services.candidate_versions(&is_rejected).collect();
         let data_providers: Vec<_> = self.data_providers.candidate_versions(&is_rejected).collect();
-        let service_providers = services
-            .iter()
-            .map(|version| ClientDeclaration::from_service_provider(&version.source, &version.content.client.file));
-        let data = data_providers
-            .iter()
-            .map(|version| ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file));
+        let service_providers = services.iter().map(|version| {
+            ClientDeclaration::from_service_provider(&version.source, &version.content.client.file)
+        });
+        let data = data_providers.iter().map(|version| {
+            ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file)
+        });
         let parties: Vec<_> = service_providers.chain(data).collect();
         let mut found = consistency::find_conflicts(&parties, &self.context.subject_keys);
 
@@ -133,7 +134,11 @@ impl ReloadableFiles {
         });
         let existing_connectors = ExistingConnectors { connectors: described.collect() };
         let files = services.iter().map(|version| (&version.source, &version.content.client.file));
-        found.extend(service_providers::unreachable_conflicts(files, &existing_connectors, self.context.platform));
+        found.extend(service_providers::unreachable_conflicts(
+            files,
+            &existing_connectors,
+            self.context.platform,
+        ));
         found
     }
 }
@@ -155,7 +160,8 @@ fn attribute_conflicts(
             }
             continue;
         }
-        let candidates: BTreeSet<_> = files.iter().filter(|file| !rejected.contains_key(*file)).collect();
+        let candidates: BTreeSet<_> =
+            files.iter().filter(|file| !rejected.contains_key(*file)).collect();
         let last = candidates.into_iter().filter_map(|file| Some((pending.get(file)?, file))).max();
         match last {
             Some((_, file)) => {
@@ -174,7 +180,8 @@ fn attribute_to(file: &Path, problem: Diagnostic) -> Diagnostic {
         return problem;
     }
     let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-    let message = format!("conflicts with {}{line}: {} {}", problem.file, problem.key, problem.message);
+    let message =
+        format!("conflicts with {}{line}: {} {}", problem.file, problem.key, problem.message);
     let fix = format!("revert this change, or in that file: {}", problem.fix);
     Diagnostic { file: name, line: None, key: String::new(), message, fix }
 }

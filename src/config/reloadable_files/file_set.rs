@@ -15,11 +15,11 @@ use crate::digest;
 #[derive(Debug)]
 pub struct FileVersion<T> {
     /// The parsed file.
-pub source: SourceFile,
+    pub source: SourceFile,
     /// Its checked content.
-pub content: T,
+    pub content: T,
     /// Fingerprints of its values.
-pub fields: Arc<FieldDigests>,
+    pub fields: Arc<FieldDigests>,
 }
 
 /// Order in which versions appeared: number of the scan, then the file system's timestamp.
@@ -48,7 +48,7 @@ struct LastOpened {
 
 impl LastOpened {
     fn opened_again(self, stamp: FileStamp) -> Self {
-    Self { stamp, twice: self.stamp == stamp }
+        Self { stamp, twice: self.stamp == stamp }
     }
 
     fn is_known_by(self, stamp: FileStamp) -> bool {
@@ -59,16 +59,16 @@ impl LastOpened {
 /// Identifies the content of a version.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FileFingerprint {
-/// The file could be read.
-Text {
-/// SHA-256 of the file.
-hash: [u8; 32],
+    /// The file could be read.
+    Text {
+        /// SHA-256 of the file.
+        hash: [u8; 32],
         /// SHA-256 of the referenced files (secrets, key sets); `None` if unreadable.
         references: Vec<(PathBuf, Option<[u8; 32]>)>,
     },
     /// The file could not be read.
     Unreadable(Diagnostic),
-    }
+}
 
 /// The files of one kind.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ pub struct FileSet<T> {
 /// Parameters of a scan.
 pub struct ScanContext<'a> {
     /// Number of the scan.
-pub number: u64,
+    pub number: u64,
     /// Folder that references are relative to.
     pub folder: &'a Path,
 }
@@ -90,7 +90,7 @@ pub number: u64,
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScanOutcome {
     /// Every changed file was read.
-Complete,
+    Complete,
     /// A file changed while it was read. It keeps its version and must be scanned again soon.
     BeingWritten,
 }
@@ -106,7 +106,14 @@ impl<T> Clone for TrackedFile<T> {
     fn clone(&self) -> Self {
         let Self { fingerprint, order, newest, active, rejections, last_opened } = self;
         let (fingerprint, newest, active) = (fingerprint.clone(), newest.clone(), active.clone());
-        Self { fingerprint, order: *order, newest, active, rejections: rejections.clone(), last_opened: *last_opened }
+        Self {
+            fingerprint,
+            order: *order,
+            newest,
+            active,
+            rejections: rejections.clone(),
+            last_opened: *last_opened,
+        }
     }
 }
 
@@ -118,8 +125,9 @@ impl<T> Clone for FileSet<T> {
 
 impl<T> FileVersion<T> {
     /// Creates a version, fingerprinting the file and its references.
-pub fn new(source: SourceFile, content: T, folder: &Path) -> Self {
-        let fields = Arc::new(FieldDigests::from_source(&source, &hash_references(&source, folder)));
+    pub fn new(source: SourceFile, content: T, folder: &Path) -> Self {
+        let fields =
+            Arc::new(FieldDigests::from_source(&source, &hash_references(&source, folder)));
         Self { source, content, fields }
     }
 }
@@ -168,16 +176,20 @@ impl<T> FileSet<T> {
             let stamp = FileStamp::from_path(&path);
             let known = before.remove(&path);
             if known.as_ref().is_some_and(|known| {
-                known.last_opened.is_known_by(stamp) && known.fingerprint.references_unchanged(scan.folder)
+                known.last_opened.is_known_by(stamp)
+                    && known.fingerprint.references_unchanged(scan.folder)
             }) {
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
             let bytes = read(&path);
             if known.as_ref().is_some_and(|known| known.fingerprint.matches(&bytes, scan.folder)) {
-                self.files.extend(
-                    known.map(|known| (path, TrackedFile { last_opened: known.last_opened.opened_again(stamp), ..known })),
-                );
+                self.files.extend(known.map(|known| {
+                    (
+                        path,
+                        TrackedFile { last_opened: known.last_opened.opened_again(stamp), ..known },
+                    )
+                }));
                 continue;
             }
             let (fingerprint, newest) = read_version(&path, bytes, scan.folder, &check);
@@ -205,7 +217,7 @@ impl<T> FileSet<T> {
     }
 
     /// Returns true if there are no files.
-pub fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
@@ -274,7 +286,7 @@ impl FileFingerprint {
     fn references_unchanged(&self, folder: &Path) -> bool {
         match self {
             Self::Text { references, .. } => {
-            references.iter().all(|(path, hash)| hash_file(&folder.join(path)) == *hash)
+                references.iter().all(|(path, hash)| hash_file(&folder.join(path)) == *hash)
             }
             Self::Unreadable(_) => false,
         }
@@ -306,7 +318,9 @@ fn read_version<T>(
     let hash = digest::sha256(&bytes);
     let source = match SourceFile::from_bytes(path, bytes) {
         Ok(source) => source,
-        Err(problem) => return (FileFingerprint::Text { hash, references: Vec::new() }, Err(vec![problem])),
+        Err(problem) => {
+            return (FileFingerprint::Text { hash, references: Vec::new() }, Err(vec![problem]));
+        }
     };
     // References are hashed before they are used, so that the next scan notices a change in
     // between.
@@ -350,7 +364,8 @@ mod tests {
                 opened.set(opened.get() + 1);
                 Ok(fs::read(path).unwrap())
             };
-            let check = |source: &SourceFile| Ok(source.text_at("text").unwrap_or_default().to_owned());
+            let check =
+                |source: &SourceFile| Ok(source.text_at("text").unwrap_or_default().to_owned());
             files.scan(
                 Ok(vec![path.clone()]),
                 &ScanContext { number, folder: folder.path() },
@@ -394,7 +409,9 @@ mod tests {
             files.activate_pending(&mut BTreeMap::new());
             files.active_versions().next().unwrap().content.clone()
         };
-        for (number, content) in ["one", "one", "one", "two", "two", "two", "xyz"].iter().enumerate() {
+        for (number, content) in
+            ["one", "one", "one", "two", "two", "two", "xyz"].iter().enumerate()
+        {
             fs::write(&secret, content).unwrap();
             assert_eq!(checked(&mut files, number as u64), content.as_bytes());
         }

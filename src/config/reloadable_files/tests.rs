@@ -53,7 +53,11 @@ impl Scene {
     fn read(&mut self) -> Vec<String> {
         assert_eq!(self.files.rescan(&|_| Ok(())), ScanOutcome::Complete);
         let root = format!("{}/", self.folder.path().display());
-        self.files.diagnostics().iter().map(|problem| problem.to_single_line().replace(&root, "")).collect()
+        self.files
+            .diagnostics()
+            .iter()
+            .map(|problem| problem.to_single_line().replace(&root, ""))
+            .collect()
     }
 
     /// Returns the active connectors and service providers.
@@ -182,7 +186,11 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
             }
             scene.connector(file);
         }
-        assert_eq!((scene.read().len(), scene.files.bad_file_count(FileKind::Connector)), (0, 0), "{message}");
+        assert_eq!(
+            (scene.read().len(), scene.files.bad_file_count(FileKind::Connector)),
+            (0, 0),
+            "{message}"
+        );
         assert_eq!(scene.counts().0.len(), 4);
     }
 }
@@ -349,7 +357,10 @@ fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() 
         matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")),
         "{complaints:?}"
     );
-    assert_eq!((scene.counts().0, scene.files.bad_file_count(FileKind::Connector)), (vec!["idp".to_owned()], 1));
+    assert_eq!(
+        (scene.counts().0, scene.files.bad_file_count(FileKind::Connector)),
+        (vec!["idp".to_owned()], 1)
+    );
     fs::create_dir(&folder).unwrap();
     let complaints = scene.read();
     assert!(
@@ -413,7 +424,10 @@ fn an_unchanged_file_is_not_parsed_again() {
     fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
     scene.put("service-providers/sp.toml", text);
     assert_eq!(scene.read(), [""; 0]);
-    assert!(Arc::ptr_eq(&before, scene.files.build_federation().service_provider(&"sp".into()).unwrap()));
+    assert!(Arc::ptr_eq(
+        &before,
+        scene.files.build_federation().service_provider(&"sp".into()).unwrap()
+    ));
     assert!(Arc::ptr_eq(&connector, &scene.files.connectors()[&ConnectorId::from("idp")].0));
 }
 

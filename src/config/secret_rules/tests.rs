@@ -261,9 +261,15 @@ fn no_prefix_begins_another_ones_variables() {
         "é",
         "",
     ];
-    let kinds = [SecretOwnerKind::Connector, SecretOwnerKind::ServiceProvider, SecretOwnerKind::DataProvider];
-    let prefixes: Vec<String> =
-        kinds.iter().flat_map(|kind| ids.iter().filter_map(|id| rules.variable_prefix(*kind, id))).collect();
+    let kinds = [
+        SecretOwnerKind::Connector,
+        SecretOwnerKind::ServiceProvider,
+        SecretOwnerKind::DataProvider,
+    ];
+    let prefixes: Vec<String> = kinds
+        .iter()
+        .flat_map(|kind| ids.iter().filter_map(|id| rules.variable_prefix(*kind, id)))
+        .collect();
     assert_eq!(prefixes.len(), 3 * 6, "{prefixes:?}");
     for (index, one) in prefixes.iter().enumerate() {
         for other in
@@ -393,8 +399,14 @@ fn secrets_that_every_user_can_read_are_named() {
         fs::set_permissions(folder.path().join(file), fs::Permissions::from_mode(mode)).unwrap()
     };
     let all = ["subject.key", "idp.secret", "secrets/service-providers/sp/client.secret"];
-    let exposed =
-        || folder.loaded().exposed_secrets.iter().map(|problem| problem.key.clone()).collect::<Vec<_>>();
+    let exposed = || {
+        folder
+            .loaded()
+            .exposed_secrets
+            .iter()
+            .map(|problem| problem.key.clone())
+            .collect::<Vec<_>>()
+    };
     all.iter().for_each(|file| set(file, 0o644));
     assert_eq!(exposed().len(), 3);
     let text = config_report(&folder);

@@ -21,12 +21,21 @@ fn a_block_of_a_connectors_file_is_read() {
     };
     assert_eq!((block.reason.as_str(), block.message["fr"].as_str()), ("works", "Fermé"));
     assert_eq!(block.target, BlockTarget::Only(["sp".into()].into()));
-    assert_eq!(block.validity.not_before.map(format_rfc3339).as_deref(), Some("2027-03-01T20:00:00Z"));
-    assert_eq!(block.validity.not_after.map(format_rfc3339).as_deref(), Some("2027-03-02T05:00:00Z"));
+    assert_eq!(
+        block.validity.not_before.map(format_rfc3339).as_deref(),
+        Some("2027-03-01T20:00:00Z")
+    );
+    assert_eq!(
+        block.validity.not_after.map(format_rfc3339).as_deref(),
+        Some("2027-03-02T05:00:00Z")
+    );
     assert!(!loaded.warnings.iter().any(|warning| warning.key.starts_with("block")));
     let anybody = blocked("reason = \"works\"").loaded();
     let blocks = &anybody.connectors.get("idp").unwrap().blocks;
-    assert!(find_block_in_force(blocks, &"idp".into(), &"any-sp".into(), Timestamp::default()).is_some());
+    assert!(
+        find_block_in_force(blocks, &"idp".into(), &"any-sp".into(), Timestamp::default())
+            .is_some()
+    );
 }
 
 #[test]
@@ -49,7 +58,11 @@ fn a_bad_block_is_named_with_its_fix() {
             "block[0].service_providers",
             "remove the key to block it for all",
         ),
-        ("reason = \"r\"\nfrom = 2027-03-01", "block[0].from", "write a date, a time and a time zone"),
+        (
+            "reason = \"r\"\nfrom = 2027-03-01",
+            "block[0].from",
+            "write a date, a time and a time zone",
+        ),
         (
             "reason = \"r\"\nfrom = 2027-03-01T00:00:00Z\nuntil = 2027-03-01T00:00:00Z",
             "block[0].until",
@@ -73,7 +86,8 @@ fn a_block_for_an_unknown_service_provider_is_a_warning() {
     let warning =
         loaded.warnings.iter().find(|warning| warning.key == "block[0].service_providers").unwrap();
     assert!(
-        warning.message.starts_with("names ghost,") && warning.file.ends_with("connectors/idp.toml"),
+        warning.message.starts_with("names ghost,")
+            && warning.file.ends_with("connectors/idp.toml"),
         "{warning}"
     );
 }

@@ -74,7 +74,12 @@ const LEVELS: [Row; 6] = [
         "ignore_acr",
         "has no effect",
     ),
-    ("highest = \"eidas1\"", "highest = \"eidas2\"", "levels.highest", "the only level of this kind"),
+    (
+        "highest = \"eidas1\"",
+        "highest = \"eidas2\"",
+        "levels.highest",
+        "the only level of this kind",
+    ),
 ];
 
 #[test]

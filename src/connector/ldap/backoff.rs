@@ -131,11 +131,14 @@ impl Backoff {
     ) -> Result<(), Duration> {
         let account = (self.bucket(CounterKind::Account, user, None), self.limits.account);
         if self.is_known(user, network, now) {
-            let known_pair =
-                (self.bucket(CounterKind::KnownPair, user, Some(network)), MAX_FAILURES_PER_KNOWN_PAIR);
+            let known_pair = (
+                self.bucket(CounterKind::KnownPair, user, Some(network)),
+                MAX_FAILURES_PER_KNOWN_PAIR,
+            );
             return self.count(&[account, known_pair], now, bind);
         }
-        let unknown_networks = (self.bucket(CounterKind::UnknownNetworks, user, None), self.limits.unknown_networks);
+        let unknown_networks =
+            (self.bucket(CounterKind::UnknownNetworks, user, None), self.limits.unknown_networks);
         let pair = (self.bucket(CounterKind::Pair, user, Some(network)), self.limits.pair);
         self.count(&[account, unknown_networks, pair], now, bind)
     }
@@ -189,7 +192,8 @@ impl Backoff {
 
     /// Returns whether this user signed in from this network in the last 30 days.
     fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
-        let signed_in_at = self.counts().known_pairs.get(&self.known_pair_key(user, network)).copied();
+        let signed_in_at =
+            self.counts().known_pairs.get(&self.known_pair_key(user, network)).copied();
         signed_in_at.is_some_and(|at| now.since(at) < KNOWN_NETWORK_LIFETIME)
     }
 
@@ -300,8 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt()
-    {
+    fn strangers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt() {
         for lockout_after in [3, 5, 10, 50] {
             let backoff = backoff(lockout_after);
             assert!(signs_in(&backoff, "ada", 0, NOW));
@@ -330,7 +333,11 @@ mod tests {
         assert_eq!(failed(&backoff, "ada", 0, 100, NOW), 4);
         let waited = backoff.count_user("ada", network(0), NOW, &mut CountedBind::default());
         assert_eq!(waited, Err(WINDOW));
-        assert_eq!(failed(&backoff, "ada", 0, 100, NOW + WINDOW), 4, "after the directory's window");
+        assert_eq!(
+            failed(&backoff, "ada", 0, 100, NOW + WINDOW),
+            4,
+            "after the directory's window"
+        );
     }
 
     #[test]
@@ -344,7 +351,9 @@ mod tests {
             }
         }
         assert_eq!(binds.len(), MAX_FAILURES_PER_NETWORK);
-        assert!(backoff.count_network("invented", network(2), NOW, &mut CountedBind::default()).is_ok());
+        assert!(
+            backoff.count_network("invented", network(2), NOW, &mut CountedBind::default()).is_ok()
+        );
         // Behind a shared network, each user who signs in allows another user's mistake.
         backoff.record_success(&["ada"], network(1), NOW, &binds.remove(0));
         let is_counted = |_: &usize| {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::config::ldap::{LdapKind, USERNAME_PLACEHOLDER};
-use crate::connector::{ConnectorError, ConnectorConfigError};
+use crate::connector::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::dialer::Dialer;
 use crate::egress::safe_http_client::CallLimits;
@@ -83,9 +83,13 @@ impl LdapDirectory {
         let place = kind.server_address().map_err(|(what, fix)| {
             ConnectorConfigError::new("kind.ldap.url", format!("it {what}; {fix}"))
         })?;
-        let dialer =
-            Dialer::new(place.host, place.port, &kind.internal_hosts, CallLimits::DEFAULT.connect_timeout)
-                .map_err(|error| ConnectorConfigError::new("kind.ldap.url", error.to_string()))?;
+        let dialer = Dialer::new(
+            place.host,
+            place.port,
+            &kind.internal_hosts,
+            CallLimits::DEFAULT.connect_timeout,
+        )
+        .map_err(|error| ConnectorConfigError::new("kind.ldap.url", error.to_string()))?;
         if ldap3::parse_filter(filter_for(&kind.filter, "x")).is_err() {
             let fix = "it is not an RFC 4515 filter; write it like \"(uid={username})\", with parentheses";
             return Err(ConnectorConfigError::new("kind.ldap.filter", fix));
@@ -175,7 +179,8 @@ impl LdapDirectory {
 
     async fn search(&self, filter: &str) -> Result<Option<DirectoryEntry>, ConnectorError> {
         let mut ldap = self.bind_as_account().await?;
-        let seconds = i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
+        let seconds =
+            i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
         // Two entries already make the user ambiguous.
         ldap.with_search_options(SearchOptions::new().sizelimit(2).timelimit(seconds));
         let attributes = self.attributes.clone();
@@ -230,7 +235,8 @@ impl LdapDirectory {
     async fn bind_as_account(&self) -> Result<Ldap, ConnectorError> {
         let mut ldap = self.connect().await?;
         let (dn, password) = &self.account;
-        match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?.rc {
+        match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?.rc
+        {
             result_code::SUCCESS => Ok(ldap),
             rejected if result_code::BIND_REJECTED.contains(&rejected) => {
                 let meaning = result_code::describe(rejected)
@@ -279,8 +285,7 @@ fn filter_for(filter: &str, username: &str) -> String {
 /// Returns a TLS configuration that trusts only these authorities.
 fn tls_config(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
     let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
-    let roots =
-        CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?;
+    let roots = CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -326,7 +331,9 @@ fn ldap_error(error: &LdapError) -> ConnectorError {
             }
         }
         LdapError::Rustls { source } => tls(source.to_string()),
-        LdapError::DNSName { .. } => tls("the host of url can't be the name of a certificate".into()),
+        LdapError::DNSName { .. } => {
+            tls("the host of url can't be the name of a certificate".into())
+        }
         LdapError::LdapResult { result } => unexpected_result("an operation", result.rc),
         LdapError::Timeout { .. } => {
             ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")

@@ -175,7 +175,8 @@ async fn the_right_password_arrives_with_the_entrys_attributes() {
     let attempt = fixture.attempt("s1").await;
     assert_eq!(attempt.redirect.url, "https://hub.example/connectors/town/login?state=s1");
     let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
-    let authentication = fixture.connector.complete_login(attempt.clone(), callback(&query)).await.unwrap();
+    let authentication =
+        fixture.connector.complete_login(attempt.clone(), callback(&query)).await.unwrap();
     assert_eq!(authentication.upstream_subject.reveal(), "u-1");
     assert_eq!(
         (authentication.level, authentication.auth_time.seconds(), authentication.amr),
@@ -187,11 +188,15 @@ async fn the_right_password_arrives_with_the_entrys_attributes() {
     );
     let again = fixture.connector.complete_login(attempt, callback(&query)).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::IdpCodeRefused, "a code works once");
-    let bind = |dn: &str, password: &str| LdapRequest::Bind { dn: dn.into(), password: password.into() };
+    let bind =
+        |dn: &str, password: &str| LdapRequest::Bind { dn: dn.into(), password: password.into() };
     let attributes =
         ["givenName", "mail", "telephoneNumber", "entryUUID"].map(String::from).to_vec();
     let search = LdapRequest::Search { filter: 3, value: "ada".into(), attributes };
-    assert_eq!(fixture.directory.take_requests(), [bind("cn=hub", "hub's own"), search, bind(ADA, "right")]);
+    assert_eq!(
+        fixture.directory.take_requests(),
+        [bind("cn=hub", "hub's own"), search, bind(ADA, "right")]
+    );
 }
 
 #[tokio::test]
@@ -200,10 +205,20 @@ async fn an_empty_password_is_refused_before_any_bind() {
     for (username, password) in [("ada", ""), ("", "right"), ("", "")] {
         assert_eq!(fixture.sign_in(username, password).await, Ok(PasswordOutcome::Rejected));
     }
-    assert_eq!(fixture.directory.take_requests(), [], "an unauthenticated bind would have succeeded");
+    assert_eq!(
+        fixture.directory.take_requests(),
+        [],
+        "an unauthenticated bind would have succeeded"
+    );
     // The client rejects them by itself, too.
-    assert_eq!(fixture.connector.directory.verify_password(ADA, &Secret::new(String::new())).await, Ok(false));
-    assert_eq!(fixture.connector.directory.verify_password("", &Secret::new("right".into())).await, Ok(false));
+    assert_eq!(
+        fixture.connector.directory.verify_password(ADA, &Secret::new(String::new())).await,
+        Ok(false)
+    );
+    assert_eq!(
+        fixture.connector.directory.verify_password("", &Secret::new("right".into())).await,
+        Ok(false)
+    );
     assert_eq!(fixture.directory.take_requests(), []);
 }
 
@@ -251,14 +266,22 @@ async fn a_wrong_name_and_a_wrong_password_are_indistinguishable() {
     assert_eq!(fixture.sign_in("a", "right").await, Ok(PasswordOutcome::Rejected));
     fixture.directory.script.lock().unwrap().entries = vec![entry];
     fixture.directory.script.lock().unwrap().search_result = Some(4);
-    assert_eq!(fixture.sign_in("b", "right").await, Ok(PasswordOutcome::Rejected), "more than one entry");
+    assert_eq!(
+        fixture.sign_in("b", "right").await,
+        Ok(PasswordOutcome::Rejected),
+        "more than one entry"
+    );
 }
 
 #[tokio::test]
 async fn password_guessing_is_limited_across_spellings_and_logins() {
     let fixture = Fixture::new().await;
     for spelling in ["ADA", "uid by mail"] {
-        assert_eq!(fixture.sign_in(spelling, "wrong").await, Ok(PasswordOutcome::Rejected), "{spelling}");
+        assert_eq!(
+            fixture.sign_in(spelling, "wrong").await,
+            Ok(PasswordOutcome::Rejected),
+            "{spelling}"
+        );
     }
     fixture.directory.take_requests();
     for (username, password) in [
@@ -268,11 +291,15 @@ async fn password_guessing_is_limited_across_spellings_and_logins() {
         ("yet another spelling", "right"),
     ] {
         assert!(
-            matches!(fixture.sign_in(username, password).await, Ok(PasswordOutcome::RateLimited(_))),
+            matches!(
+                fixture.sign_in(username, password).await,
+                Ok(PasswordOutcome::RateLimited(_))
+            ),
             "{username}"
         );
     }
-    let bound = |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
+    let bound =
+        |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
     assert!(!fixture.directory.take_requests().iter().any(bound), "no password was verified");
     fixture.clock.advance(WINDOW);
     accepted(fixture.sign_in("ada", "right").await);
@@ -290,7 +317,10 @@ async fn guessing_names_is_limited_within_a_login() {
     }
     // The same login with the state of another attempt.
     let state = format!("{}{}", "h".repeat(43), "i".repeat(43));
-    assert!(matches!(fixture.sign_in_to(&state, "other", "wrong").await, Ok(PasswordOutcome::RateLimited(_))));
+    assert!(matches!(
+        fixture.sign_in_to(&state, "other", "wrong").await,
+        Ok(PasswordOutcome::RateLimited(_))
+    ));
     assert_eq!(fixture.sign_in("other", "wrong").await, Ok(PasswordOutcome::Rejected));
 }
 
@@ -299,7 +329,10 @@ async fn guesses_at_the_same_moment_are_counted_too() {
     let fixture = Fixture::new().await;
     let guesses =
         futures_util::future::join_all((0..40).map(|_| fixture.sign_in("ada", "wrong"))).await;
-    assert_eq!(guesses.iter().filter(|outcome| **outcome == Ok(PasswordOutcome::Rejected)).count(), 2);
+    assert_eq!(
+        guesses.iter().filter(|outcome| **outcome == Ok(PasswordOutcome::Rejected)).count(),
+        2
+    );
 }
 
 #[tokio::test]
@@ -337,12 +370,18 @@ async fn each_failure_of_a_directory_has_its_own_code() {
         Err(ErrorCode::LdapAnswer),
         "base_dn does not exist"
     );
-    set(&|script| (script.search_result, script.raw_response) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec())));
+    set(&|script| {
+        (script.search_result, script.raw_response) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec()))
+    });
     assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
     set(&|script| script.raw_response = None);
     for subject in [vec![], vec![b"u-1".as_slice(), b"u-2"], vec![b" ".as_slice()]] {
         set(&|script| script.entries[0].2[0].1.clone_from(&subject));
-        assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapSubject), "{subject:?}");
+        assert_eq!(
+            fixture.sign_in("ada", "right").await,
+            Err(ErrorCode::LdapSubject),
+            "{subject:?}"
+        );
     }
     set(&|script| script.entries[0].2[0].1 = vec![&[0xff, 0x00, 0x10]]);
     accepted(fixture.sign_in("ada", "right").await);
@@ -398,12 +437,16 @@ fn with_password(fixture: &Fixture, password: &str) -> LdapDirectory {
 async fn a_code_of_another_login_or_another_issuer_is_refused() {
     let fixture = Fixture::new().await;
     let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
-    let stolen =
-        fixture.connector.complete_login(fixture.attempt("s2").await, callback(&query)).await.unwrap_err();
+    let stolen = fixture
+        .connector
+        .complete_login(fixture.attempt("s2").await, callback(&query))
+        .await
+        .unwrap_err();
     assert_eq!(stolen.code, ErrorCode::IdpCodeRefused);
     let query = accepted(fixture.sign_in_to("s1", "ada", "right").await);
     let own = fixture.attempt("s1").await;
-    let forged = CallbackParams { iss: Some("urn:passerelle:ldap:other".into()), ..callback(&query) };
+    let forged =
+        CallbackParams { iss: Some("urn:passerelle:ldap:other".into()), ..callback(&query) };
     assert_eq!(
         fixture.connector.complete_login(own.clone(), forged).await.unwrap_err().code,
         ErrorCode::IdpIssWrong
@@ -448,7 +491,8 @@ async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
     };
     let fixture = Fixture::new().await;
     let diagnostics = fixture.connector.diagnose(&context).await;
-    let statuses: Vec<_> = diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
+    let statuses: Vec<_> =
+        diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
     assert_eq!(
         statuses,
         [
@@ -459,27 +503,40 @@ async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
             ("filter", DiagnosticStatus::Ok),
             ("subject", DiagnosticStatus::Ok),
             ("attributes", DiagnosticStatus::Warning), // no entry has a telephoneNumber
-            ("claims", DiagnosticStatus::Warning), // sn is not read
+            ("claims", DiagnosticStatus::Warning),     // sn is not read
         ]
     );
     let page = include_str!("../../../docs/checking-a-connector.md");
     for ConnectorDiagnostic { name, message, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
-        assert!(!["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)), "{message}");
+        assert!(
+            !["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)),
+            "{message}"
+        );
     }
     let requests = fixture.directory.take_requests();
-    let presence = |request: &&LdapRequest| matches!(request, LdapRequest::Search { filter: 7, .. });
-    assert_eq!(requests.iter().filter(presence).count(), 2, "the base entry and all users: {requests:?}");
+    let presence =
+        |request: &&LdapRequest| matches!(request, LdapRequest::Search { filter: 7, .. });
+    assert_eq!(
+        requests.iter().filter(presence).count(),
+        2,
+        "the base entry and all users: {requests:?}"
+    );
     fixture.directory.script.lock().unwrap().search_result = Some(32);
     let diagnostics = fixture.connector.diagnose(&context).await;
     assert_eq!(
-        diagnostics.iter().find(|diagnostic| diagnostic.status == DiagnosticStatus::Error).map(|diagnostic| diagnostic.name),
+        diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.status == DiagnosticStatus::Error)
+            .map(|diagnostic| diagnostic.name),
         Some("base-dn")
     );
-    fixture.directory.script.lock().unwrap().raw_response = Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
+    fixture.directory.script.lock().unwrap().raw_response =
+        Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
     let diagnostics = fixture.connector.diagnose(&context).await;
     assert!(
-        diagnostics.iter().any(|diagnostic| diagnostic.name == "account" && diagnostic.status == DiagnosticStatus::Error),
+        diagnostics.iter().any(|diagnostic| diagnostic.name == "account"
+            && diagnostic.status == DiagnosticStatus::Error),
         "{diagnostics:?}"
     );
 }

@@ -6,19 +6,24 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::Oauth2Connector;
-use crate::connector::online_check::{self, TimedResponse, fetch_timed, diagnostic_for_call_error};
-use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::online_check::{self, TimedResponse, diagnostic_for_call_error, fetch_timed};
 use crate::connector::{code_flow, connection_check};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, AllowedSchemes, TlsOptions};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use crate::ids::Secret;
-use crate::login::upstream::{LoginAttempt, AuthorizationRedirect};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt};
 
 /// Returns the diagnostics of an OAuth 2.0 provider.
-pub async fn diagnose(connector: &Oauth2Connector, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+pub async fn diagnose(
+    connector: &Oauth2Connector,
+    context: &DiagnosisContext,
+) -> Vec<ConnectorDiagnostic> {
     let kind = &connector.kind;
-    let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
-    let tls = TlsOptions { ca: connector.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
+    let schemes =
+        if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let tls =
+        TlsOptions { ca: connector.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
     let http = match SafeHttpClient::capturing_certificates(
         schemes,
         &kind.internal_hosts,
@@ -31,10 +36,18 @@ pub async fn diagnose(connector: &Oauth2Connector, context: &DiagnosisContext) -
     let (mut diagnostics, mut hosts) = (Vec::new(), BTreeSet::new());
     if let Ok(token) = Url::parse(&kind.endpoints.token) {
         // A rejected GET shows that the token endpoint responds.
-        call_endpoint(connector, &http, &token, "its token endpoint", &mut hosts, &mut diagnostics).await;
+        call_endpoint(connector, &http, &token, "its token endpoint", &mut hosts, &mut diagnostics)
+            .await;
     }
-    if let Some(timed) =
-        call_endpoint(connector, &http, &connector.userinfo, "its userinfo", &mut hosts, &mut diagnostics).await
+    if let Some(timed) = call_endpoint(
+        connector,
+        &http,
+        &connector.userinfo,
+        "its userinfo",
+        &mut hosts,
+        &mut diagnostics,
+    )
+    .await
     {
         diagnostics.push(diagnose_userinfo(timed.response.status().as_u16()));
     }
@@ -80,9 +93,10 @@ fn diagnose_userinfo(status: u16) -> ConnectorDiagnostic {
             format!("it is answered with status {status}; redirects are never followed"),
             fix,
         ),
-        400 | 401 | 403 => {
-            ConnectorDiagnostic::ok(NAME, format!("it rejects calls without an access token (status {status})"))
-        }
+        400 | 401 | 403 => ConnectorDiagnostic::ok(
+            NAME,
+            format!("it rejects calls without an access token (status {status})"),
+        ),
         500.. => ConnectorDiagnostic::error(
             NAME,
             format!("it is answered with status {status}"),

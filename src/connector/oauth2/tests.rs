@@ -11,7 +11,7 @@ use crate::assurance::Level;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::digest;
-use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::token::UpstreamKeys;
@@ -119,7 +119,11 @@ impl Fixture {
     }
 }
 
-fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, ConnectorConfigError> {
+fn connector(
+    base: &str,
+    more: &str,
+    internal: &str,
+) -> Result<Oauth2Connector, ConnectorConfigError> {
     let text = format!(
         r#"
         name = {{ en = "Code hosting" }}
@@ -195,7 +199,11 @@ async fn a_valid_login_succeeds_with_the_claims_of_userinfo() {
         (Level::Eidas1, NOW, crate::assurance::amr::UpstreamAmr::Absent)
     );
     let userinfo_claims = json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } });
-    assert_eq!(Value::Object(authentication.claims), userinfo_claims, "unchanged, as mapping happens elsewhere");
+    assert_eq!(
+        Value::Object(authentication.claims),
+        userinfo_claims,
+        "unchanged, as mapping happens elsewhere"
+    );
     assert!(authentication.id_token.is_none());
     let script = fixture.script();
     let [token, userinfo] = script.log.as_slice() else { panic!("two calls") };
@@ -343,7 +351,11 @@ async fn every_invalid_userinfo_is_rejected_with_its_own_code() {
         ("object_for_subject", about(json!({ "id": 4242 })), missing_subject),
         ("true_for_subject", about(json!(true)), missing_subject),
         ("fraction_for_subject", about(json!(4242.5)), missing_subject),
-        ("number_too_large_to_be_exact", body(200, r#"{"id":36893488147419103232}"#), missing_subject),
+        (
+            "number_too_large_to_be_exact",
+            body(200, r#"{"id":36893488147419103232}"#),
+            missing_subject,
+        ),
         ("endless_subject", about(json!("x".repeat(256))), missing_subject),
     ];
     for (attack, response, expected) in table {
@@ -362,15 +374,20 @@ async fn every_invalid_userinfo_is_rejected_with_its_own_code() {
 async fn a_callback_with_a_wrong_issuer_or_an_error_causes_no_call() {
     let fixture = Fixture::new().await;
     let attempt = fixture.attempt().await;
-    let expecting =
-        LoginAttempt { redirect: AuthorizationRedirect { iss_expected: true, ..attempt.redirect.clone() }, ..attempt.clone() };
+    let expecting = LoginAttempt {
+        redirect: AuthorizationRedirect { iss_expected: true, ..attempt.redirect.clone() },
+        ..attempt.clone()
+    };
     let other = LoginAttempt {
         redirect: AuthorizationRedirect { client_id: "other".into(), ..attempt.redirect.clone() },
         ..attempt.clone()
     };
     let from = |iss: &str| CallbackParams { iss: Some(iss.into()), ..callback() };
-    let error =
-        |error: &str| CallbackParams { code: None, error: Some(error.into()), ..CallbackParams::default() };
+    let error = |error: &str| CallbackParams {
+        code: None,
+        error: Some(error.into()),
+        ..CallbackParams::default()
+    };
     let table = [
         (
             "iss_of_another_provider",
@@ -396,7 +413,11 @@ async fn a_callback_with_a_wrong_issuer_or_an_error_causes_no_call() {
         ("nothing", attempt.clone(), CallbackParams::default(), ErrorCode::IdpCallbackMalformed),
     ];
     for (attack, attempt, callback, expected) in table {
-        assert_eq!(fixture.complete_login_with(attempt, callback).await.err(), Some(expected), "{attack}");
+        assert_eq!(
+            fixture.complete_login_with(attempt, callback).await.err(),
+            Some(expected),
+            "{attack}"
+        );
     }
     assert_eq!(fixture.server.request_count(), 0);
     assert!(
@@ -410,8 +431,10 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let fixture = Fixture::new().await;
     let attempt = fixture.attempt().await;
     let elsewhere = format!("{}/old-token", fixture.server.base());
-    let pinned =
-        LoginAttempt { redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() }, ..attempt };
+    let pinned = LoginAttempt {
+        redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() },
+        ..attempt
+    };
     let _refused = fixture.complete_login_with(pinned, callback()).await;
     assert!(fixture.script().log.iter().all(|request| request.target == "/old-token"));
 }
@@ -420,7 +443,10 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
 async fn a_level_above_the_assumed_level_is_rejected() {
     let fixture = Fixture::new().await;
     let attempt = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
-    assert_eq!(fixture.complete_login_with(attempt, callback()).await.err(), Some(ErrorCode::AcrTooLow));
+    assert_eq!(
+        fixture.complete_login_with(attempt, callback()).await.err(),
+        Some(ErrorCode::AcrTooLow)
+    );
 }
 
 #[test]
@@ -467,7 +493,10 @@ async fn the_diagnostics_of_a_provider_contain_no_secret() {
             assert!(!message.contains(SECRET) && !message.contains("at-1"), "{message}");
         }
     }
-    let posted =
-        fixture.script().log.iter().any(|request| request.target == "/token" && request.method == "POST");
+    let posted = fixture
+        .script()
+        .log
+        .iter()
+        .any(|request| request.target == "/token" && request.method == "POST");
     assert!(posted, "the token endpoint is called as in a login");
 }

@@ -15,7 +15,7 @@ use super::metadata::ResolvedProvider;
 use crate::assurance::acr::AcrPolicy;
 use crate::config::model::{AuthTimeSource, OidcKind};
 use crate::connector::ConnectorError;
-use crate::login::upstream::{UpstreamAuthorizationRequest, EndSessionRequest};
+use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;
 
 /// `claims` parameter that requests `amr` (OpenID Connect Core 1.0 §5.5).

@@ -40,7 +40,8 @@ pub async fn exchange_code(
     assertion: Option<Secret<String>>,
 ) -> Result<OidcTokens, ConnectorError> {
     let response =
-        code_flow::redeem_code(&provider.client, http, code, attempt, assertion_params(assertion)).await?;
+        code_flow::redeem_code(&provider.client, http, code, attempt, assertion_params(assertion))
+            .await?;
     match response.id_token {
         Some(Value::String(id_token)) => {
             Ok(OidcTokens { access_token: response.access_token, id_token: Secret::new(id_token) })

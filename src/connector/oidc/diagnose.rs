@@ -14,21 +14,25 @@ use url::Url;
 use super::metadata::{self, ResolvedProvider};
 use super::{Upstream, code_exchange};
 use crate::config::model::{AssertionAudience, OidcKind, UpstreamAuthMethod};
-use crate::connector::online_check::{self, fetch_timed, diagnostic_for_error, diagnostic_for_call_error};
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::connection_check;
-use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::online_check::{
+    self, diagnostic_for_call_error, diagnostic_for_error, fetch_timed,
+};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{CallLimits, SafeHttpClient, AllowedSchemes, TlsOptions};
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use crate::ids::Secret;
-use crate::login::upstream::{LoginAttempt, AuthorizationRedirect};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt};
 use crate::protocol::json;
 
 /// Returns the diagnostics of an OpenID provider.
 pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
     let kind = &upstream.kind;
-    let schemes = if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
-    let tls = TlsOptions { ca: upstream.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
+    let schemes =
+        if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let tls =
+        TlsOptions { ca: upstream.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
     let http = match SafeHttpClient::capturing_certificates(
         schemes,
         &kind.internal_hosts,
@@ -36,10 +40,13 @@ pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<Co
         tls,
     ) {
         Ok(http) => http,
-        Err(error) => return vec![diagnostic_for_call_error("reachable", "the identity provider", &error)],
+        Err(error) => {
+            return vec![diagnostic_for_call_error("reachable", "the identity provider", &error)];
+        }
     };
     let mut diagnostics = Vec::new();
-    let Some((provider, announced)) = diagnose_discovery(upstream, &http, context, &mut diagnostics).await
+    let Some((provider, announced)) =
+        diagnose_discovery(upstream, &http, context, &mut diagnostics).await
     else {
         return diagnostics;
     };
@@ -68,40 +75,57 @@ async fn diagnose_discovery(
 ) -> Option<(ResolvedProvider, Map<String, Value>)> {
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
-        let provider = metadata::fetch_provider(kind, secret, http).await.map(|fetched| fetched.value);
         let provider =
-            provider.map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error))).ok()?;
-        diagnostics.push(ConnectorDiagnostic::ok("discovery", "skipped: the endpoints are in the file"));
+            metadata::fetch_provider(kind, secret, http).await.map(|fetched| fetched.value);
+        let provider = provider
+            .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
+            .ok()?;
+        diagnostics
+            .push(ConnectorDiagnostic::ok("discovery", "skipped: the endpoints are in the file"));
         return Some((provider, Map::new()));
     }
     let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
     let timed = fetch_timed(http, &url, &upstream.env).await;
     let timed = timed
         .map_err(|error| {
-            diagnostics.push(diagnostic_for_call_error("reachable", "its configuration document", &error))
+            diagnostics.push(diagnostic_for_call_error(
+                "reachable",
+                "its configuration document",
+                &error,
+            ))
         })
         .ok()?;
     if let Ok(url) = Url::parse(&url) {
         connection_check::diagnose_connection(&url, &timed, diagnostics);
         diagnostics.push(connection_check::diagnose_clock(&timed));
     }
-    let members =
-        parse_configuration(&timed.response, http).map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
-    if let Some(diagnostic) = diagnose_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
+    let members = parse_configuration(&timed.response, http)
+        .map_err(|diagnostic| diagnostics.push(diagnostic))
+        .ok()?;
+    if let Some(diagnostic) =
+        diagnose_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
     {
         diagnostics.push(diagnostic);
         return None;
     }
-    diagnostics.push(ConnectorDiagnostic::ok("issuer", "the configuration document has exactly this issuer"));
+    diagnostics.push(ConnectorDiagnostic::ok(
+        "issuer",
+        "the configuration document has exactly this issuer",
+    ));
     let provider = metadata::parse_provider(kind, secret, http, timed.response.body());
-    let provider = provider.map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error))).ok()?;
+    let provider = provider
+        .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
+        .ok()?;
     diagnostics.push(ConnectorDiagnostic::ok("discovery", "the configuration document is usable"));
     diagnostics.extend(document::diagnose_document(&members, kind, &upstream.acr_policy, context));
     Some((provider, members))
 }
 
 /// Parses a configuration document without validating its members.
-fn parse_configuration(response: &HttpResponse, http: &SafeHttpClient) -> Result<Map<String, Value>, ConnectorDiagnostic> {
+fn parse_configuration(
+    response: &HttpResponse,
+    http: &SafeHttpClient,
+) -> Result<Map<String, Value>, ConnectorDiagnostic> {
     check_response(
         response,
         http,
@@ -165,7 +189,11 @@ fn check_response(
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| kind.contains("html"));
     if typed_html || response.body().trim_ascii_start().starts_with(b"<") {
-        return Err(ConnectorDiagnostic::error(name, format!("{document} is a web page (HTML), not JSON"), fix));
+        return Err(ConnectorDiagnostic::error(
+            name,
+            format!("{document} is a web page (HTML), not JSON"),
+            fix,
+        ));
     }
     Ok(())
 }
@@ -175,7 +203,11 @@ fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<Connecto
     let Some(published) = published else {
         let fix =
             "ask the identity provider to publish its issuer (OpenID Connect Discovery 1.0 §3)";
-        return Some(ConnectorDiagnostic::error("issuer", "the configuration document has no issuer", fix));
+        return Some(ConnectorDiagnostic::error(
+            "issuer",
+            "the configuration document has no issuer",
+            fix,
+        ));
     };
     if published == configured {
         return None;
@@ -195,7 +227,11 @@ fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<Connecto
     ))
 }
 
-fn diagnose_key_set(response: &HttpResponse, kind: &OidcKind, announced: &Map<String, Value>) -> Vec<ConnectorDiagnostic> {
+fn diagnose_key_set(
+    response: &HttpResponse,
+    kind: &OidcKind,
+    announced: &Map<String, Value>,
+) -> Vec<ConnectorDiagnostic> {
     let status = response.status().as_u16();
     if status != 200 {
         let fix = "ask the identity provider to publish its keys at jwks_uri";
@@ -210,9 +246,10 @@ fn diagnose_key_set(response: &HttpResponse, kind: &OidcKind, announced: &Map<St
 
 fn diagnose_end_session(provider: &ResolvedProvider) -> ConnectorDiagnostic {
     match &provider.end_session_endpoint {
-        Some(_) => {
-            ConnectorDiagnostic::ok("end-session", "a logout at the hub can end the session at the identity provider")
-        }
+        Some(_) => ConnectorDiagnostic::ok(
+            "end-session",
+            "a logout at the hub can end the session at the identity provider",
+        ),
         None => ConnectorDiagnostic::warning(
             "end-session",
             "there is no end_session_endpoint: a logout at the hub leaves the session at the identity provider open",
@@ -250,8 +287,7 @@ async fn diagnose_authentication(
     let assertion = match upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await {
         Ok(assertion) => assertion,
         Err(error) => {
-            let fix =
-                "create the hub's keys with passerelle keys new, and pass their folder with --config";
+            let fix = "create the hub's keys with passerelle keys new, and pass their folder with --config";
             return ConnectorDiagnostic::error(
                 online_check::CLIENT_AUTHENTICATION,
                 format!("the hub can't sign a client assertion: {}", error.detail),

@@ -13,11 +13,14 @@ use crate::assurance::Level;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, PersonaSupport};
 use crate::digest;
-use crate::egress::fake_server::{ReceivedRequest, FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
-use crate::login::upstream::{CallbackParams, LoginAttempt, Authentication, UpstreamAuthorizationRequest, AuthorizationRedirect};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::upstream_keys::tests::KEYS;
@@ -148,7 +151,8 @@ impl IdpScript {
 
     pub fn document(&self, value: &Value) -> FakeResponse {
         let mut response = FakeResponse::json(value);
-        response.headers
+        response
+            .headers
             .extend(self.cache_control.map(|control| ("cache-control", control.to_owned())));
         response
     }
@@ -183,9 +187,10 @@ impl OidcFixture {
         // The script needs the address of the running server, so it is set afterwards.
         let shared: Arc<std::sync::OnceLock<Arc<Mutex<IdpScript>>>> = Arc::default();
         let shared_script = Arc::clone(&shared);
-        let server =
-            FakeServer::start(move |request| shared_script.get().unwrap().lock().unwrap().respond(request))
-                .await;
+        let server = FakeServer::start(move |request| {
+            shared_script.get().unwrap().lock().unwrap().respond(request)
+        })
+        .await;
         let script = Arc::new(Mutex::new(IdpScript::new(server.base())));
         assert!(shared.set(Arc::clone(&script)).is_ok());
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
@@ -198,9 +203,14 @@ impl OidcFixture {
             http_clients: HttpClientPool::default(),
             code_store: crate::connector::one_time_code::in_memory::code_store(),
         };
-        let connector =
-            build_connector(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", context)
-                .unwrap();
+        let connector = build_connector(
+            &server.base(),
+            levels,
+            more,
+            "internal_hosts = [\"127.0.0.1\"]",
+            context,
+        )
+        .unwrap();
         Self { script, clock, connector, keys, server }
     }
 
@@ -228,7 +238,10 @@ impl OidcFixture {
         self.complete_login_with(attempt).await
     }
 
-    pub async fn complete_login_with(&self, attempt: LoginAttempt) -> Result<Authentication, ErrorCode> {
+    pub async fn complete_login_with(
+        &self,
+        attempt: LoginAttempt,
+    ) -> Result<Authentication, ErrorCode> {
         self.connector.complete_login(attempt, self.callback()).await.map_err(|error| {
             for secret in ["at-1", "c-1", SECRET, "the nonce", "s-1", "example.org", "Ada", "eyJ"] {
                 assert!(!error.detail.contains(secret), "{secret} leaks: {}", error.detail);
@@ -310,7 +323,10 @@ pub fn authorization_request() -> UpstreamAuthorizationRequest {
     }
 }
 
-pub fn attempt(request: UpstreamAuthorizationRequest, redirect: AuthorizationRedirect) -> LoginAttempt {
+pub fn attempt(
+    request: UpstreamAuthorizationRequest,
+    redirect: AuthorizationRedirect,
+) -> LoginAttempt {
     LoginAttempt {
         connector: "fake".into(),
         state: request.state,

@@ -23,7 +23,7 @@ use crate::ids::Secret;
 use crate::login::upstream::LoginAttempt;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::verify::{self, Expiry, JwsError, VerifiedJws, TimeClaimError, VerificationKeys};
+use crate::token::verify::{self, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws};
 
 /// Tolerated difference between the clocks of the identity provider and the hub.
 pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
@@ -168,8 +168,11 @@ fn check_with_openidconnect(
     let malformed =
         || ConnectorError::new(ErrorCode::IdTokenMalformed, wrong_type_message(&verified.claims));
     let token = CoreIdToken::from_str(compact).map_err(|_| malformed())?;
-    let key =
-        PreverifiedKey::for_verified_token(compact, verified.header.get("kid").and_then(Value::as_str), expected.alg);
+    let key = PreverifiedKey::for_verified_token(
+        compact,
+        verified.header.get("kid").and_then(Value::as_str),
+        expected.alg,
+    );
     let alg = key.alg();
     let lenient_now = i64::try_from((expected.now - CLOCK_TOLERANCE).millis())
         .ok()
@@ -188,9 +191,10 @@ fn check_with_openidconnect(
             ClaimsVerificationError::InvalidIssuer(_) => {
                 ConnectorError::new(ErrorCode::IdTokenIssuer, "iss is not the connector's issuer")
             }
-            ClaimsVerificationError::InvalidAudience(_) => {
-                ConnectorError::new(ErrorCode::IdTokenAudience, "aud is not only the connector's client_id")
-            }
+            ClaimsVerificationError::InvalidAudience(_) => ConnectorError::new(
+                ErrorCode::IdTokenAudience,
+                "aud is not only the connector's client_id",
+            ),
             ClaimsVerificationError::InvalidNonce(_) => {
                 ConnectorError::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
             }
@@ -252,7 +256,11 @@ fn check_subject(claims: &Map<String, Value>) -> Result<(), ConnectorError> {
     }
 }
 
-fn stale_auth_time_error(auth_time: Timestamp, attempt: &LoginAttempt, sent_prompt_login: bool) -> ConnectorError {
+fn stale_auth_time_error(
+    auth_time: Timestamp,
+    attempt: &LoginAttempt,
+    sent_prompt_login: bool,
+) -> ConnectorError {
     let earlier = attempt.redirected_at.since(auth_time).as_secs();
     if sent_prompt_login {
         let message = format!(
@@ -261,7 +269,8 @@ fn stale_auth_time_error(auth_time: Timestamp, attempt: &LoginAttempt, sent_prom
         );
         return ConnectorError::new(ErrorCode::PromptLoginIgnored, message);
     }
-    let message = format!("max_age was sent, but auth_time is {earlier} s before the authorization request");
+    let message =
+        format!("max_age was sent, but auth_time is {earlier} s before the authorization request");
     ConnectorError::new(ErrorCode::ReauthenticationNotProven, message)
 }
 
@@ -314,8 +323,9 @@ pub fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError
         }
         None => "list the value if it corresponds to a level",
     };
-    let message =
-        format!("the identity provider returned {shown}, which the connector's [acr] table does not list; {advice}");
+    let message = format!(
+        "the identity provider returned {shown}, which the connector's [acr] table does not list; {advice}"
+    );
     ConnectorError::new(LevelError::Unlisted.code(), message)
 }
 

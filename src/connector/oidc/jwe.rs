@@ -24,12 +24,14 @@ impl EncryptedResponse {
             alg.map(|alg| JweAlgorithms { alg, enc: enc.unwrap_or_default() })
         };
         match self {
-            Self::IdToken => {
-                algorithms(kind.id_token_encrypted_response_alg, kind.id_token_encrypted_response_enc)
-            }
-            Self::Userinfo => {
-                algorithms(kind.userinfo_encrypted_response_alg, kind.userinfo_encrypted_response_enc)
-            }
+            Self::IdToken => algorithms(
+                kind.id_token_encrypted_response_alg,
+                kind.id_token_encrypted_response_enc,
+            ),
+            Self::Userinfo => algorithms(
+                kind.userinfo_encrypted_response_alg,
+                kind.userinfo_encrypted_response_enc,
+            ),
         }
     }
 

@@ -12,8 +12,8 @@ use url::Url;
 use super::metadata;
 use crate::connector::ConnectorError;
 use crate::digest;
-use crate::egress::safe_http_client::SafeHttpClient;
 use crate::egress::cached_document::{Fetched, cache_lifetime};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
@@ -130,13 +130,15 @@ impl JsonWebKey for PreverifiedKey {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), SignatureVerificationError> {
-        let same = self.verified_token.as_deref().and_then(|compact| compact.rsplit_once('.')).is_some_and(
-            |(message_part, signature_part)| {
+        let same = self
+            .verified_token
+            .as_deref()
+            .and_then(|compact| compact.rsplit_once('.'))
+            .is_some_and(|(message_part, signature_part)| {
                 *alg == self.alg
                     && message_part.as_bytes() == message
                     && signature_part == digest::base64url(signature)
-            },
-        );
+            });
         if same {
             Ok(())
         } else {

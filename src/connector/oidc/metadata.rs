@@ -18,8 +18,8 @@ use url::Url;
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
 use crate::connector::ConnectorError;
 use crate::connector::code_flow::OauthClient;
-use crate::egress::safe_http_client::SafeHttpClient;
 use crate::egress::cached_document::{Fetched, cache_lifetime};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
@@ -118,7 +118,10 @@ pub fn parse_provider(
 ///
 /// # Errors
 /// Returns an error if the call fails, or the status is not 200.
-pub async fn get_document(http: &SafeHttpClient, url: &str) -> Result<HttpResponse, ConnectorError> {
+pub async fn get_document(
+    http: &SafeHttpClient,
+    url: &str,
+) -> Result<HttpResponse, ConnectorError> {
     let request: HttpRequest = http::Request::get(url)
         .header(ACCEPT, "application/json")
         .body(Vec::new())
@@ -138,8 +141,9 @@ pub async fn get_document(http: &SafeHttpClient, url: &str) -> Result<HttpRespon
 
 fn parse_document(issuer: &str, body: &[u8]) -> Result<DiscoveryDocument, ConnectorError> {
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpDiscovery, message);
-    let members = json::parse_object(body)
-        .map_err(|_| unusable("the configuration document is not a JSON object without repeated members"))?;
+    let members = json::parse_object(body).map_err(|_| {
+        unusable("the configuration document is not a JSON object without repeated members")
+    })?;
     // Discovery 1.0 §4.3: exactly the configured issuer. Stops impersonation of another issuer.
     match members.get("issuer").and_then(Value::as_str) {
         Some(named) if named == issuer => {}
@@ -173,7 +177,10 @@ struct EndpointTexts<'a> {
 impl<'a> EndpointTexts<'a> {
     fn from_document(document: &'a DiscoveryDocument) -> Result<Self, ConnectorError> {
         let Some(token) = document.token_endpoint() else {
-            return Err(ConnectorError::new(ErrorCode::IdpDiscovery, "the configuration document has no token_endpoint"));
+            return Err(ConnectorError::new(
+                ErrorCode::IdpDiscovery,
+                "the configuration document has no token_endpoint",
+            ));
         };
         Ok(Self {
             authorization: document.authorization_endpoint(),
@@ -231,7 +238,10 @@ impl<'a> EndpointTexts<'a> {
             issuer,
             client,
             token_endpoint: self.token.to_owned(),
-            userinfo_endpoint: self.userinfo.map(|text| checked_url("userinfo_endpoint", text)).transpose()?,
+            userinfo_endpoint: self
+                .userinfo
+                .map(|text| checked_url("userinfo_endpoint", text))
+                .transpose()?,
             jwks_uri: checked_url("jwks_uri", self.jwks)?,
             end_session_endpoint: self.end_session.and_then(|text| {
                 let log = |error: &ConnectorError| {

@@ -1,9 +1,9 @@
 mod client;
+mod encrypted;
 mod logout;
 mod peers;
 mod probe;
 mod rotation;
-mod encrypted;
 use std::time::Duration;
 
 use josekit::jws::{ES256, HS256, JwsSigner};
@@ -52,19 +52,17 @@ async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token(
     assert_eq!(sent, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     let userinfo = script.log.iter().find(|request| request.target == "/userinfo").unwrap();
     assert!(userinfo.headers.contains("authorization: Bearer at-1"));
-    assert!(
-        script
-            .log
-            .iter()
-            .all(|request| !request.headers.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()))
-    );
+    assert!(script.log.iter().all(|request| {
+        !request.headers.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase())
+    }));
 }
 
 #[tokio::test]
 async fn the_authorization_request_has_exactly_the_expected_parameters() {
-    let fixture =
-        OidcFixture::with("scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }")
-            .await;
+    let fixture = OidcFixture::with(
+        "scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }",
+    )
+    .await;
     let redirect = fixture.connector.begin_login(authorization_request()).await.unwrap();
     let challenge = digest::base64url(&digest::sha256("v".repeat(43).as_bytes()));
     let expected = [
@@ -98,8 +96,15 @@ async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
     let knowing = OidcFixture::with("max_age = true\nlogin_hint = true").await;
     let timeless = OidcFixture::with("auth_time = \"callback\"").await;
     let again = UpstreamAuthorizationRequest { reauthenticate: true, ..authorization_request() };
-    let aged = UpstreamAuthorizationRequest { max_age: Some(60), level: Level::Eidas2, ..authorization_request() };
-    let long = UpstreamAuthorizationRequest { login_hint: Some("x".repeat(257)), ..authorization_request() };
+    let aged = UpstreamAuthorizationRequest {
+        max_age: Some(60),
+        level: Level::Eidas2,
+        ..authorization_request()
+    };
+    let long = UpstreamAuthorizationRequest {
+        login_hint: Some("x".repeat(257)),
+        ..authorization_request()
+    };
     let table = [
         (&plain, authorization_request(), None, None, None),
         (&plain, again, Some("login"), None, None),
@@ -125,8 +130,15 @@ async fn amr_is_requested_if_configured() {
     for (more, request) in
         [("", None), ("request_amr = true", Some(r#"{"id_token":{"amr":{"essential":true}}}"#))]
     {
-        let query =
-            query_of(&OidcFixture::with(more).await.connector.begin_login(authorization_request()).await.unwrap().url);
+        let query = query_of(
+            &OidcFixture::with(more)
+                .await
+                .connector
+                .begin_login(authorization_request())
+                .await
+                .unwrap()
+                .url,
+        );
         assert_eq!(query.get("claims").map(String::as_str), request, "{more}");
     }
 }
@@ -170,8 +182,9 @@ async fn every_invalid_id_token_is_rejected_with_its_own_code() {
         (
             "no_id_token",
             |s| {
-                s.token_response =
-                    Some(FakeResponse::json(&json!({ "access_token": "at-1", "token_type": "Bearer" })))
+                s.token_response = Some(FakeResponse::json(
+                    &json!({ "access_token": "at-1", "token_type": "Bearer" }),
+                ))
             },
             ErrorCode::IdTokenMissing,
         ),
@@ -286,7 +299,10 @@ async fn clocks_may_differ_by_a_minute_and_a_correct_at_hash_is_accepted() {
 async fn a_level_below_the_requested_one_is_rejected() {
     let fixture = OidcFixture::new().await;
     let request = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
-    assert_eq!(fixture.complete_login_with(request.clone()).await.err(), Some(ErrorCode::AcrTooLow));
+    assert_eq!(
+        fixture.complete_login_with(request.clone()).await.err(),
+        Some(ErrorCode::AcrTooLow)
+    );
     fixture.script().claims["acr"] = json!("substantial");
     assert_eq!(fixture.complete_login_with(request).await.unwrap().level, Level::Eidas2);
 }
@@ -306,7 +322,11 @@ async fn reauthentication_must_be_proven_by_auth_time() {
     ];
     for (attempt, auth_time, expected) in table {
         fixture.script().claims["auth_time"] = json!(auth_time);
-        assert_eq!(fixture.complete_login_with(attempt.clone()).await.err(), expected, "{auth_time}");
+        assert_eq!(
+            fixture.complete_login_with(attempt.clone()).await.err(),
+            expected,
+            "{auth_time}"
+        );
     }
     let timeless = OidcFixture::with("auth_time = \"callback\"").await;
     without(&mut timeless.script(), "auth_time");
@@ -376,8 +396,10 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let fixture = OidcFixture::new().await;
     let attempt = fixture.attempt().await;
     let elsewhere = format!("{}/old-token", fixture.server.base());
-    let pinned =
-        LoginAttempt { redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() }, ..attempt };
+    let pinned = LoginAttempt {
+        redirect: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.redirect.clone() },
+        ..attempt
+    };
     assert_eq!(fixture.complete_login_with(pinned).await.err(), Some(ErrorCode::IdpTokenAnswer));
     let script = fixture.script();
     assert_eq!((script.calls("/old-token"), script.calls("/token")), (1, 0));
@@ -498,7 +520,12 @@ async fn discovery_of_another_issuer_or_to_a_private_address_is_refused() {
         let fixture = OidcFixture::new().await;
         change(&mut fixture.script().discovery);
         assert_eq!(
-            fixture.connector.begin_login(authorization_request()).await.err().map(|error| error.code),
+            fixture
+                .connector
+                .begin_login(authorization_request())
+                .await
+                .err()
+                .map(|error| error.code),
             Some(expected),
             "{attack}"
         );
@@ -523,7 +550,10 @@ async fn keys_and_metadata_are_fetched_once_and_serve_while_the_provider_is_down
     assert_eq!((calls("/.well-known/openid-configuration"), calls("/jwks")), (1, 1));
     fixture.clock.advance(Duration::from_secs(3600));
     fixture.script().discovery = json!("broken");
-    assert!(fixture.connector.begin_login(authorization_request()).await.is_ok(), "the cached copy is used");
+    assert!(
+        fixture.connector.begin_login(authorization_request()).await.is_ok(),
+        "the cached copy is used"
+    );
     assert_eq!(calls("/.well-known/openid-configuration"), 2);
 }
 
@@ -555,6 +585,11 @@ async fn configured_endpoints_need_no_discovery() {
     let redirect = connector.begin_login(authorization_request()).await.unwrap();
     assert!(!redirect.iss_expected);
     let callback = CallbackParams { iss: None, ..fixture.callback() };
-    assert!(connector.complete_login(attempt(authorization_request(), redirect), callback).await.is_ok());
+    assert!(
+        connector
+            .complete_login(attempt(authorization_request(), redirect), callback)
+            .await
+            .is_ok()
+    );
     assert_eq!(fixture.script().calls("/.well-known/openid-configuration"), 0);
 }

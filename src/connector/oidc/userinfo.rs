@@ -25,12 +25,14 @@ pub struct UserinfoExpectations<'a> {
 /// Returns an error if the body is larger than 64 KiB, encrypted, or not a JSON object.
 pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
     if body.len() > verify::MAX_JWT_BYTES {
-        return Err(ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is larger than 64 KiB"));
+        return Err(ConnectorError::new(
+            ErrorCode::UserinfoMalformed,
+            "userinfo is larger than 64 KiB",
+        ));
     }
     // A compact JWE has five parts, and begins with `{"` in base64url (RFC 7516 §3.1).
     if body.starts_with(b"ey") && body.iter().filter(|byte| **byte == b'.').count() == 4 {
-        let message =
-            "userinfo is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
+        let message = "userinfo is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
         return Err(ConnectorError::new(ErrorCode::UserinfoEncryption, message));
     }
     json::parse_object(body).map_err(|_| {

@@ -28,7 +28,11 @@ fn sandbox() -> (Arc<ManualClock>, PersonaConnector) {
     let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(7)));
     let file = file("levels = { lowest = \"eidas1\", highest = \"eidas2\" }");
     let kind = PersonaKind { persons: None };
-    (clock, PersonaConnector::new("sun".into(), &file, &kind, context(env, PersonaSupport::Enabled)).unwrap())
+    (
+        clock,
+        PersonaConnector::new("sun".into(), &file, &kind, context(env, PersonaSupport::Enabled))
+            .unwrap(),
+    )
 }
 
 fn authorization_request() -> UpstreamAuthorizationRequest {
@@ -47,7 +51,8 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
 
 async fn attempt(connector: &PersonaConnector, level: Level) -> LoginAttempt {
     let redirect = connector.begin_login(authorization_request()).await.unwrap();
-    let UpstreamAuthorizationRequest { state, nonce, verifier, redirect_uri, .. } = authorization_request();
+    let UpstreamAuthorizationRequest { state, nonce, verifier, redirect_uri, .. } =
+        authorization_request();
     LoginAttempt {
         connector: "sun".into(),
         state,
@@ -115,8 +120,9 @@ async fn the_authentication_has_the_picked_person_level_and_methods() {
 async fn a_sandbox_code_works_once_in_its_minute_for_its_own_attempt() {
     let (clock, connector) = sandbox();
     let attempt = attempt(&connector, Level::Eidas1).await;
-    let code =
-        async |connector: &PersonaConnector| callback(&connector.submit_choice(&form(&[])).await.unwrap());
+    let code = async |connector: &PersonaConnector| {
+        callback(&connector.submit_choice(&form(&[])).await.unwrap())
+    };
     let rejected = Some(ErrorCode::IdpCodeRefused);
     let once = code(&connector).await;
     assert!(connector.complete_login(attempt.clone(), once.clone()).await.is_ok());
@@ -131,7 +137,10 @@ async fn a_sandbox_code_works_once_in_its_minute_for_its_own_attempt() {
     );
     let late = code(&connector).await;
     clock.advance(std::time::Duration::from_secs(60));
-    assert_eq!(connector.complete_login(attempt, late).await.err().map(|error| error.code), rejected);
+    assert_eq!(
+        connector.complete_login(attempt, late).await.err().map(|error| error.code),
+        rejected
+    );
 }
 
 #[tokio::test]
@@ -144,14 +153,21 @@ async fn every_failure_can_be_simulated() {
         match failure {
             SimulatedFailure::Cancel => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpDenied),
             SimulatedFailure::Error => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpError),
-            SimulatedFailure::LevelTooLow => assert_eq!(outcome.unwrap_err().code, ErrorCode::AcrTooLow),
-            SimulatedFailure::MissingClaim => assert!(!outcome.unwrap().claims.contains_key("birthdate")),
-            SimulatedFailure::UnknownPerson => assert_ne!(outcome.unwrap().claims["family_name"], "DUBOIS"),
+            SimulatedFailure::LevelTooLow => {
+                assert_eq!(outcome.unwrap_err().code, ErrorCode::AcrTooLow)
+            }
+            SimulatedFailure::MissingClaim => {
+                assert!(!outcome.unwrap().claims.contains_key("birthdate"))
+            }
+            SimulatedFailure::UnknownPerson => {
+                assert_ne!(outcome.unwrap().claims["family_name"], "DUBOIS")
+            }
         }
     }
     let attempt = attempt(&connector, Level::Eidas2).await;
-    let low =
-        connector.complete_login(attempt, callback(&connector.submit_choice(&form(&[])).await.unwrap())).await;
+    let low = connector
+        .complete_login(attempt, callback(&connector.submit_choice(&form(&[])).await.unwrap()))
+        .await;
     assert_eq!(low.unwrap_err().code, ErrorCode::AcrTooLow);
 }
 
@@ -162,7 +178,8 @@ async fn a_callback_with_a_wrong_or_missing_iss_is_rejected() {
         [(None, ErrorCode::IdpIssMissing), (Some("urn:other".to_owned()), ErrorCode::IdpIssWrong)]
     {
         let attempt = attempt(&connector, Level::Eidas1).await;
-        let callback = CallbackParams { iss, ..callback(&connector.submit_choice(&form(&[])).await.unwrap()) };
+        let callback =
+            CallbackParams { iss, ..callback(&connector.submit_choice(&form(&[])).await.unwrap()) };
         assert_eq!(connector.complete_login(attempt, callback).await.unwrap_err().code, expected);
     }
 }

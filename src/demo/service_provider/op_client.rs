@@ -92,7 +92,10 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails or the key set is malformed.
-    pub async fn fetch_keys(&self, metadata: &OpMetadata) -> Result<VerificationKeys, OpClientError> {
+    pub async fn fetch_keys(
+        &self,
+        metadata: &OpMetadata,
+    ) -> Result<VerificationKeys, OpClientError> {
         const WHAT: &str = "key set";
         let body = self.send(WHAT, self.client.get(&metadata.jwks_uri), None).await?;
         VerificationKeys::from_jwks(&body).map_err(|_| OpClientError::Malformed(WHAT))
@@ -158,7 +161,8 @@ impl OpClient {
             .introspection_endpoint
             .as_ref()
             .ok_or(OpClientError::Malformed("configuration document"))?;
-        let body = self.send(WHAT, self.form_request(endpoint, form), Some("application/json")).await?;
+        let body =
+            self.send(WHAT, self.form_request(endpoint, form), Some("application/json")).await?;
         serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))
     }
 

@@ -5,8 +5,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
 use super::verify::VerifiedToken;
-use super::{UniqueParams, DemoServiceProvider};
-use crate::web::pages::{PageChrome, DemoError, Locale, TokenParts, negotiate_language};
+use super::{DemoServiceProvider, UniqueParams};
+use crate::web::pages::{DemoError, Locale, PageChrome, TokenParts, negotiate_language};
 
 impl DemoServiceProvider {
     /// Renders an error page.

@@ -11,8 +11,8 @@ use serde_json::json;
 use super::*;
 use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
-use crate::token::keyring::tests::{RING, T0};
 use crate::token::decrypt::JweAlgorithms;
+use crate::token::keyring::tests::{RING, T0};
 use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
 
 /// The service provider's own keys.
@@ -158,7 +158,11 @@ async fn begin(this: &ServiceProviderData, hub: &FakeHub) -> (UniqueParams, Vec<
     begin_at(this, hub, "eidas1").await
 }
 
-async fn begin_at(this: &ServiceProviderData, hub: &FakeHub, level: &str) -> (UniqueParams, Vec<Cookie<'static>>) {
+async fn begin_at(
+    this: &ServiceProviderData,
+    hub: &FakeHub,
+    level: &str,
+) -> (UniqueParams, Vec<Cookie<'static>>) {
     let form = format!("ui_locales=en&level={level}");
     let answer = call(this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
@@ -250,8 +254,10 @@ async fn encrypted_tokens_are_decrypted_and_shown_with_their_headers() {
         let leaving =
             call(&this, test::TestRequest::post().uri("/logout"), &set_cookies(&callback)).await;
         let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
-        let hint =
-            UniqueParams::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
+        let hint = UniqueParams::parse(end.query().unwrap().as_bytes())
+            .one("id_token_hint")
+            .unwrap()
+            .to_owned();
         assert_eq!(hint.split('.').count(), 3, "R175: the decrypted token");
         assert!(page.contains("Ada &#60;b&#62;"), "{page}");
         for (shown, times) in [("ECDH-ES", 2), ("A256GCM", 2), ("ES256", 2), (level, 2)] {

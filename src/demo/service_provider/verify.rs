@@ -13,7 +13,7 @@ use crate::protocol::json;
 use crate::token::UpstreamKeys;
 use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use crate::token::verify::{
-    Expiry, JwsError, VerifiedJws, TimeClaimError, VerificationKeys, check_time_claims, verify_jws,
+    Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws, check_time_claims, verify_jws,
 };
 
 /// Tolerated difference to the hub's clock.
@@ -141,9 +141,11 @@ fn decrypt_and_verify(
     };
     // Anyone can encrypt to the public key: only the signature inside proves the sender.
     let signed = decrypted.as_ref().map_or(token, |jws| jws.reveal().as_str());
-    let jws = verify_jws(signed, expected.alg, keys).map_err(|fault| TokenError::Jws(kind, fault))?;
+    let jws =
+        verify_jws(signed, expected.alg, keys).map_err(|fault| TokenError::Jws(kind, fault))?;
     let compact = Secret::new(signed.to_owned());
-    let verified = VerifiedToken { jwe_header: decrypted.as_ref().and_then(|_| header(token)), compact, jws };
+    let verified =
+        VerifiedToken { jwe_header: decrypted.as_ref().and_then(|_| header(token)), compact, jws };
     if text(&verified, "iss") != Some(expected.issuer) {
         return Err(TokenError::Issuer(kind)); // Core §3.1.3.7 (2)
     }
@@ -212,7 +214,8 @@ mod tests {
 
     #[tokio::test]
     async fn valid_tokens_are_accepted() {
-        let opened = verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        let opened =
+            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
         verify_userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0).unwrap();
     }
 
@@ -228,7 +231,11 @@ mod tests {
             ("nonce", Value::Null, TokenError::Nonce),
             ("exp", json!(now - 60), TokenError::Times(TokenKind::Id, TimeClaimError::Expired)),
             ("exp", Value::Null, TokenError::Times(TokenKind::Id, TimeClaimError::Malformed)),
-            ("iat", json!(now + 61), TokenError::Times(TokenKind::Id, TimeClaimError::IssuedInFuture)),
+            (
+                "iat",
+                json!(now + 61),
+                TokenError::Times(TokenKind::Id, TimeClaimError::IssuedInFuture),
+            ),
             ("nbf", json!(now + 61), TokenError::Times(TokenKind::Id, TimeClaimError::NotYet)),
             ("sub", json!(""), TokenError::NoSubject),
             ("acr", json!("eidas9"), TokenError::Acr),
@@ -236,14 +243,21 @@ mod tests {
         ] {
             assert_eq!(verify_with_claim(name, value).await, Err(refusal), "{name}");
         }
-        assert_eq!(verify_with_claim("exp", json!(now - 59)).await, Ok(()), "clocks may differ by a minute");
+        assert_eq!(
+            verify_with_claim("exp", json!(now - 59)).await,
+            Ok(()),
+            "clocks may differ by a minute"
+        );
     }
 
     #[tokio::test]
     async fn a_level_below_the_requested_one_is_rejected() {
         let token = signed(&RING, &good()).await;
         let high = ExpectedToken { acr: Level::Eidas2, ..EXPECTED };
-        assert!(verify_id_token(&token, &keys(), &high, T0).is_err_and(|refusal| refusal == TokenError::Acr));
+        assert!(
+            verify_id_token(&token, &keys(), &high, T0)
+                .is_err_and(|refusal| refusal == TokenError::Acr)
+        );
     }
 
     #[tokio::test]
@@ -282,7 +296,8 @@ mod tests {
 
     #[tokio::test]
     async fn userinfo_of_another_subject_issuer_or_client_is_refused() {
-        let opened = verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        let opened =
+            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
         for (name, value, refusal) in [
             ("sub", json!("another"), TokenError::Subject),
             ("sub", Value::Null, TokenError::Subject),

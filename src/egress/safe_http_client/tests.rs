@@ -1,5 +1,5 @@
 use super::*;
-use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer};
 
 fn client(schemes: AllowedSchemes, internal: &[&str]) -> SafeHttpClient {
     let internal: Vec<String> = internal.iter().map(|host| (*host).to_owned()).collect();
@@ -91,7 +91,9 @@ fn forbidden_addresses_are_rejected_before_any_call() {
         assert_eq!(strict.check_url(&Url::parse(url).unwrap()), Ok(()), "{url}");
     }
     assert!(
-        client(AllowedSchemes::HttpAndHttps, &[]).check_url(&Url::parse("http://idp.example.org/").unwrap()).is_ok()
+        client(AllowedSchemes::HttpAndHttps, &[])
+            .check_url(&Url::parse("http://idp.example.org/").unwrap())
+            .is_ok()
     );
 }
 
@@ -101,7 +103,10 @@ async fn a_name_that_resolves_to_a_private_address_is_rejected() {
     let url = format!("http://localhost:{}/", server.port);
     assert!(is_forbidden(&fetch(&client(AllowedSchemes::HttpAndHttps, &[]), &url).await));
     assert_eq!(server.request_count(), 0);
-    assert_eq!(fetch(&client(AllowedSchemes::HttpAndHttps, &["LOCALHOST"]), &url).await.unwrap().status(), 200);
+    assert_eq!(
+        fetch(&client(AllowedSchemes::HttpAndHttps, &["LOCALHOST"]), &url).await.unwrap().status(),
+        200
+    );
 }
 
 #[tokio::test]
@@ -112,7 +117,8 @@ async fn a_redirect_is_not_followed() {
         body: vec![],
     })
     .await;
-    let response = fetch(&client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]), &server.base()).await.unwrap();
+    let response =
+        fetch(&client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]), &server.base()).await.unwrap();
     assert_eq!((response.status().as_u16(), server.request_count()), (302, 1));
 }
 
@@ -145,7 +151,8 @@ async fn a_server_that_never_responds_times_out() {
     // Bound and listening, but never accepted: the kernel connects, and no byte comes back.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let limits = CallLimits { total_timeout: Duration::from_millis(50), ..CallLimits::DEFAULT };
-    let client = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &["127.0.0.1".into()], limits).unwrap();
+    let client =
+        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &["127.0.0.1".into()], limits).unwrap();
     let response =
         fetch(&client, &format!("http://{}/?code=secret", silent.local_addr().unwrap())).await;
     assert_eq!(response.err(), Some(EgressError::Timeout("127.0.0.1".into())));
@@ -228,9 +235,13 @@ async fn an_invalid_certificate_fails_the_call_and_is_named_in_the_error() {
             }
         });
         let tls = TlsOptions { ca: Some(&ca), client_identity: None };
-        let client =
-            SafeHttpClient::with_tls(AllowedSchemes::HttpsOnly, &["localhost".into()], CallLimits::DEFAULT, tls)
-                .unwrap();
+        let client = SafeHttpClient::with_tls(
+            AllowedSchemes::HttpsOnly,
+            &["localhost".into()],
+            CallLimits::DEFAULT,
+            tls,
+        )
+        .unwrap();
         let response = fetch(&client, &format!("https://localhost:{port}/")).await;
         match expected {
             None => assert_eq!(response.unwrap().status(), 200),
@@ -249,7 +260,10 @@ async fn a_call_with_retry_is_repeated_once_after_a_failed_connection() {
     let server = FakeServer::start(|_| FakeResponse::connection_closed()).await;
     let client = client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]);
     let request = || http::Request::get(server.base()).body(vec![]).unwrap();
-    assert!(matches!(client.send_with_retry(request()).await, Err(EgressError::Unreachable { .. })));
+    assert!(matches!(
+        client.send_with_retry(request()).await,
+        Err(EgressError::Unreachable { .. })
+    ));
     assert_eq!(server.request_count(), 2);
     assert!(client.send(request()).await.is_err());
     assert_eq!(server.request_count(), 3);
@@ -258,10 +272,12 @@ async fn a_call_with_retry_is_repeated_once_after_a_failed_connection() {
 #[tokio::test]
 async fn an_error_names_only_the_host() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error =
-        fetch(&client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]), &format!("http://{closed}/p?code=secret"))
-            .await
-            .unwrap_err();
+    let error = fetch(
+        &client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"]),
+        &format!("http://{closed}/p?code=secret"),
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(error, EgressError::Unreachable { .. }));
     assert!(
         !error.to_string().contains("secret") && error.to_string().contains("127.0.0.1"),

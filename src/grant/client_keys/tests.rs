@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::config::{ResponseEncryptionAlgs, ServiceProvider, UnavailableDisplay};
-use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::env::{ManualClock, SeededEntropy, Timestamp};
 use crate::grant::tests::service_with;
@@ -41,11 +41,16 @@ impl Scene {
             schemes: AllowedSchemes::HttpAndHttps,
             internal_hosts: vec!["127.0.0.1".into()],
         };
-        let encryption =
-            ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
-        let service =
-            ServiceProvider { encryption: Some(encryption), ..service_with("sp", KeySource::Uri(address)) };
-        let federation = Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
+        let encryption = ResponseEncryptionAlgs {
+            id_token: EncryptionAlg::EcdhEs,
+            userinfo: EncryptionAlg::EcdhEs,
+        };
+        let service = ServiceProvider {
+            encryption: Some(encryption),
+            ..service_with("sp", KeySource::Uri(address))
+        };
+        let federation =
+            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
@@ -112,7 +117,11 @@ async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() 
     scene.set_response(FakeResponse::json(&set("two")));
     assert_eq!(scene.advance_and_refresh(449).await.as_deref(), Some("one"));
     assert_eq!(scene.server.request_count(), 2, "fresh keys are not fetched");
-    assert_eq!(scene.advance_and_refresh(1).await.as_deref(), Some("two"), "before their ten minutes are over");
+    assert_eq!(
+        scene.advance_and_refresh(1).await.as_deref(),
+        Some("two"),
+        "before their ten minutes are over"
+    );
     scene.set_response(FakeResponse::status(500));
     assert_eq!(
         scene.advance_and_refresh(90_000).await.as_deref(),
@@ -123,9 +132,11 @@ async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() 
         scene.directory.record_fetch_times();
         let metrics = scene.metrics.render();
         metrics.lines().find_map(|line| {
-            line.strip_prefix("passerelle_client_keys_last_fetch_timestamp_seconds{client=\"sp\"} ")?
-                .parse()
-                .ok()
+            line.strip_prefix(
+                "passerelle_client_keys_last_fetch_timestamp_seconds{client=\"sp\"} ",
+            )?
+            .parse()
+            .ok()
         })
     };
     let kept = scene.env.now().seconds() - 90_000;
@@ -141,7 +152,8 @@ async fn an_answer_that_is_no_key_set_leaves_the_last_good_copy() {
     scene.advance_and_refresh(0).await;
     let mut leaked = set("two");
     leaked["keys"][0]["d"] = "c2VjcmV0".into();
-    let huge = json!({ "keys": set("three")["keys"], "more": "x".repeat(FETCH_LIMITS.max_body_bytes) });
+    let huge =
+        json!({ "keys": set("three")["keys"], "more": "x".repeat(FETCH_LIMITS.max_body_bytes) });
     for bad in [
         FakeResponse::json(&leaked),
         FakeResponse::json(&huge),
@@ -190,7 +202,10 @@ async fn a_probe_says_whether_the_service_provider_could_be_answered() {
         (FakeResponse::status(404), Err(KeyFetchError::Status(404))),
     ] {
         scene.set_response(answer);
-        assert_eq!(scene.directory.check_published_keys(&scene.federation).await, [("sp".into(), expected)]);
+        assert_eq!(
+            scene.directory.check_published_keys(&scene.federation).await,
+            [("sp".into(), expected)]
+        );
     }
 }
 
@@ -236,9 +251,11 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     let KeySource::Uri(address) = scene.source() else { panic!() };
     let elsewhere =
         JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
-    let of = |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
+    let of =
+        |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
 
-    let same = of(ServiceProvider { sector: "another".into(), ..service_with("sp", scene.source()) });
+    let same =
+        of(ServiceProvider { sector: "another".into(), ..service_with("sp", scene.source()) });
     scene.directory.prepare(&same).unwrap();
     scene.directory.retain(&same);
     assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("one"), 1));

@@ -9,12 +9,12 @@ use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
-use super::{Hub, AMPLE_CAPACITIES, federation_with, service_with};
+use super::{AMPLE_CAPACITIES, Hub, federation_with, service_with};
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
 use crate::config::{JwksUri, KeySource, ServiceProvider};
 use crate::digest;
-use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::Secret;
@@ -154,7 +154,10 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 
 #[tokio::test]
 async fn a_stranger_fills_no_place_in_the_store() {
-    let hub = Hub::with_signers(AMPLE_CAPACITIES, vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))]);
+    let hub = Hub::with_signers(
+        AMPLE_CAPACITIES,
+        vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))],
+    );
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
@@ -174,8 +177,10 @@ async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_w
         schemes: AllowedSchemes::HttpAndHttps,
         internal_hosts: vec!["127.0.0.1".into()],
     };
-    let hub =
-        Hub::with_signers(AMPLE_CAPACITIES, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
+    let hub = Hub::with_signers(
+        AMPLE_CAPACITIES,
+        vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))],
+    );
     let (one, two) = ((&*EC, "one"), (&*NEXT_EC, "two"));
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, one, "0").await,

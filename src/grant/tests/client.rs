@@ -11,7 +11,7 @@ use crate::login::samples::OPENED;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
-use crate::protocol::error_response::{ErrorResponse, AuthLocation};
+use crate::protocol::error_response::{AuthLocation, ErrorResponse};
 use crate::protocol::token::TokenRequest;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -50,8 +50,13 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
         for _ in 0..2 {
             let refusal = hub.refusal(&request).await.unwrap();
             assert_eq!(refusal, logged, "{attack}");
-            let wrong_secret = ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
-            assert_eq!(ErrorResponse::for_client(refusal, AuthLocation::Body), wrong_secret, "{attack}");
+            let wrong_secret =
+                ErrorResponse::for_client(ErrorCode::ClientAuthentication, AuthLocation::Body);
+            assert_eq!(
+                ErrorResponse::for_client(refusal, AuthLocation::Body),
+                wrong_secret,
+                "{attack}"
+            );
         }
         assert!(hub.grants.is_code_live("code").await.unwrap(), "{attack}");
         hub.redeem("code").await.unwrap();

@@ -296,7 +296,10 @@ async fn nothing_is_redeemable_where_something_could_not_be_kept() {
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
     let no_codes = Hub::with(Capacities { grants: 0, ..AMPLE_CAPACITIES });
-    assert_eq!(no_codes.grants.issue_code(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
+    assert_eq!(
+        no_codes.grants.issue_code(no_codes.grant("code", &[])).await,
+        Err(ErrorCode::StoreFull)
+    );
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -306,7 +309,11 @@ async fn a_grant_that_comes_again_is_done_once() {
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
     hub.grants.issue_code(grant.clone()).await.unwrap();
-    assert_eq!(hub.grants.issue_code(grant.clone()).await, Ok(()), "a repeat after an unknown outcome");
+    assert_eq!(
+        hub.grants.issue_code(grant.clone()).await,
+        Ok(()),
+        "a repeat after an unknown outcome"
+    );
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     // From here on a repeat changes nothing: no second code, no effect on the first.
     assert_eq!(hub.grants.issue_code(grant.clone()).await, Err(ErrorCode::AlreadyDone));

@@ -15,8 +15,10 @@ use crate::token::ClientKeys;
 
 static PRIVATE: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 
-const ECDH: Option<ResponseEncryptionAlgs> =
-    Some(ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs });
+const ECDH: Option<ResponseEncryptionAlgs> = Some(ResponseEncryptionAlgs {
+    id_token: EncryptionAlg::EcdhEs,
+    userinfo: EncryptionAlg::EcdhEs,
+});
 
 /// The public half of [`PRIVATE`], for encryption or for signatures.
 pub(super) fn keys(purpose: &str) -> KeySource {

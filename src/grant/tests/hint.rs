@@ -46,9 +46,14 @@ async fn hint_and_requested_sub_both_count() {
     let hub = Hub::new();
     assert_eq!(hub.grants.requested_subjects(&authorization_request(&[])), Ok(vec![]));
     let claims = ("claims", r#"{"id_token":{"sub":{"value":"requested"}}}"#);
-    assert_eq!(hub.grants.requested_subjects(&authorization_request(&[claims])), Ok(vec![Subject::new("requested")]));
+    assert_eq!(
+        hub.grants.requested_subjects(&authorization_request(&[claims])),
+        Ok(vec![Subject::new("requested")])
+    );
     let (_, id_token) = hub.tokens("code", &[]).await;
-    let both = hub.grants.requested_subjects(&authorization_request(&[claims, ("id_token_hint", &id_token)]));
+    let both = hub
+        .grants
+        .requested_subjects(&authorization_request(&[claims, ("id_token_hint", &id_token)]));
     assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
 }
 

@@ -26,10 +26,15 @@ use crate::telemetry::Metrics;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 
-const JWT: IntrospectionResponseFormat = IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: None };
+const JWT: IntrospectionResponseFormat =
+    IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: None };
 
 /// A data provider whose secret is `<id>'s secret`.
-fn data_provider(client_id: &str, scopes: &[&str], form: IntrospectionResponseFormat) -> DataProvider {
+fn data_provider(
+    client_id: &str,
+    scopes: &[&str],
+    form: IntrospectionResponseFormat,
+) -> DataProvider {
     DataProvider {
         client_id: client_id.into(),
         active: true,
@@ -50,8 +55,10 @@ fn hub() -> Hub {
     off.client_id = "closed".into();
     off.active = false;
     let mut vault = data_provider("vault", &all, JWT);
-    vault.response_format =
-        IntrospectionResponseFormat::Jwt { alg: SigningAlg::RS256, encryption: Some(EncryptionAlg::EcdhEs) };
+    vault.response_format = IntrospectionResponseFormat::Jwt {
+        alg: SigningAlg::RS256,
+        encryption: Some(EncryptionAlg::EcdhEs),
+    };
     vault.keys = super::encryption::keys("enc");
     with([
         data_provider("archive", &all, IntrospectionResponseFormat::Json),
@@ -93,8 +100,11 @@ impl Hub {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
         grant.request.scopes.clone_from(&grant.scopes);
-        grant.user.claims =
-            self.grants.federation.load().released_claim_values(&grant.request, &grant.user.identity);
+        grant.user.claims = self
+            .grants
+            .federation
+            .load()
+            .released_claim_values(&grant.request, &grant.user.identity);
         grant
     }
 
@@ -250,8 +260,12 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
         ("", "archive's secret", ErrorCode::DataProviderCredentials),
     ] {
         for token in [token.as_str(), "guess", ""] {
-            let refused =
-                hub.grants.introspect(&introspection_request(client_id, secret, token)).await.unwrap_err().code;
+            let refused = hub
+                .grants
+                .introspect(&introspection_request(client_id, secret, token))
+                .await
+                .unwrap_err()
+                .code;
             assert_eq!(refused, code, "{client_id} {secret} {token}");
             assert_eq!((code.entry().status, code.entry().oauth), (401, "invalid_client"));
             assert_eq!(code.entry().description, "Client authentication failed.");
@@ -295,12 +309,17 @@ async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
     let token = hub.token_with_scopes("code", "openid family_name").await;
     let keys = VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap();
     for token in [token.as_str(), "guess"] {
-        let answer =
-            hub.grants.introspect(&introspection_request("signed", "signed's secret", token)).await.unwrap();
+        let answer = hub
+            .grants
+            .introspect(&introspection_request("signed", "signed's secret", token))
+            .await
+            .unwrap();
         let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
         let Ok(jws) = verify_jws(&answer, SigningAlg::ES256, &keys) else { panic!("{answer}") };
         assert_eq!(jws.header["typ"], "token-introspection+jwt");
-        let Value::Object(mut facts) = hub.introspect("archive", token).await.unwrap() else { panic!() };
+        let Value::Object(mut facts) = hub.introspect("archive", token).await.unwrap() else {
+            panic!()
+        };
         if token != "guess" {
             facts.insert("aud".into(), "signed".into());
             facts.insert(
@@ -316,7 +335,11 @@ async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
 #[tokio::test]
 async fn an_encrypted_response_is_readable_by_its_data_provider_alone() {
     let hub = hub();
-    let answer = hub.grants.introspect(&introspection_request("vault", "vault's secret", "guess")).await.unwrap();
+    let answer = hub
+        .grants
+        .introspect(&introspection_request("vault", "vault's secret", "guess"))
+        .await
+        .unwrap();
     let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
     let jws = super::encryption::decrypted(&answer);
     assert_eq!(super::read(&jws).0["alg"], "RS256");
@@ -325,8 +348,10 @@ async fn an_encrypted_response_is_readable_by_its_data_provider_alone() {
 
 #[tokio::test]
 async fn without_an_encryption_key_nothing_is_revealed_of_the_token() {
-    let sealed =
-        IntrospectionResponseFormat::Jwt { alg: SigningAlg::ES256, encryption: Some(EncryptionAlg::RsaOaep) };
+    let sealed = IntrospectionResponseFormat::Jwt {
+        alg: SigningAlg::ES256,
+        encryption: Some(EncryptionAlg::RsaOaep),
+    };
     let hub = with([data_provider("vault", &["family_name"], sealed)]);
     assert_eq!(hub.introspect("vault", "guess").await, Err(ErrorCode::DataProviderKeysMissing));
 }
@@ -345,8 +370,12 @@ async fn correct_requests_always_pass_however_many_failures_were_made_in_their_n
             } else {
                 ErrorCode::TooManyFailures
             };
-            let refused =
-                hub.grants.introspect(&introspection_request(claimed, "guess", "guess")).await.unwrap_err().code;
+            let refused = hub
+                .grants
+                .introspect(&introspection_request(claimed, "guess", "guess"))
+                .await
+                .unwrap_err()
+                .code;
             assert_eq!(refused, code, "{claimed} {round}");
         }
     }

@@ -118,7 +118,11 @@ async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     let url = Some("https://idp.example/end?state=s".to_owned());
     assert_eq!((led("c").await, led("c").await), (url.clone(), url));
     assert_eq!(led("another").await, None);
-    assert_eq!(hub.grants.logout_redirect(&cookie("c"), &elsewhere).await, Ok(None), "another request");
+    assert_eq!(
+        hub.grants.logout_redirect(&cookie("c"), &elsewhere).await,
+        Ok(None),
+        "another request"
+    );
     hub.clock.advance(Duration::from_secs(60));
     assert_eq!(led("c").await, None);
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json, to_value};
 use crate::assurance::Level;
 use crate::grant::logout::LogoutDestination;
 use crate::grant::records::{
-    CodeRecord, TokenRecord, assertion_key, code_key, decode_record, logout_redirect_key, logout_destination_key, pending_logout_key,
-    session_key, token_key,
+    CodeRecord, TokenRecord, assertion_key, code_key, decode_record, logout_destination_key,
+    logout_redirect_key, pending_logout_key, session_key, token_key,
 };
 use crate::login::samples::{OPENED, identified_user};
 use crate::session::{FinishedLogin, Session};
@@ -57,7 +57,11 @@ pub(crate) fn samples() -> Vec<Sample> {
         },
         kin(Sample::new("a token", &token_key("token"), token)),
         kin(Sample::new("an older token", &token_key("token"), older)),
-        Sample::new("a logout's way back", &logout_destination_key(&"idp".into(), "state"), destination),
+        Sample::new(
+            "a logout's way back",
+            &logout_destination_key(&"idp".into(), "state"),
+            destination,
+        ),
         Sample::new(
             "where a logout went",
             &logout_redirect_key("cookie", b"destination"),
@@ -73,7 +77,8 @@ pub(crate) fn samples() -> Vec<Sample> {
 }
 
 fn read<T: DeserializeOwned + Serialize>(sample: &Sample) -> T {
-    let read: T = decode_record(&sample.bytes()).unwrap_or_else(|_| panic!("{}", sample.description));
+    let read: T =
+        decode_record(&sample.bytes()).unwrap_or_else(|_| panic!("{}", sample.description));
     let again = to_value(&read).unwrap();
     assert!(
         json_contains(&again, &sample.value),

@@ -11,11 +11,11 @@ use crate::config::{ConfiguredConnector, ConnectorMetadata, CurrentFederation, F
 use crate::grant::records::code_key;
 use crate::grant::session::claim_names;
 use crate::identity::Identity;
-use crate::identity::rules::{RequiredClaims, IdentityRules};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::{SessionLimits, Session};
+use crate::session::{Session, SessionLimits};
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
@@ -66,7 +66,10 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
         hub.grants.issue_code(second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
         assert!(session.has_participant(&sp) && !session.has_consented(&sp, &claims));
-        assert_eq!((session.has_participant(&other), session.has_consented(&other, &claims)), (kept, kept));
+        assert_eq!(
+            (session.has_participant(&other), session.has_consented(&other, &claims)),
+            (kept, kept)
+        );
     }
 }
 
@@ -89,7 +92,11 @@ async fn the_consent_of_one_pseudonym_is_not_anothers() {
         second.user.authentication.upstream_subject = cookie(account);
         second.user.identity = no_identity().unwrap();
         hub.grants.issue_code(second).await.unwrap();
-        assert_eq!(session(&hub, "second").await.unwrap().has_participant(&other), kept, "{account}");
+        assert_eq!(
+            session(&hub, "second").await.unwrap().has_participant(&other),
+            kept,
+            "{account}"
+        );
     }
 }
 
@@ -100,7 +107,10 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
         let hub = Hub::new();
         hub.grants.issue_code(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
-        assert_eq!(session.has_consented(&sp, &claim_names(&hub.grant("x", &[]).user.claims)), consented);
+        assert_eq!(
+            session.has_consented(&sp, &claim_names(&hub.grant("x", &[]).user.claims)),
+            consented
+        );
         let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
         assert!(!session.has_consented(&sp, &claim_names(more.as_object().unwrap())));
     }
@@ -112,7 +122,10 @@ async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     hub.issue("first", &[("client_id", "other")]).await;
     let idle = SessionLimits::for_platform(hub.grants.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
-    hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), "first's session")).await.unwrap();
+    hub.grants
+        .issue_code(with_reused_session(hub.grant("second", &[]), "first's session"))
+        .await
+        .unwrap();
     hub.clock.advance(idle - MILLISECOND);
     let used = session(&hub, "first's session").await.unwrap();
     assert!(used.has_participant(&"sp".into()) && used.has_participant(&"other".into()));
@@ -126,7 +139,8 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
     hub.issue("first", &[]).await;
     hub.clock.advance(Duration::from_secs(24 * 3600));
     for gone in ["first's session", "never there"] {
-        let outcome = hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), gone)).await;
+        let outcome =
+            hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), gone)).await;
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
@@ -189,11 +203,18 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
             logo: None,
             blocks: Vec::new(),
         };
-        (id, Arc::new(ConnectorMetadata { proves_identity, ..ConnectorMetadata::from_connector(&configured) }))
+        (
+            id,
+            Arc::new(ConnectorMetadata {
+                proves_identity,
+                ..ConnectorMetadata::from_connector(&configured)
+            }),
+        )
     };
     let connectors = [("idp", idp), ("another", another)].map(facts);
-    hub.grants.federation =
-        CurrentFederation::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
+    hub.grants.federation = CurrentFederation::new(
+        Federation::clone(&hub.grants.federation.load()).with_connectors(connectors),
+    );
     hub
 }
 
@@ -211,7 +232,10 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
         let second = session(&hub, "second").await.unwrap();
         assert_eq!(second.has_participant(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
-        let third = by_another_account(with_new_session(hub.grant("third", &[]), "third", "second"), |_| ());
+        let third = by_another_account(
+            with_new_session(hub.grant("third", &[]), "third", "second"),
+            |_| (),
+        );
         hub.grants.issue_code(third).await.unwrap();
         assert_eq!(
             session(&hub, "third").await.unwrap().lineage,
@@ -221,8 +245,10 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
     }
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let second =
-        by_another_account(with_new_session(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    let second = by_another_account(
+        with_new_session(hub.grant("second", &[]), "second", "first's session"),
+        |_| (),
+    );
     hub.grants.issue_code(second).await.unwrap();
     assert!(
         !session(&hub, "second").await.unwrap().has_participant(&"other".into()),
@@ -267,12 +293,17 @@ async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() 
     let mut hub = hub_where_identity_is_proven_by(true, true);
     hub.grants.subjects.source = SubjectSource::Provider;
     hub.issue("first", &[("client_id", "other")]).await;
-    let second =
-        by_another_account(with_new_session(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    let second = by_another_account(
+        with_new_session(hub.grant("second", &[]), "second", "first's session"),
+        |_| (),
+    );
     hub.grants.issue_code(second).await.unwrap();
     assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()));
     let third = with_new_session(hub.grant("third", &[]), "third", "second");
     let third = by_another_account(third, |identity| identity.email = None);
     hub.grants.issue_code(third).await.unwrap();
-    assert!(session(&hub, "third").await.unwrap().has_participant(&"sp".into()), "the same account");
+    assert!(
+        session(&hub, "third").await.unwrap().has_participant(&"sp".into()),
+        "the same account"
+    );
 }

@@ -37,7 +37,8 @@ fn with_other_redirect_uri(sp: &mut ServiceProvider) {
 
 type Change = fn(&mut ServiceProvider);
 
-const CHANGES: [(&str, Change); 2] = [("scope", without_email), ("redirect URI", with_other_redirect_uri)];
+const CHANGES: [(&str, Change); 2] =
+    [("scope", without_email), ("redirect URI", with_other_redirect_uri)];
 
 #[tokio::test]
 async fn a_code_is_not_redeemed_once_its_redirect_uri_or_a_scope_was_withdrawn() {

@@ -160,7 +160,8 @@ mod tests {
             ("MM/YYYY", "08/1962", Some("1962-08-00")),
             ("YYYY", "1962", Some("1962-00-00")),
         ] {
-            let read = DatePattern::parse(pattern).ok().and_then(|pattern| pattern.parse_date(text));
+            let read =
+                DatePattern::parse(pattern).ok().and_then(|pattern| pattern.parse_date(text));
             assert_eq!(read.as_deref(), date, "{pattern} {text:?}");
         }
     }

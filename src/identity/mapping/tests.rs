@@ -170,7 +170,8 @@ fn given_names_are_mapped_once_whichever_claim_names_them() {
         (Claim::GivenNameArray, from("first", separated(" ", None))),
     ] {
         let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: UnmappedClaims::Pass };
-        let rules = IdentityRules { home_country: "99100".into(), required: RequiredClaims::SubjectOnly };
+        let rules =
+            IdentityRules { home_country: "99100".into(), required: RequiredClaims::SubjectOnly };
         let identity =
             Identity::from_claims(&mapping.apply(claims.as_object().unwrap().clone()).0, &rules)
                 .unwrap();

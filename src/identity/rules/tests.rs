@@ -69,9 +69,17 @@ fn what_an_identity_may_not_be_by_table() {
         (json!({"birthplace": ""}), Claim::Birthplace, IdentityRule::RequiredAtHome),
         (json!({"given_name": 1}), Claim::GivenName, IdentityRule::Text),
         (json!({"given_name_array": "Angela"}), Claim::GivenNameArray, IdentityRule::TextArray),
-        (json!({"given_name_array": ["Angela", 2]}), Claim::GivenNameArray, IdentityRule::TextArray),
+        (
+            json!({"given_name_array": ["Angela", 2]}),
+            Claim::GivenNameArray,
+            IdentityRule::TextArray,
+        ),
         (json!({"given_name_array": ["Angela", ""]}), Claim::GivenNameArray, IdentityRule::Length),
-        (json!({"given_name_array": vec!["Angela"; 37]}), Claim::GivenNameArray, IdentityRule::Length),
+        (
+            json!({"given_name_array": vec!["Angela"; 37]}),
+            Claim::GivenNameArray,
+            IdentityRule::Length,
+        ),
         (
             json!({"given_name_array": ([vec!["A"; 129], vec!["-"]].concat())}),
             Claim::GivenNameArray,
@@ -82,15 +90,31 @@ fn what_an_identity_may_not_be_by_table() {
             Claim::GivenName,
             IdentityRule::Length,
         ),
-        (json!({"given_name_array": null, "given_name": "   "}), Claim::GivenName, IdentityRule::Letter),
+        (
+            json!({"given_name_array": null, "given_name": "   "}),
+            Claim::GivenName,
+            IdentityRule::Letter,
+        ),
         (json!({"family_name": ["DUBOIS"]}), Claim::FamilyName, IdentityRule::Text),
         (json!({"family_name": "x".repeat(257)}), Claim::FamilyName, IdentityRule::Length),
-        (json!({"family_name": "e\u{301}".repeat(100_000)}), Claim::FamilyName, IdentityRule::Length),
+        (
+            json!({"family_name": "e\u{301}".repeat(100_000)}),
+            Claim::FamilyName,
+            IdentityRule::Length,
+        ),
         (json!({"family_name": "-"}), Claim::FamilyName, IdentityRule::Letter),
         (json!({"family_name": "DU\nBOIS"}), Claim::FamilyName, IdentityRule::ControlCharacter),
         (json!({"family_name": "DUBOIS\u{0}"}), Claim::FamilyName, IdentityRule::ControlCharacter),
-        (json!({"family_name": "\u{202e}SIOBUD"}), Claim::FamilyName, IdentityRule::ControlCharacter),
-        (json!({"family_name": "DUBOIS\u{61c}"}), Claim::FamilyName, IdentityRule::ControlCharacter),
+        (
+            json!({"family_name": "\u{202e}SIOBUD"}),
+            Claim::FamilyName,
+            IdentityRule::ControlCharacter,
+        ),
+        (
+            json!({"family_name": "DUBOIS\u{61c}"}),
+            Claim::FamilyName,
+            IdentityRule::ControlCharacter,
+        ),
         (json!({"birthdate": 1962}), Claim::Birthdate, IdentityRule::Text),
         (json!({"birthdate": "1962-8-24"}), Claim::Birthdate, IdentityRule::Calendar),
         (json!({"birthdate": "24/08/1962"}), Claim::Birthdate, IdentityRule::Calendar),
@@ -116,7 +140,11 @@ fn what_an_identity_may_not_be_by_table() {
         (json!({"email": "a b@c"}), Claim::Email, IdentityRule::Email),
         (json!({"email": format!("{}@c", "a".repeat(253))}), Claim::Email, IdentityRule::Email),
         (json!({"preferred_username": {}}), Claim::PreferredUsername, IdentityRule::Text),
-        (json!({"preferred_username": "x".repeat(257)}), Claim::PreferredUsername, IdentityRule::Length),
+        (
+            json!({"preferred_username": "x".repeat(257)}),
+            Claim::PreferredUsername,
+            IdentityRule::Length,
+        ),
     ] {
         assert_eq!(check(&bad), Err(IdentityError { claim, rule }), "{bad}");
     }

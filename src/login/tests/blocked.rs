@@ -2,7 +2,9 @@
 
 use crate::assurance::Level;
 use crate::login::samples::user_of_reused_session;
-use crate::login::tests::harness::{BLOCKED, Gate, OPEN, BrowserView, Harness, browser_view, callback, choice_with_banner, grant};
+use crate::login::tests::harness::{
+    BLOCKED, BrowserView, Gate, Harness, OPEN, browser_view, callback, choice_with_banner, grant,
+};
 use crate::login::{ChoiceBanner, ConsentPolicy, LoginRequest, Save};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -49,7 +51,11 @@ fn a_running_login_stops_at_its_next_step_and_another_provider_may_be_chosen() {
                 let mut harness = Harness::new(changes);
                 assert_eq!(walk(&mut harness, gate), page(code), "{step}");
                 assert_eq!((harness.saved, harness.code()), (Save::Yes, None), "{step}");
-                assert_eq!(harness.open_page(), choice_with_banner(Some("idp"), code), "{step}: back at the choice");
+                assert_eq!(
+                    harness.open_page(),
+                    choice_with_banner(Some("idp"), code),
+                    "{step}: back at the choice"
+                );
                 assert_eq!(
                     harness.view_after(LoginRequest::OpenConsentPage),
                     page(code),
@@ -85,10 +91,13 @@ fn a_choice_of_what_is_blocked_is_a_banner_and_a_hint_to_it_is_ignored() {
 
 #[test]
 fn where_no_page_may_be_shown_the_service_provider_gets_the_error_at_once() {
-    let mut harness =
-        Harness::new(&[("prompt", "none")]).with_session("session").with_policy(ConsentPolicy::None);
+    let mut harness = Harness::new(&[("prompt", "none")])
+        .with_session("session")
+        .with_policy(ConsentPolicy::None);
     harness.gate = BLOCKED;
-    let seen = harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) });
+    let seen = harness.view_after(LoginRequest::OpenPage {
+        reuse: Some(Box::new(user_of_reused_session("session"))),
+    });
     assert!(harness.ended_with_error(&seen, ErrorCode::IdpBlocked));
 }
 
@@ -100,7 +109,11 @@ fn consent_after_the_block_is_lifted_is_for_an_outdated_page() {
     harness.gate = BLOCKED;
     assert_eq!(harness.view_after(yes.clone()), page(ErrorCode::IdpBlocked));
     harness.gate = OPEN;
-    assert_eq!(harness.view_after(yes), page(ErrorCode::IdpBlocked), "the authentication is discarded");
+    assert_eq!(
+        harness.view_after(yes),
+        page(ErrorCode::IdpBlocked),
+        "the authentication is discarded"
+    );
     harness.reach_consenting();
     let yes = harness.yes();
     grant(harness.send(yes));

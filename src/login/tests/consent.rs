@@ -3,10 +3,12 @@
 use crate::assurance::Level;
 use crate::ids::{Secret, Subject};
 use crate::login::samples::{identified_user, user_of_reused_session};
-use crate::login::tests::harness::{BrowserView, Harness, browser_view, choice_with_banner, grant, error_page};
+use crate::login::tests::harness::{
+    BrowserView, Harness, browser_view, choice_with_banner, error_page, grant,
+};
 use crate::login::{
-    ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, IdentifiedUser, EffectOutcome, LoginRequest, Save,
-    SessionUse, NextAction,
+    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, IdentifiedUser, Login,
+    LoginRequest, NextAction, Nodes, Save, SessionUse,
 };
 use crate::protocol::catalogue::ErrorCode;
 
@@ -50,7 +52,10 @@ fn consent_grants_what_was_shown_once() {
     harness.crash();
     assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
     assert_eq!(
-        crate::login::tests::harness::grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))).code,
+        crate::login::tests::harness::grant(
+            harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))
+        )
+        .code,
         grant.code
     );
     assert_eq!(harness.saved, Save::No);
@@ -76,7 +81,10 @@ fn with_one_node_a_completed_login_keeps_no_identity() {
         let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
         assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
         assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
-        assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
+        assert_eq!(
+            browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))),
+            answer
+        );
     }
 }
 
@@ -112,11 +120,19 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
         );
         // It is unknown whether it was stored: the user gets an error, and the login is unchanged.
         let page = error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp);
-        assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreUnavailable)))), page);
+        assert_eq!(
+            browser_view(
+                harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreUnavailable)))
+            ),
+            page
+        );
         assert_eq!(harness.saved, Save::No);
         assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
         assert_eq!(
-            browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Err(ErrorCode::StoreUnavailable)))),
+            browser_view(
+                harness
+                    .report_outcome(EffectOutcome::CodeChecked(Err(ErrorCode::StoreUnavailable)))
+            ),
             page,
             "an error that says it has ended"
         );
@@ -128,7 +144,10 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
     let expected = harness.login.context.request.redirect.code_response(first.code.reveal());
     assert_eq!(
         answer,
-        BrowserView::ServiceProvider(expected, first.session.new_cookie().map(|cookie| cookie.reveal().clone()))
+        BrowserView::ServiceProvider(
+            expected,
+            first.session.new_cookie().map(|cookie| cookie.reveal().clone())
+        )
     );
 }
 
@@ -139,7 +158,10 @@ fn a_grant_that_could_not_be_stored_fails() {
     let yes = harness.yes();
     grant(harness.send(yes.clone()));
     let page = error_page(ErrorCode::StoreFull, NextAction::ReturnToServiceProvider);
-    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreFull)))), page);
+    assert_eq!(
+        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreFull)))),
+        page
+    );
     assert_eq!(harness.saved, Save::Yes);
     assert_eq!(harness.view_after(yes), page, "failure is sticky");
     let seen = harness.view_after(LoginRequest::Cancel);
@@ -151,7 +173,10 @@ fn consent_to_another_page_is_rejected() {
     let page_digest = |user: IdentifiedUser, policy| {
         let mut harness = Harness::new(&[]).with_policy(policy);
         harness.reach_identifying();
-        assert_eq!(browser_view(harness.report_identification(user)), BrowserView::RedirectToConsent);
+        assert_eq!(
+            browser_view(harness.report_identification(user)),
+            BrowserView::RedirectToConsent
+        );
         let LoginRequest::Consent(consent) = harness.yes() else { panic!() };
         consent.page_digest
     };
@@ -174,7 +199,10 @@ fn consent_to_another_page_is_rejected() {
         for answer in [ConsentAnswer::Yes, ConsentAnswer::No] {
             let mut harness = Harness::new(&[]);
             harness.reach_consenting();
-            let seen = harness.view_after(LoginRequest::Consent(ConsentSubmission { answer, page_digest: shown.clone() }));
+            let seen = harness.view_after(LoginRequest::Consent(ConsentSubmission {
+                answer,
+                page_digest: shown.clone(),
+            }));
             assert_eq!(seen, error_page(ErrorCode::CsrfWrong, NextAction::ChooseIdp));
             let yes = harness.yes();
             grant(harness.send(yes));
@@ -207,7 +235,10 @@ fn the_page_is_shown_when_its_policy_says_so() {
     ] {
         let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(policy);
         harness.reach_identifying();
-        let then = harness.report_identification(IdentifiedUser { consented, ..identified_user("idp", Level::Eidas1) });
+        let then = harness.report_identification(IdentifiedUser {
+            consented,
+            ..identified_user("idp", Level::Eidas1)
+        });
         let case = format!("{policy:?} {prompt:?} {consented}");
         if page {
             assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{case}");
@@ -233,11 +264,18 @@ fn explicit_consent_is_remembered_and_continuing_is_not() {
 fn a_reused_session_keeps_its_cookie_and_needs_no_page() {
     let mut harness = Harness::new(&[("prompt", "login")]);
     harness.session = Some(Secret::new("session".into()));
-    let grant = grant(harness.send(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }));
+    let grant =
+        grant(harness.send(LoginRequest::OpenPage {
+            reuse: Some(Box::new(user_of_reused_session("session"))),
+        }));
     let SessionUse::Reused { cookie } = &grant.session else { panic!() };
     assert_eq!(cookie.reveal(), "session");
     assert!(grant.user.session.is_none());
-    let BrowserView::ServiceProvider(_, cookie) = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))) else { panic!() };
+    let BrowserView::ServiceProvider(_, cookie) =
+        browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))))
+    else {
+        panic!()
+    };
     assert_eq!(cookie, None, "the browser has it already");
 }
 
@@ -247,12 +285,17 @@ fn a_session_that_another_tab_replaced_gives_no_code() {
         let mut harness = Harness::new(&[("prompt", "consent")]);
         harness.session = Some(Secret::new("session".into()));
         assert_eq!(
-            harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }),
+            harness.view_after(LoginRequest::OpenPage {
+                reuse: Some(Box::new(user_of_reused_session("session")))
+            }),
             BrowserView::RedirectToConsent
         );
         harness.session = held.map(|held| Secret::new(held.into()));
         let yes = harness.yes();
-        assert_eq!(browser_view(harness.send(yes)), choice_with_banner(None, ErrorCode::Interrupted));
+        assert_eq!(
+            browser_view(harness.send(yes)),
+            choice_with_banner(None, ErrorCode::Interrupted)
+        );
         assert!(harness.code().is_none());
     }
 }
@@ -261,9 +304,16 @@ fn a_session_that_another_tab_replaced_gives_no_code() {
 fn a_session_is_not_reused_behind_a_banner() {
     let mut harness = Harness::new(&[("prompt", "login")]);
     harness.reach_verifying();
-    let failed = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
+    let failed = browser_view(
+        harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))),
+    );
     assert_eq!(failed, choice_with_banner(Some("idp"), ErrorCode::IdpDenied));
-    assert_eq!(harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }), failed);
+    assert_eq!(
+        harness.view_after(LoginRequest::OpenPage {
+            reuse: Some(Box::new(user_of_reused_session("session")))
+        }),
+        failed
+    );
 }
 
 #[test]

@@ -7,11 +7,15 @@ use crate::assurance::{AcrCheck, Level};
 use crate::client_network::ClientNetwork;
 use crate::env::{SeededEntropy, Timestamp};
 use crate::ids::{ConnectorId, Secret, Subject};
-use crate::login::samples::{IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user, login_context};
+use crate::login::samples::{
+    IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
+    login_context,
+};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
-    LoginAnswer, Completed, ChoiceBanner, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes,
-    LoginErrorPage, IdentifiedUser, EffectOutcome, LoginRequest, Callback, Save, LoginState, Step, StepOutput, NextAction, StepInputs, on_effect_outcome,
+    Callback, ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
+    EffectOutcome, Grant, IdentifiedUser, Login, LoginAnswer, LoginErrorPage, LoginRequest,
+    LoginState, NextAction, Nodes, Save, Step, StepInputs, StepOutput, on_effect_outcome,
     on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
@@ -145,14 +149,24 @@ impl Harness {
 
     /// Chooses this connector, up to the redirect.
     pub(super) fn begin_at(&mut self, connector: &str) -> LoginAttempt {
-        assert!(matches!(self.effect_of(LoginRequest::Choose(connector.into())), Effect::BeginLogin(..)));
+        assert!(matches!(
+            self.effect_of(LoginRequest::Choose(connector.into())),
+            Effect::BeginLogin(..)
+        ));
         self.redirect()
     }
 
     pub(super) fn redirect(&mut self) -> LoginAttempt {
-        assert_eq!(browser_view(self.report_outcome(EffectOutcome::RedirectPrepared(Ok(authorization_redirect())))), BrowserView::RedirectToIdp(authorization_redirect().url));
+        assert_eq!(
+            browser_view(
+                self.report_outcome(EffectOutcome::RedirectPrepared(Ok(authorization_redirect())))
+            ),
+            BrowserView::RedirectToIdp(authorization_redirect().url)
+        );
         assert_eq!(self.saved, Save::Yes, "an attempt that no other node would know");
-        let LoginState::AwaitingCallback(away) = &self.login.state else { panic!("{}", self.login.state.name()) };
+        let LoginState::AwaitingCallback(away) = &self.login.state else {
+            panic!("{}", self.login.state.name())
+        };
         away.attempt.clone()
     }
 
@@ -172,7 +186,9 @@ impl Harness {
     }
 
     pub(super) fn report_authentication(&mut self, level: Level) -> StepOutput {
-        self.report_outcome(EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", level)))))
+        self.report_outcome(EffectOutcome::Authenticated(Ok(Box::new(authentication(
+            "idp", level,
+        )))))
     }
 
     pub(super) fn report_identification(&mut self, proven: IdentifiedUser) -> StepOutput {
@@ -182,7 +198,10 @@ impl Harness {
     /// Continues up to the consent page.
     pub(super) fn reach_consenting(&mut self) -> LoginAttempt {
         let attempt = self.reach_identifying();
-        assert_eq!(browser_view(self.report_identification(identified_user("idp", Level::Eidas1))), BrowserView::RedirectToConsent);
+        assert_eq!(
+            browser_view(self.report_identification(identified_user("idp", Level::Eidas1))),
+            BrowserView::RedirectToConsent
+        );
         attempt
     }
 
@@ -213,7 +232,10 @@ impl Harness {
     /// Returns whether this answer gives the service provider this error, and the login ended with
     /// it.
     pub(super) fn ended_with_error(&self, seen: &BrowserView, code: ErrorCode) -> bool {
-        let expected = BrowserView::ServiceProvider(self.login.context.request.redirect.error_response(code), None);
+        let expected = BrowserView::ServiceProvider(
+            self.login.context.request.redirect.error_response(code),
+            None,
+        );
         *seen == expected && self.login.outcome() == Some(Err(code)) && self.saved == Save::Yes
     }
 
@@ -230,7 +252,10 @@ pub(super) fn callback(attempt: &LoginAttempt) -> LoginRequest {
     callback_with(attempt, |_| {})
 }
 
-pub(super) fn callback_with(attempt: &LoginAttempt, change: impl FnOnce(&mut Callback)) -> LoginRequest {
+pub(super) fn callback_with(
+    attempt: &LoginAttempt,
+    change: impl FnOnce(&mut Callback),
+) -> LoginRequest {
     let arrival = CallbackParams {
         code: Some(Secret::new("upstream code".into())),
         iss: Some(IDP_ISSUER.into()),
@@ -265,7 +290,9 @@ pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
             BrowserView::ServiceProvider(answer, session.map(Secret::into_inner))
         }
         LoginAnswer::BlockedPage(banner) => BrowserView::BlockedPage(banner),
-        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action: way, .. }) => BrowserView::ErrorPage(code, way),
+        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action: way, .. }) => {
+            BrowserView::ErrorPage(code, way)
+        }
     }
 }
 
@@ -284,7 +311,10 @@ pub(super) fn grant(then: StepOutput) -> Grant {
 }
 
 pub(super) fn choice_with_banner(connector: Option<&str>, code: ErrorCode) -> BrowserView {
-    BrowserView::ChoicePage(Some(ChoiceBanner { connector: connector.map(ConnectorId::from), code }))
+    BrowserView::ChoicePage(Some(ChoiceBanner {
+        connector: connector.map(ConnectorId::from),
+        code,
+    }))
 }
 
 pub(super) const fn error_page(code: ErrorCode, way: NextAction) -> BrowserView {

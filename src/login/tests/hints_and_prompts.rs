@@ -5,9 +5,12 @@ use std::time::Duration;
 use crate::assurance::Level;
 use crate::login::samples::{OPENED, identified_user, user_of_reused_session};
 use crate::login::tests::harness::{
-    Gate, BrowserView, Harness, browser_view, callback_with, choice_with_banner, effect, grant, error_page,
+    BrowserView, Gate, Harness, browser_view, callback_with, choice_with_banner, effect,
+    error_page, grant,
 };
-use crate::login::{ConsentPolicy, Effect, IdentifiedUser, EffectOutcome, LoginRequest, StepOutput, NextAction};
+use crate::login::{
+    ConsentPolicy, Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 const NOT_IDP: Gate =
@@ -16,7 +19,11 @@ const NOT_IDP: Gate =
 #[test]
 fn idp_hint_is_followed_once() {
     let mut harness = Harness::new(&[("idp_hint", "idp")]);
-    let Effect::BeginLogin(connector, _) = harness.effect_of(LoginRequest::OpenPage { reuse: None }) else { panic!() };
+    let Effect::BeginLogin(connector, _) =
+        harness.effect_of(LoginRequest::OpenPage { reuse: None })
+    else {
+        panic!()
+    };
     assert_eq!(connector.as_str(), "idp");
     harness.redirect();
     assert_eq!(harness.open_page(), BrowserView::ChoicePage(None), "after the back button");
@@ -53,7 +60,10 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
             ),
             output @ StepOutput::Answer(_) => {
                 assert!(!is_answer, "{claims} {obtained:?}");
-                assert_eq!(browser_view(output), choice_with_banner(Some("idp"), ErrorCode::AcrNotRequired));
+                assert_eq!(
+                    browser_view(output),
+                    choice_with_banner(Some("idp"), ErrorCode::AcrNotRequired)
+                );
             }
         }
     }
@@ -72,24 +82,31 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
     let hinted = || Harness::new(&[("idp_hint", "idp")]);
     let mut harness = hinted();
     effect(harness.send(LoginRequest::OpenPage { reuse: None }));
-    let seen = browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))));
+    let seen = browser_view(
+        harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))),
+    );
     assert!(harness.ended_with_error(&seen, ErrorCode::IdpUnreachable));
 
     let mut harness = hinted();
     harness.reach_verifying();
-    let seen = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
+    let seen = browser_view(
+        harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))),
+    );
     assert!(harness.ended_with_error(&seen, ErrorCode::IdpDenied));
 
     let mut harness = hinted();
     let attempt = harness.begin_at("idp");
-    let forged = callback_with(&attempt, |back| back.params.iss = Some("https://evil.example".into()));
+    let forged =
+        callback_with(&attempt, |back| back.params.iss = Some("https://evil.example".into()));
     let seen = harness.view_after(forged.clone());
     assert!(harness.ended_with_error(&seen, ErrorCode::IdpIssWrong));
     assert_eq!(harness.view_after(forged), seen, "the same answer again");
 
     let mut harness = hinted();
     harness.effect_of(LoginRequest::Choose("other".into()));
-    let seen = browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))));
+    let seen = browser_view(
+        harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))),
+    );
     assert_eq!(
         seen,
         choice_with_banner(Some("other"), ErrorCode::IdpUnreachable),
@@ -120,8 +137,13 @@ fn prompt_none_shows_no_page_and_calls_no_idp() {
 #[test]
 fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
     let mut harness = Harness::new(&[("prompt", "none")]).with_session("session");
-    grant(harness.send(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) }));
-    let seen = browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::LoginRequired))));
+    grant(
+        harness.send(LoginRequest::OpenPage {
+            reuse: Some(Box::new(user_of_reused_session("session"))),
+        }),
+    );
+    let seen =
+        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::LoginRequired))));
     assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     assert!(harness.code().is_none());
 }
@@ -133,18 +155,25 @@ fn a_user_other_than_the_required_one_gets_no_code() {
         Harness::new(&[]).requiring_subject("another-user"),
         Harness::new(&[]).requiring_subject("pairwise-angela").requiring_subject("another-user"),
         Harness::new(&[]).requiring_subject("pairwise-Angela"),
-        Harness::new(&[("prompt", "none")]).with_session("session").requiring_subject("another-user"),
+        Harness::new(&[("prompt", "none")])
+            .with_session("session")
+            .requiring_subject("another-user"),
     ] {
         let mut harness = harness;
         let seen = if harness.login.context.request.prompt.none {
-            harness.view_after(LoginRequest::OpenPage { reuse: Some(Box::new(user_of_reused_session("session"))) })
+            harness.view_after(LoginRequest::OpenPage {
+                reuse: Some(Box::new(user_of_reused_session("session"))),
+            })
         } else {
             harness.reach_identifying();
             browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)))
         };
         assert!(harness.ended_with_error(&seen, ErrorCode::OtherUser), "{seen:?}");
     }
-    Harness::new(&[]).requiring_subject("pairwise-angela").requiring_subject("pairwise-angela").reach_granted();
+    Harness::new(&[])
+        .requiring_subject("pairwise-angela")
+        .requiring_subject("pairwise-angela")
+        .reach_granted();
 }
 
 #[test]
@@ -153,18 +182,26 @@ fn displaced_and_failed_logins_stay_in_their_state() {
     let attempt = harness.begin_at("idp");
     let page = error_page(ErrorCode::TooManyLogins, NextAction::ReturnToServiceProvider);
     assert_eq!(harness.view_after(LoginRequest::Displace), page);
-    assert_eq!(harness.view_after(callback_with(&attempt, |_| {})), page, "its answer comes too late");
+    assert_eq!(
+        harness.view_after(callback_with(&attempt, |_| {})),
+        page,
+        "its answer comes too late"
+    );
     assert_eq!(harness.view_after(LoginRequest::Choose("idp".into())), page);
     let seen = harness.view_after(LoginRequest::Cancel);
-    assert!(harness.ended_with_error(&seen, ErrorCode::TooManyLogins), "its own error, not the cancellation");
+    assert!(
+        harness.ended_with_error(&seen, ErrorCode::TooManyLogins),
+        "its own error, not the cancellation"
+    );
 }
 
 #[test]
 fn an_interrupted_login_starts_over_and_completes() {
     let interrupted = choice_with_banner(None, ErrorCode::Interrupted);
-    for reach in
-        [|harness: &mut Harness| drop(harness.reach_verifying()), |harness: &mut Harness| drop(harness.reach_identifying())]
-    {
+    for reach in [
+        |harness: &mut Harness| drop(harness.reach_verifying()),
+        |harness: &mut Harness| drop(harness.reach_identifying()),
+    ] {
         let mut harness = Harness::new(&[]);
         reach(&mut harness);
         let stored = harness.stored.clone();

@@ -3,8 +3,13 @@
 use crate::assurance::Level;
 use crate::ids::Secret;
 use crate::login::samples::{authentication, authorization_redirect, identified_user};
-use crate::login::tests::harness::{BrowserView, Harness, browser_view, callback, callback_with, seen};
-use crate::login::{ConsentSubmission, ConsentAnswer, Effect, EffectOutcome, LoginRequest, Save, LoginState, StepOutput, NextAction};
+use crate::login::tests::harness::{
+    BrowserView, Harness, browser_view, callback, callback_with, seen,
+};
+use crate::login::{
+    ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, LoginRequest, LoginState, NextAction,
+    Save, StepOutput,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 const REQUESTS: [&str; 10] = [
@@ -112,10 +117,15 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         "choosing" => {}
         "back at the choice" => {
             repeat = callback(&harness.reach_verifying());
-            browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))));
+            browser_view(
+                harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))),
+            );
         }
         "leaving" => {
-            assert!(matches!(harness.effect_of(LoginRequest::Choose("idp".into())), Effect::BeginLogin(..)))
+            assert!(matches!(
+                harness.effect_of(LoginRequest::Choose("idp".into())),
+                Effect::BeginLogin(..)
+            ))
         }
         "away" => repeat = callback(&harness.begin_at("idp")),
         "verifying" => repeat = callback(&harness.reach_verifying()),
@@ -128,11 +138,15 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         }
         "refused" => {
             repeat = callback(&harness.reach_verifying());
-            browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))));
+            browser_view(
+                harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied))),
+            );
         }
         "failed" => {
             repeat = callback(&harness.reach_identifying());
-            browser_view(harness.report_outcome(EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))));
+            browser_view(harness.report_outcome(EffectOutcome::Identified(Err(
+                ErrorCode::RegisterNotFound.into(),
+            ))));
         }
         "expired" => {
             repeat = callback(&harness.begin_at("idp"));
@@ -145,7 +159,9 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
 }
 
 fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequest {
-    let yes = |shown: String| LoginRequest::Consent(ConsentSubmission { answer: ConsentAnswer::Yes, page_digest: shown });
+    let yes = |shown: String| {
+        LoginRequest::Consent(ConsentSubmission { answer: ConsentAnswer::Yes, page_digest: shown })
+    };
     match name {
         "look" => LoginRequest::OpenPage { reuse: None },
         "late look" => {
@@ -155,7 +171,9 @@ fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequ
         "choose" => LoginRequest::Choose("idp".into()),
         "cancel" => LoginRequest::Cancel,
         "return" => repeat,
-        "forged return" => callback_with(&Harness::new(&[]).begin_at("idp"), |back| back.state.push('x')),
+        "forged return" => {
+            callback_with(&Harness::new(&[]).begin_at("idp"), |back| back.state.push('x'))
+        }
         "review" => LoginRequest::OpenConsentPage,
         "yes" => match &harness.login.state {
             LoginState::Consenting(page) => yes(page.page_digest()),
@@ -188,7 +206,10 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
         BrowserView::ConsentPage(_) => "page".into(),
         BrowserView::ServiceProvider(answer, session) => {
             let code = harness.login.outcome().unwrap().unwrap_err();
-            assert_eq!((answer, session), (harness.login.context.request.redirect.error_response(code), None));
+            assert_eq!(
+                (answer, session),
+                (harness.login.context.request.redirect.error_response(code), None)
+            );
             format!("error {code:?}")
         }
         BrowserView::ErrorPage(code, way) => {
@@ -234,9 +255,11 @@ fn the_states_of_the_table_are_all_states() {
 
 #[test]
 fn an_ended_login_is_stored_before_the_browser_gets_the_answer() {
-    for (state, request) in
-        [("away", LoginRequest::Cancel), ("away", LoginRequest::Displace), ("failed", LoginRequest::Cancel)]
-    {
+    for (state, request) in [
+        ("away", LoginRequest::Cancel),
+        ("away", LoginRequest::Displace),
+        ("failed", LoginRequest::Cancel),
+    ] {
         let (mut harness, _) = in_state(state);
         browser_view(harness.send(request));
         assert_eq!(harness.saved, Save::Yes, "{state}");
@@ -248,8 +271,12 @@ fn an_unexpected_outcome_changes_nothing() {
     type Make = fn() -> EffectOutcome;
     let reports: [(&str, Make); 4] = [
         ("leaving", || EffectOutcome::RedirectPrepared(Ok(authorization_redirect()))),
-        ("verifying", || EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))),
-        ("identifying", || EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas1))))),
+        ("verifying", || {
+            EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))
+        }),
+        ("identifying", || {
+            EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas1))))
+        }),
         ("identifying", || EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))),
     ];
     for (state, _) in MATRIX {
@@ -260,7 +287,11 @@ fn an_unexpected_outcome_changes_nothing() {
             }
             let before = serde_json::to_value(&harness.login).unwrap();
             let then = harness.report_outcome(report());
-            assert_eq!(outcome(&harness, then), "StepOutOfOrder, choose", "{expected_in}'s in {state}");
+            assert_eq!(
+                outcome(&harness, then),
+                "StepOutOfOrder, choose",
+                "{expected_in}'s in {state}"
+            );
             assert_eq!(
                 serde_json::to_value(&harness.login).unwrap(),
                 before,

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use crate::assurance::Level;
-use crate::login::samples::{authentication, authorization_redirect, identified_user, user_of_reused_session};
-use crate::login::tests::harness::{BLOCKED, CLOSED, OPEN, BrowserView, Harness, callback_with, seen};
+use crate::login::samples::{
+    authentication, authorization_redirect, identified_user, user_of_reused_session,
+};
+use crate::login::tests::harness::{
+    BLOCKED, BrowserView, CLOSED, Harness, OPEN, callback_with, seen,
+};
 use crate::login::upstream::LoginAttempt;
 use crate::login::{
-    Completed, ConsentSubmission, ConsentAnswer, ConsentPolicy, Effect, IdentifiedUser, EffectOutcome, LoginRequest, Save,
-    SessionUse, LoginState, StepOutput,
+    Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome,
+    IdentifiedUser, LoginRequest, LoginState, Save, SessionUse, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
 
@@ -182,7 +186,9 @@ impl ObservedLogin {
                 let effect = self.pending.take()?;
                 self.report(effect, *good, *level)
             }
-            Move::UnexpectedOutcome(kind) => self.harness.report_outcome(self.unexpected_outcome(*kind)?),
+            Move::UnexpectedOutcome(kind) => {
+                self.harness.report_outcome(self.unexpected_outcome(*kind)?)
+            }
             Move::Gate { closed } => {
                 self.harness.gate = match closed {
                     None => OPEN,
@@ -220,10 +226,12 @@ impl ObservedLogin {
             (OutcomeKind::RedirectPrepared, LoginState::PreparingRedirect(_))
             | (OutcomeKind::Authenticated, LoginState::Verifying(_))
             | (OutcomeKind::Identified, LoginState::Identifying(_)) => None,
-            (OutcomeKind::RedirectPrepared, _) => Some(EffectOutcome::RedirectPrepared(Ok(authorization_redirect()))),
-            (OutcomeKind::Authenticated, _) => {
-                Some(EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3)))))
+            (OutcomeKind::RedirectPrepared, _) => {
+                Some(EffectOutcome::RedirectPrepared(Ok(authorization_redirect())))
             }
+            (OutcomeKind::Authenticated, _) => Some(EffectOutcome::Authenticated(Ok(Box::new(
+                authentication("idp", Level::Eidas3),
+            )))),
             (OutcomeKind::Identified, _) => {
                 Some(EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas3)))))
             }
@@ -233,10 +241,17 @@ impl ObservedLogin {
     fn request(&self, step: &Move) -> Option<LoginRequest> {
         Some(match step {
             Move::OpenPage { reuse, consented } => {
-                let session = || Box::new(IdentifiedUser { consented: *consented, ..user_of_reused_session("session") });
+                let session = || {
+                    Box::new(IdentifiedUser {
+                        consented: *consented,
+                        ..user_of_reused_session("session")
+                    })
+                };
                 LoginRequest::OpenPage { reuse: reuse.then(session) }
             }
-            Move::Choose { other } => LoginRequest::Choose(if *other { "other" } else { "idp" }.into()),
+            Move::Choose { other } => {
+                LoginRequest::Choose(if *other { "other" } else { "idp" }.into())
+            }
             Move::Cancel => LoginRequest::Cancel,
             Move::Callback { attempt, flaw } => {
                 let attempt = self.attempts.iter().rev().nth(*attempt)?;
@@ -270,8 +285,9 @@ impl ObservedLogin {
     fn report(&mut self, effect: Effect, good: bool, level: Level) -> StepOutput {
         match effect {
             Effect::BeginLogin(..) => {
-                let then =
-                    self.harness.report_outcome(EffectOutcome::RedirectPrepared(good.then(authorization_redirect).ok_or(ErrorCode::IdpTimeout)));
+                let then = self.harness.report_outcome(EffectOutcome::RedirectPrepared(
+                    good.then(authorization_redirect).ok_or(ErrorCode::IdpTimeout),
+                ));
                 if let LoginState::AwaitingCallback(state) = &self.harness.login.state {
                     self.attempts.push(state.attempt.clone());
                 }
@@ -280,22 +296,27 @@ impl ObservedLogin {
             Effect::CompleteLogin(attempt, ..) => {
                 self.authenticated = good;
                 let ok = Box::new(authentication(attempt.connector.as_str(), level));
-                self.harness
-                    .report_outcome(EffectOutcome::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
+                self.harness.report_outcome(EffectOutcome::Authenticated(
+                    good.then_some(ok).ok_or(ErrorCode::IdTokenNonce),
+                ))
             }
             Effect::Identify(authentication) => {
                 self.identified = good;
                 let level = authentication.level;
-                let ok =
-                    Box::new(IdentifiedUser { authentication: *authentication, ..identified_user("idp", level) });
+                let ok = Box::new(IdentifiedUser {
+                    authentication: *authentication,
+                    ..identified_user("idp", level)
+                });
                 self.harness.report_outcome(EffectOutcome::Identified(
                     good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
                 ))
             }
-            Effect::Grant(_) => {
-                self.harness.report_outcome(EffectOutcome::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull)))
+            Effect::Grant(_) => self.harness.report_outcome(EffectOutcome::Granted(
+                good.then_some(()).ok_or(ErrorCode::StoreFull),
+            )),
+            Effect::CheckCode(_) => {
+                self.harness.report_outcome(EffectOutcome::CodeChecked(Ok(good)))
             }
-            Effect::CheckCode(_) => self.harness.report_outcome(EffectOutcome::CodeChecked(Ok(good))),
         }
     }
 
@@ -321,7 +342,10 @@ impl ObservedLogin {
             }
             Effect::Identify(authentication) => {
                 assert!(self.authenticated && !ended);
-                assert!(authentication.level >= self.harness.login.context.request.level, "a level below the request");
+                assert!(
+                    authentication.level >= self.harness.login.context.request.level,
+                    "a level below the request"
+                );
             }
             Effect::Grant(grant) => {
                 let again = self.codes.contains(grant.code.reveal());
@@ -331,16 +355,14 @@ impl ObservedLogin {
                     SessionUse::New { .. } => {
                         assert!(self.authenticated && self.identified, "no user was identified");
                         assert!(
-                            self.completed
-                                .contains(self.harness.login.context.accepted_state.as_ref().unwrap())
+                            self.completed.contains(
+                                self.harness.login.context.accepted_state.as_ref().unwrap()
+                            )
                         );
                     }
                     SessionUse::Reused { .. } => assert!(self.reused, "no session was reused"),
                 }
-                assert!(
-                    grant.user.level >= grant.request.level || self.reused,
-                    "too low a level"
-                );
+                assert!(grant.user.level >= grant.request.level || self.reused, "too low a level");
                 self.codes.insert(grant.code.reveal().clone());
                 assert_eq!(self.codes.len(), 1, "two codes in one login");
             }

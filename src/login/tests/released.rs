@@ -61,7 +61,11 @@ fn logins_of_the_last_release_continue() {
         );
         let is_older = sample.description.starts_with("an older");
         assert_eq!(login.context.trace.is_none(), is_older, "{}", sample.description);
-        assert!(!is_older || login.context.time_spent == TimeBreakdown::default(), "{}", sample.description);
+        assert!(
+            !is_older || login.context.time_spent == TimeBreakdown::default(),
+            "{}",
+            sample.description
+        );
         let expected = match sample.description.rsplit(' ').next().unwrap() {
             "choice" => "choosing",
             "leaving" => "preparing_redirect",

@@ -4,12 +4,15 @@
 use crate::assurance::{AcrCheck, Level};
 use crate::digest;
 use crate::ids::Secret;
-use crate::login::samples::{IDP_ISSUER, NONCE, authentication, authorization_redirect, identified_user};
+use crate::login::samples::{
+    IDP_ISSUER, NONCE, authentication, authorization_redirect, identified_user,
+};
 use crate::login::tests::harness::{
-    CLOSED, OPEN, BrowserView, Harness, browser_view, callback, callback_with, choice_with_banner, effect, grant, error_page,
+    BrowserView, CLOSED, Harness, OPEN, browser_view, callback, callback_with, choice_with_banner,
+    effect, error_page, grant,
 };
 use crate::login::upstream::AuthorizationRedirect;
-use crate::login::{Effect, EffectOutcome, LoginRequest, Callback, NextAction};
+use crate::login::{Callback, Effect, EffectOutcome, LoginRequest, NextAction};
 use crate::protocol::catalogue::ErrorCode;
 
 const UNKNOWN: BrowserView = error_page(ErrorCode::StateUnknown, NextAction::ChooseIdp);
@@ -22,7 +25,9 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
         ("ui_locales", "fr en"),
         ("acr_values", "eidas2"),
     ]);
-    let Effect::BeginLogin(connector, request) = harness.effect_of(LoginRequest::Choose("idp".into())) else {
+    let Effect::BeginLogin(connector, request) =
+        harness.effect_of(LoginRequest::Choose("idp".into()))
+    else {
         panic!()
     };
     assert_eq!(connector.as_str(), "idp");
@@ -49,9 +54,14 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
         (attempt.state, attempt.nonce, attempt.verifier),
         (request.state, request.nonce, request.verifier)
     );
-    assert_eq!((attempt.redirected_at, attempt.redirect.issuer.as_str()), (harness.now, IDP_ISSUER));
+    assert_eq!(
+        (attempt.redirected_at, attempt.redirect.issuer.as_str()),
+        (harness.now, IDP_ISSUER)
+    );
     let mut plain = Harness::new(&[("prompt", "consent")]);
-    let Effect::BeginLogin(_, request) = plain.effect_of(LoginRequest::Choose("idp".into())) else { panic!() };
+    let Effect::BeginLogin(_, request) = plain.effect_of(LoginRequest::Choose("idp".into())) else {
+        panic!()
+    };
     assert!(!request.reauthenticate && request.max_age.is_none());
     assert!(request.login_hint.is_none() && request.ui_locales.is_none());
 }
@@ -60,7 +70,9 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
 fn completing_gets_the_attempt_and_the_callback() {
     let mut harness = Harness::new(&[]);
     let attempt = harness.begin_at("idp");
-    let Effect::CompleteLogin(completed, params, _) = harness.effect_of(callback(&attempt)) else { panic!() };
+    let Effect::CompleteLogin(completed, params, _) = harness.effect_of(callback(&attempt)) else {
+        panic!()
+    };
     assert_eq!((completed.nonce, completed.verifier), (attempt.nonce, attempt.verifier));
     assert_eq!(
         digest::fingerprint(params.code.unwrap().reveal()),
@@ -117,7 +129,8 @@ fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_
     for code in [" ~<script>".to_owned(), "x".repeat(4096)] {
         let mut harness = Harness::new(&[]);
         let attempt = harness.begin_at("idp");
-        let good = callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
+        let good =
+            callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
         assert!(matches!(harness.effect_of(good), Effect::CompleteLogin(..)), "{code:.10}");
     }
 }
@@ -138,16 +151,31 @@ fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
         let mut harness = Harness::new(&[]);
         let open = harness.effect_of(LoginRequest::Choose("idp".into()));
         assert!(matches!(open, Effect::BeginLogin(..)));
-        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Ok(AuthorizationRedirect { iss_expected: expected, ..authorization_redirect() }))));
-        let crate::login::LoginState::AwaitingCallback(away) = &harness.login.state else { panic!() };
+        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Ok(
+            AuthorizationRedirect { iss_expected: expected, ..authorization_redirect() },
+        ))));
+        let crate::login::LoginState::AwaitingCallback(away) = &harness.login.state else {
+            panic!()
+        };
         let returned =
             callback_with(&away.attempt.clone(), |back| back.params.iss = iss.map(str::to_owned));
         let Some(code) = code else {
-            assert!(matches!(harness.effect_of(returned), Effect::CompleteLogin(..)), "{expected} {iss:?}");
+            assert!(
+                matches!(harness.effect_of(returned), Effect::CompleteLogin(..)),
+                "{expected} {iss:?}"
+            );
             continue;
         };
-        assert_eq!(harness.view_after(returned.clone()), choice_with_banner(Some("idp"), code), "{expected} {iss:?}");
-        assert_eq!(harness.view_after(returned), choice_with_banner(Some("idp"), code), "the same answer again");
+        assert_eq!(
+            harness.view_after(returned.clone()),
+            choice_with_banner(Some("idp"), code),
+            "{expected} {iss:?}"
+        );
+        assert_eq!(
+            harness.view_after(returned),
+            choice_with_banner(Some("idp"), code),
+            "the same answer again"
+        );
     }
 }
 
@@ -166,12 +194,16 @@ fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
 
     let mut harness = Harness::new(&[]);
     let attempt = harness.reach_verifying();
-    let first = browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))));
+    let first = browser_view(
+        harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpTimeout))),
+    );
     assert_eq!(harness.view_after(callback(&attempt)), first);
 
     let mut harness = Harness::new(&[]);
     let attempt = harness.reach_identifying();
-    let first = browser_view(harness.report_outcome(EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))));
+    let first = browser_view(
+        harness.report_outcome(EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))),
+    );
     assert_eq!(harness.view_after(callback(&attempt)), first);
 }
 
@@ -180,7 +212,10 @@ fn forged_callback_to_a_finished_login_gets_no_code() {
     let mut harness = Harness::new(&[]);
     harness.reach_granted();
     let forged = callback_with(&Harness::new(&[]).begin_at("idp"), |back| back.state.push('x'));
-    assert_eq!(harness.view_after(forged), error_page(ErrorCode::AlreadyDone, NextAction::HomePage));
+    assert_eq!(
+        harness.view_after(forged),
+        error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
+    );
 }
 
 #[test]
@@ -201,7 +236,9 @@ fn choosing_again_closes_the_older_attempt() {
     let older = harness.begin_at("idp");
     harness.effect_of(LoginRequest::Choose("dead".into()));
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpTimeout)))),
+        browser_view(
+            harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpTimeout)))
+        ),
         choice_with_banner(Some("dead"), ErrorCode::IdpTimeout)
     );
     assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
@@ -221,12 +258,16 @@ fn an_upstream_error_leads_back_to_the_choice_with_its_code() {
     let mut harness = Harness::new(&[]);
     harness.effect_of(LoginRequest::Choose("idp".into()));
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpDiscovery)))),
+        browser_view(
+            harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpDiscovery)))
+        ),
         choice_with_banner(Some("idp"), ErrorCode::IdpDiscovery)
     );
     harness.reach_verifying();
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied)))),
+        browser_view(
+            harness.report_outcome(EffectOutcome::Authenticated(Err(ErrorCode::IdpDenied)))
+        ),
         choice_with_banner(Some("idp"), ErrorCode::IdpDenied)
     );
     assert_eq!(harness.open_page(), choice_with_banner(Some("idp"), ErrorCode::IdpDenied));
@@ -238,7 +279,10 @@ fn every_step_checks_the_gate() {
     let closed = ErrorCode::GateClosed;
     let mut harness = Harness::new(&[]);
     harness.gate = CLOSED;
-    assert_eq!(harness.view_after(LoginRequest::Choose("idp".into())), choice_with_banner(Some("idp"), closed));
+    assert_eq!(
+        harness.view_after(LoginRequest::Choose("idp".into())),
+        choice_with_banner(Some("idp"), closed)
+    );
 
     let mut harness = Harness::new(&[]);
     let attempt = harness.begin_at("idp");
@@ -287,8 +331,9 @@ fn a_lowest_level_that_rises_while_the_consent_page_is_open_closes_the_gate() {
     harness.reach_consenting();
     let yes = harness.yes();
     // The achieved level is eidas1, however much the gate would raise a requested one.
-    harness.gate =
-        |_, at| if at == AcrCheck::Achieved(Level::Eidas1) { Err(ErrorCode::AcrTooLow) } else { Ok(()) };
+    harness.gate = |_, at| {
+        if at == AcrCheck::Achieved(Level::Eidas1) { Err(ErrorCode::AcrTooLow) } else { Ok(()) }
+    };
     let seen = harness.view_after(yes);
     assert!(harness.ended_with_error(&seen, ErrorCode::AcrTooLow));
 }
@@ -322,7 +367,9 @@ fn too_low_a_level_never_passes() {
 fn the_register_gets_exactly_the_authentication() {
     let mut harness = Harness::new(&[]);
     harness.reach_verifying();
-    let Effect::Identify(identify) = effect(harness.report_authentication(Level::Eidas1)) else { panic!() };
+    let Effect::Identify(identify) = effect(harness.report_authentication(Level::Eidas1)) else {
+        panic!()
+    };
     assert_eq!(
         serde_json::to_value(&identify).unwrap(),
         serde_json::to_value(authentication("idp", Level::Eidas1)).unwrap()

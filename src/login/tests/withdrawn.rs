@@ -2,8 +2,10 @@
 
 use crate::assurance::Level;
 use crate::login::samples::identified_user;
-use crate::login::tests::harness::{BrowserView, Harness, browser_view, callback, choice_with_banner, grant, error_page};
-use crate::login::{ConsentPolicy, EffectOutcome, LoginRequest, Save, LoginState, NextAction};
+use crate::login::tests::harness::{
+    BrowserView, Harness, browser_view, callback, choice_with_banner, error_page, grant,
+};
+use crate::login::{ConsentPolicy, EffectOutcome, LoginRequest, LoginState, NextAction, Save};
 use crate::protocol::catalogue::ErrorCode;
 
 const PAGE: BrowserView = error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage);
@@ -62,7 +64,11 @@ fn a_withdrawn_redirect_uri_receives_neither_code_nor_error_at_any_step() {
         // A discarded outcome closes its attempt.
         let saved = if step.ends_with("answer") { Save::Yes } else { Save::No };
         assert_eq!((harness.saved, harness.code()), (saved, None), "{step}");
-        for request in [LoginRequest::Cancel, LoginRequest::OpenPage { reuse: None }, LoginRequest::OpenConsentPage] {
+        for request in [
+            LoginRequest::Cancel,
+            LoginRequest::OpenPage { reuse: None },
+            LoginRequest::OpenConsentPage,
+        ] {
             assert_eq!(harness.view_after(request), PAGE, "{step}, and again");
         }
     }
@@ -76,7 +82,11 @@ fn a_code_that_was_issued_is_not_sent_to_a_redirect_uri_withdrawn_meanwhile() {
     grant(harness.send(yes));
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))), PAGE);
-    assert_eq!(harness.view_after(LoginRequest::OpenPage { reuse: None }), PAGE, "by a repeated request");
+    assert_eq!(
+        harness.view_after(LoginRequest::OpenPage { reuse: None }),
+        PAGE,
+        "by a repeated request"
+    );
 }
 
 #[test]
@@ -111,7 +121,12 @@ fn an_attempt_before_its_redirect_is_closed_too() {
     let mut harness = Harness::new(&[]);
     harness.effect_of(LoginRequest::Choose("idp".into()));
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::Internal)))), PAGE);
+    assert_eq!(
+        browser_view(
+            harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::Internal)))
+        ),
+        PAGE
+    );
     assert!(matches!(harness.login.state, LoginState::Choosing(_)), "{:?}", harness.login.state);
     harness.registered = Ok(());
     harness.begin_at("idp");

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{RequestedClaims, Prompt, RequestMethod, ResponseMode};
+use super::{Prompt, RequestMethod, RequestedClaims, ResponseMode};
 use crate::ids::{ConnectorId, Scope, Secret};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
 use crate::protocol::params::{Params, RepeatedParamError};
-use crate::protocol::registration::{ClientDirectory, Registration, ProtocolRules};
+use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 use crate::protocol::{json, pkce};
 
 /// All parameters that are read. Empty and repeated parameters are absent.
@@ -166,7 +166,11 @@ pub(super) fn check_response_type(value: &str) -> Result<(), E> {
 }
 
 pub(super) fn check_openid_scope(scope: &str) -> Result<(), E> {
-    if space_separated(scope).any(|value| value == "openid") { Ok(()) } else { Err(E::ScopeWithoutOpenid) }
+    if space_separated(scope).any(|value| value == "openid") {
+        Ok(())
+    } else {
+        Err(E::ScopeWithoutOpenid)
+    }
 }
 
 /// Returns the requested scopes that are granted. Unknown scopes are ignored (RFC 6749 §3.3).
@@ -180,7 +184,9 @@ pub(super) fn grant_scopes(
         match registration.granted_scopes.iter().find(|granted| granted.as_str() == requested) {
             Some(granted) if scopes.contains(granted) => {}
             Some(granted) => scopes.push(granted.clone()),
-            None if requested == "openid" || directory.is_known_scope(requested, registration.rules) => {
+            None if requested == "openid"
+                || directory.is_known_scope(requested, registration.rules) =>
+            {
                 return Err(E::ScopeNotGranted);
             }
             None => {}
@@ -218,10 +224,16 @@ impl AcrClaim {
 
 /// Returns the lowest accepted level of all that were requested; of the essential values only, if
 /// there are any, because a lower level would not satisfy them (Core §5.5.1.1).
-pub(super) fn requested_level(acr_values: &str, claim: &AcrClaim, platform: Platform) -> Result<Level, E> {
+pub(super) fn requested_level(
+    acr_values: &str,
+    claim: &AcrClaim,
+    platform: Platform,
+) -> Result<Level, E> {
     let by_claim = |level: &Level| claim.values.iter().any(|value| value == level.as_str());
-    let by_parameter = |level: &Level| space_separated(acr_values).any(|value| value == level.as_str());
-    let is_requested = |level: &Level| by_claim(level) || (!claim.is_binding() && by_parameter(level));
+    let by_parameter =
+        |level: &Level| space_separated(acr_values).any(|value| value == level.as_str());
+    let is_requested =
+        |level: &Level| by_claim(level) || (!claim.is_binding() && by_parameter(level));
     platform.levels().iter().copied().find(is_requested).ok_or(match platform {
         Platform::Standard => E::AcrValuesStandard,
         Platform::High => E::AcrValuesHigh,
@@ -275,7 +287,12 @@ pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<P
         values: acr_claim_values(member("acr", "value"), member("acr", "values"))?,
     };
     Ok(ParsedClaims {
-        requested: RequestedClaims { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token },
+        requested: RequestedClaims {
+            amr: is_essential("amr"),
+            sub,
+            userinfo,
+            id_token: in_id_token,
+        },
         acr,
     })
 }
@@ -381,7 +398,10 @@ pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {
 
 /// Returns the hint if the service provider's file permits it. Other hints are ignored, as are
 /// those that the gate rejects.
-pub(super) fn permitted_idp_hint(value: Option<&str>, registration: &Registration) -> Option<ConnectorId> {
+pub(super) fn permitted_idp_hint(
+    value: Option<&str>,
+    registration: &Registration,
+) -> Option<ConnectorId> {
     let named = value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from);
     named.filter(|connector| registration.hints.permits(connector))
 }

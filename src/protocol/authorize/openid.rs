@@ -5,9 +5,12 @@
 //! Responsible for what may be missing, and for redirecting every failure after the proof of
 //! `client_id` and `redirect_uri`, in the requested response mode.
 
-use super::request_object::ReturnParams;
 use super::checks::{self, RawParams};
-use super::{AuthorizationRequest, ValidatedClient, ProvenRedirect, AuthorizationError, ResponseMode, validate_parameters};
+use super::request_object::ReturnParams;
+use super::{
+    AuthorizationError, AuthorizationRequest, ProvenRedirect, ResponseMode, ValidatedClient,
+    validate_parameters,
+};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
@@ -23,10 +26,13 @@ pub(super) fn validate_openid_request(
     issuer: &str,
     directory: &dyn ClientDirectory,
 ) -> Result<AuthorizationRequest, AuthorizationError> {
-    let registration = checks::find_client(raw.client_id, directory).map_err(AuthorizationError::Page)?;
-    let redirect_uri =
-        params.single("redirect_uri").map_err(|_| AuthorizationError::Page(ErrorCode::RedirectUriTwice))?;
-    let redirect_uri = checks::find_registered_redirect_uri(redirect_uri, registration).map_err(AuthorizationError::Page)?;
+    let registration =
+        checks::find_client(raw.client_id, directory).map_err(AuthorizationError::Page)?;
+    let redirect_uri = params
+        .single("redirect_uri")
+        .map_err(|_| AuthorizationError::Page(ErrorCode::RedirectUriTwice))?;
+    let redirect_uri = checks::find_registered_redirect_uri(redirect_uri, registration)
+        .map_err(AuthorizationError::Page)?;
 
     // A longer state could make a URL that servers reject: the error travels without it.
     let state = raw.state.filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);

@@ -111,9 +111,9 @@ impl ProvenRedirect {
         fields.extend(self.state.as_ref().map(|state| ("state", state.reveal().clone())));
         fields.push(("iss", self.issuer.clone())); // RFC 9207 §2
         match self.mode {
-            ResponseMode::Query => {
-                AuthorizationResponse::Redirect { location: append_params(&self.redirect_uri, &fields) }
-            }
+            ResponseMode::Query => AuthorizationResponse::Redirect {
+                location: append_params(&self.redirect_uri, &fields),
+            },
             ResponseMode::FormPost => {
                 AuthorizationResponse::FormPost { action: self.redirect_uri.clone(), fields }
             }
@@ -170,7 +170,9 @@ mod tests {
             ("https://sp.example/cb?a&", "https://sp.example/cb?a&code=C&state="),
             ("https://SP.example:443/a/../cb", "https://SP.example:443/a/../cb?code=C&state="),
         ] {
-            let AuthorizationResponse::Redirect { location } = proven(uri, ResponseMode::Query).code_response("C") else {
+            let AuthorizationResponse::Redirect { location } =
+                proven(uri, ResponseMode::Query).code_response("C")
+            else {
                 panic!()
             };
             assert!(location.starts_with(begin), "{location}");
@@ -180,7 +182,9 @@ mod tests {
     #[test]
     fn an_error_carries_its_name_its_sentence_the_state_and_the_issuer() {
         let redirect = proven("https://sp.example/cb", ResponseMode::FormPost);
-        let AuthorizationResponse::FormPost { action, fields } = redirect.error_response(ErrorCode::UserCancelled) else {
+        let AuthorizationResponse::FormPost { action, fields } =
+            redirect.error_response(ErrorCode::UserCancelled)
+        else {
             panic!()
         };
         assert_eq!(action, "https://sp.example/cb");
@@ -215,7 +219,9 @@ mod tests {
             ResponseMode::Query,
             "https://hub.example/api/v2",
         );
-        let AuthorizationResponse::Redirect { location } = redirect.code_response("C") else { panic!() };
+        let AuthorizationResponse::Redirect { location } = redirect.code_response("C") else {
+            panic!()
+        };
         assert_eq!(
             location,
             "https://sp.example/cb?code=C&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2"

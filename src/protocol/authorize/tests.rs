@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::{IdpHintDefault, ConsentRequirement, IdpHintPolicy};
+use crate::protocol::registration::{ConsentRequirement, IdpHintDefault, IdpHintPolicy};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -202,7 +202,9 @@ fn failures_after_the_proof_are_redirected() {
         assert_eq!(redirect_error(changes), code);
     }
     let params = with(&[]);
-    let Err(AuthorizationError::Redirect(_, code)) = validate(&params, RequestMethod::Get, Platform::High) else {
+    let Err(AuthorizationError::Redirect(_, code)) =
+        validate(&params, RequestMethod::Get, Platform::High)
+    else {
         panic!()
     };
     assert_eq!(code, E::AcrValuesHigh);
@@ -252,7 +254,9 @@ fn the_first_failure_of_the_table_is_the_response() {
     for first in 0..rows.len() {
         let changes: Vec<_> =
             rows[first..].iter().map(|(name, value, _)| (*name, *value)).collect();
-        let (Err(AuthorizationError::Page(code)) | Err(AuthorizationError::Redirect(_, code))) = validate_get(&changes) else {
+        let (Err(AuthorizationError::Page(code)) | Err(AuthorizationError::Redirect(_, code))) =
+            validate_get(&changes)
+        else {
             panic!()
         };
         assert_eq!(code, rows[first].2);
@@ -353,7 +357,10 @@ fn redirect_uri_one_byte_off_is_not_registered() {
         other[at] ^= 1;
         let other = String::from_utf8(other).unwrap();
         assert_eq!(page_error(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
-        assert_eq!(page_error(&[("redirect_uri", &CALLBACK[..at.max(1)])]), E::RedirectUriNotRegistered);
+        assert_eq!(
+            page_error(&[("redirect_uri", &CALLBACK[..at.max(1)])]),
+            E::RedirectUriNotRegistered
+        );
     }
     for other in [
         format!("{CALLBACK}&"),
@@ -438,8 +445,9 @@ fn the_lowest_accepted_level_is_the_minimum() {
 
 #[test]
 fn amr_is_requested_by_the_boolean_true_alone() {
-    let amr =
-        |claims: serde_json::Value| validate_get(&[("claims", &claims.to_string())]).unwrap().claims.amr;
+    let amr = |claims: serde_json::Value| {
+        validate_get(&[("claims", &claims.to_string())]).unwrap().claims.amr
+    };
     assert!(amr(json!({"id_token": {"amr": {"essential": true}}})));
     assert!(amr(
         json!({"id_token": {"amr": {"essential": true, "x": [1]}, "email": null}, "other": 1, "userinfo": {"a": {}}})
@@ -498,15 +506,21 @@ fn optional_parameters_mean_what_they_say() {
 #[test]
 fn hints_are_taken_or_ignored_but_never_refused() {
     let long = "é".repeat(257);
-    let request =
-        validate_get(&[("login_hint", &long[2..]), ("id_token_hint", "eyJ"), ("idp_hint", "la-poste")])
-            .unwrap();
+    let request = validate_get(&[
+        ("login_hint", &long[2..]),
+        ("id_token_hint", "eyJ"),
+        ("idp_hint", "la-poste"),
+    ])
+    .unwrap();
     assert_eq!(request.login_hint.unwrap().reveal().chars().count(), 256);
     assert_eq!(request.id_token_hint.unwrap().reveal(), "eyJ");
     assert_eq!(request.idp_hint, Some(ConnectorId::from("la-poste")));
-    let request =
-        validate_get(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")])
-            .unwrap();
+    let request = validate_get(&[
+        ("login_hint", &long),
+        ("idp_hint", "../x"),
+        ("ui_locales", "fr-CA  en <b> a_b"),
+    ])
+    .unwrap();
     assert!(request.login_hint.is_none() && request.idp_hint.is_none());
     assert_eq!(request.ui_locales, ["fr-CA", "en"]);
 }
@@ -546,7 +560,8 @@ fn a_request_survives_its_record_and_does_not_print_its_secrets() {
     let secret = "a-very-secret-value-indeed";
     let claims = format!(r#"{{"id_token":{{"sub":{{"value":"{secret}"}}}}}}"#);
     let hints = [("login_hint", secret), ("id_token_hint", secret), ("claims", &claims)];
-    let request = validate_get(&[&[("state", secret), ("nonce", secret)], &hints[..]].concat()).unwrap();
+    let request =
+        validate_get(&[&[("state", secret), ("nonce", secret)], &hints[..]].concat()).unwrap();
     let record = serde_json::to_string(&request).unwrap();
     assert_eq!(serde_json::from_str::<AuthorizationRequest>(&record).unwrap(), request);
     assert!(record.contains(secret) && !format!("{request:?}").contains(secret));

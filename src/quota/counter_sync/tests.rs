@@ -82,7 +82,8 @@ async fn retry_after_reaches_to_the_end_of_the_minute() {
     assert_eq!((one.takes(10), two.takes(1)), (10, 1));
     one.sync.sync_once().await;
     two.sync.sync_once().await;
-    let error = two.limiter.take(LimitKey::from_id("bakery"), NonZeroU32::new(10).unwrap()).unwrap_err();
+    let error =
+        two.limiter.take(LimitKey::from_id("bakery"), NonZeroU32::new(10).unwrap()).unwrap_err();
     assert_eq!(error.retry_after_seconds(), 45);
 }
 

@@ -123,9 +123,13 @@ pub fn import(
     let place = ImportTarget::resolve(target)?;
     let old = match (keep, &place.replaced) {
         (_, None) => BTreeSet::new(),
-        (ImportMode::Merge, Some(_)) => read_rows(target, home_country, Err).map_err(ImportError::InvalidTarget)?,
+        (ImportMode::Merge, Some(_)) => {
+            read_rows(target, home_country, Err).map_err(ImportError::InvalidTarget)?
+        }
         // Read for the statistics only, so it may be invalid.
-        (ImportMode::Replace, Some(_)) => read_rows(target, home_country, |_| Ok(())).unwrap_or_default(),
+        (ImportMode::Replace, Some(_)) => {
+            read_rows(target, home_country, |_| Ok(())).unwrap_or_default()
+        }
     };
     let (merged, mut done) = merge(new, old, keep);
     let mut keys: Vec<&str> = merged.iter().map(SortedRow::key).collect();
@@ -156,7 +160,9 @@ impl ImportTarget {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(ImportError::Write { file: name, reason: error.kind() })
             }
-            Err(_) if target.symlink_metadata().is_ok() => Err(ImportError::NotAFile { file: name }),
+            Err(_) if target.symlink_metadata().is_ok() => {
+                Err(ImportError::NotAFile { file: name })
+            }
             Err(_) => Ok(Self { name, path: target.to_owned(), replaced: None }),
         }
     }
@@ -235,9 +241,14 @@ fn read_rows(
     Ok(rows.into_iter().collect())
 }
 
-fn merge(new: BTreeSet<SortedRow>, old: BTreeSet<SortedRow>, keep: ImportMode) -> (BTreeSet<SortedRow>, ImportStats) {
-    let keys =
-        |rows: &BTreeSet<SortedRow>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
+fn merge(
+    new: BTreeSet<SortedRow>,
+    old: BTreeSet<SortedRow>,
+    keep: ImportMode,
+) -> (BTreeSet<SortedRow>, ImportStats) {
+    let keys = |rows: &BTreeSet<SortedRow>| {
+        rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>()
+    };
     let (known, named) = (keys(&old), keys(&new));
     let differ: HashSet<_> = new.symmetric_difference(&old).map(SortedRow::key).collect();
     let done = ImportStats {
@@ -295,11 +306,13 @@ fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<()
         )
         .map_err(to_import_error)?;
     }
-    let mut buffer =
-        csv.into_inner().map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
+    let mut buffer = csv
+        .into_inner()
+        .map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
     buffer.flush().map_err(to_import_error)?;
-    let file =
-        buffer.into_inner().map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
+    let file = buffer
+        .into_inner()
+        .map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
     file.as_file().sync_all().map_err(to_import_error)?;
     file.persist(&place.path).map_err(|error| to_import_error(error.error))?;
     Ok(())

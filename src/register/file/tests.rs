@@ -64,9 +64,18 @@ fn the_demo_register_by_table() {
             person("Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"),
             RegisterAnswer::Deceased,
         ),
-        (person("Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"), RegisterAnswer::Refused),
-        (person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"), RegisterAnswer::MultipleMatches),
-        (person("Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"), RegisterAnswer::NotFound),
+        (
+            person("Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"),
+            RegisterAnswer::Refused,
+        ),
+        (
+            person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"),
+            RegisterAnswer::MultipleMatches,
+        ),
+        (
+            person("Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"),
+            RegisterAnswer::NotFound,
+        ),
         (person("Mamadou", "DIALLO", "1944-01-00", "male", "", "99341"), RegisterAnswer::NotFound),
         (person("Mamadou", "DIALLO", "", "male", "", "99341"), RegisterAnswer::NotFound),
     ] {
@@ -97,7 +106,9 @@ fn another_spelling_is_found_and_gets_the_registers_spelling() {
         given_names: vec!["Jean Étienne".into()],
         ..person("", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100")
     };
-    assert!(matches!(register.find(&asked), RegisterAnswer::Found(known) if known.given_names.len() == 2));
+    assert!(
+        matches!(register.find(&asked), RegisterAnswer::Found(known) if known.given_names.len() == 2)
+    );
 }
 
 #[test]
@@ -113,7 +124,9 @@ fn columns_may_stand_in_any_order_and_names_may_be_missing() {
     let register = FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap();
     let asked =
         Identity { family_name: None, ..person("Ana, Eva", "", "1990-01-01", "male", "", "99134") };
-    assert!(matches!(register.find(&asked), RegisterAnswer::Found(known) if known.family_name.is_none()));
+    assert!(
+        matches!(register.find(&asked), RegisterAnswer::Found(known) if known.family_name.is_none())
+    );
 }
 
 #[test]
@@ -219,14 +232,21 @@ fn two_persons_with_one_hash_are_not_confused() {
     let eve = person("Eve", "PETIT", "1990-01-01", "female", "75107", "99100");
     let shared = pivot_hash(&Pivot::from_identity(&eve, "99100", Derivation::LATEST).unwrap());
     register.index = register.index.iter().map(|(_, start)| (shared, *start)).collect();
-    assert!(matches!(register.find(&eve), RegisterAnswer::Found(known) if known.given_names == ["Eve"]));
+    assert!(
+        matches!(register.find(&eve), RegisterAnswer::Found(known) if known.given_names == ["Eve"])
+    );
 }
 
 #[test]
 fn only_a_found_person_can_log_in() {
     let anne = person("Anne", "DURAND", "1990-01-01", "female", "75107", "99100");
     assert_eq!(RegisterAnswer::Corrected(Box::new(anne.clone())).into_identity(), Ok(anne));
-    for answer in [RegisterAnswer::NotFound, RegisterAnswer::MultipleMatches, RegisterAnswer::Deceased, RegisterAnswer::Refused] {
+    for answer in [
+        RegisterAnswer::NotFound,
+        RegisterAnswer::MultipleMatches,
+        RegisterAnswer::Deceased,
+        RegisterAnswer::Refused,
+    ] {
         let code = answer.into_identity().unwrap_err().entry();
         assert!(code.code.starts_with("Y01000") && code.oauth == "access_denied");
     }

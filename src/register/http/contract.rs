@@ -82,7 +82,9 @@ pub fn decode_answer(
         return Ok(RegisterAnswer::Corrected(Box::new(known)));
     }
     // A mixed-up answer would sign one user in as another.
-    let pivot = |identity: &Identity| Pivot::from_identity(identity, &rules.home_country, Derivation::LATEST);
+    let pivot = |identity: &Identity| {
+        Pivot::from_identity(identity, &rules.home_country, Derivation::LATEST)
+    };
     if pivot(&known) != pivot(queried) {
         return contract_error("`outcome` is found, but `identity` is not the person asked about");
     }
@@ -101,7 +103,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Parses the six members of a pivot identity; ignores all others.
-fn parse_identity(mut members: Map<String, Value>, rules: &IdentityRules) -> Result<Identity, RegisterError> {
+fn parse_identity(
+    mut members: Map<String, Value>,
+    rules: &IdentityRules,
+) -> Result<Identity, RegisterError> {
     let mut claims = Map::new();
     if let Some(names) = members.remove(GIVEN_NAMES) {
         claims.insert(Claim::GivenNameArray.as_str().to_owned(), names);

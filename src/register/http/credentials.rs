@@ -12,11 +12,17 @@ use crate::env::Timestamp;
 ///
 /// # Errors
 /// Returns the configuration key and the fix.
-pub fn check_credentials(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), HttpRegisterConfigError> {
+pub fn check_credentials(
+    credentials: &RegisterCredentials,
+    now: Timestamp,
+) -> Result<(), HttpRegisterConfigError> {
     let refuse = |key, why: &str| HttpRegisterConfigError { key, reason: why.to_owned() };
     if let Some(ca) = &credentials.ca {
         let certificates = X509::stack_from_pem(ca.as_bytes()).map_err(|_| {
-            refuse("ca", "it has a certificate that can't be read; write each as PEM, from BEGIN to END")
+            refuse(
+                "ca",
+                "it has a certificate that can't be read; write each as PEM, from BEGIN to END",
+            )
         })?;
         if certificates.is_empty() {
             return Err(refuse("ca", "it has no certificate; put the authority's there, as PEM"));
@@ -29,10 +35,7 @@ pub fn check_credentials(credentials: &RegisterCredentials, now: Timestamp) -> R
     let certificate = chain.first().ok_or_else(|| refuse("client_certificate", unreadable))?;
     // An empty passphrase keeps OpenSSL from asking for one at the terminal.
     let key = PKey::private_key_from_pem_passphrase(pem, b"").map_err(|_| {
-        refuse(
-            "client_key",
-            "has no readable private key; write it as PEM, without a passphrase",
-        )
+        refuse("client_key", "has no readable private key; write it as PEM, without a passphrase")
     })?;
     let public = certificate.public_key().map_err(|_| refuse("client_certificate", unreadable))?;
     if !public.public_eq(&key) {

@@ -13,9 +13,9 @@ use openssl::x509::X509Builder;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::egress::fake_server::{FakeServer, FakeResponse};
+use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::ids::Secret;
-use crate::register::conformance::{register_config, http_register, metrics, person, support_id};
+use crate::register::conformance::{http_register, metrics, person, register_config, support_id};
 
 fn angela() -> Identity {
     person(["Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"])
@@ -49,13 +49,20 @@ fn the_committed_contract_matches_the_code() {
         "\n  /health:\n    get:",
         "name: X-Request-Id",
         &format!("enum: [{labels}]"),
-        &format!("{} seconds and {} KiB", ANSWER_TIMEOUT.as_secs(), contract::MAX_ANSWER_BYTES >> 10),
+        &format!(
+            "{} seconds and {} KiB",
+            ANSWER_TIMEOUT.as_secs(),
+            contract::MAX_ANSWER_BYTES >> 10
+        ),
         "five calls in a row without an answer the hub sends no call for ten seconds",
         "required: [birthdate, gender, birthcountry]",
     ] {
         assert!(contract.contains(said), "{said}");
     }
-    assert_eq!((circuit_breaker::FAILURES_TO_OPEN, circuit_breaker::DEFAULT_OPEN_DURATION.as_secs()), (5, 10));
+    assert_eq!(
+        (circuit_breaker::FAILURES_TO_OPEN, circuit_breaker::DEFAULT_OPEN_DURATION.as_secs()),
+        (5, 10)
+    );
     for member in identity().as_object().unwrap().keys() {
         assert!(contract.contains(&format!("\n        {member}:")), "{member}");
     }
@@ -110,9 +117,17 @@ async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() 
             "Y010006",
             "twice",
         ),
-        (json_text(" ".repeat(contract::MAX_ANSWER_BYTES + 1)), "Y010006", "larger than 65536 bytes"),
+        (
+            json_text(" ".repeat(contract::MAX_ANSWER_BYTES + 1)),
+            "Y010006",
+            "larger than 65536 bytes",
+        ),
         (FakeResponse::json(&json!({})), "Y010006", "`outcome` is missing"),
-        (FakeResponse::json(&json!({"outcome": true})), "Y010006", "`outcome` is missing, or is not a string"),
+        (
+            FakeResponse::json(&json!({"outcome": true})),
+            "Y010006",
+            "`outcome` is missing, or is not a string",
+        ),
         (
             FakeResponse::json(&json!({"outcome": "FOUND", "identity": identity()})),
             "Y010006",
@@ -147,11 +162,7 @@ async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() 
             "`identity.given_names` is not an array",
         ),
         (with("family_name", json!("OTHER ELSE")), "Y010006", "not the person asked about"),
-        (
-            with("birthdate", json!("1962-02-30")),
-            "Y010008",
-            "birthdate: must be a calendar day",
-        ),
+        (with("birthdate", json!("1962-02-30")), "Y010008", "birthdate: must be a calendar day"),
         (with("birthdate", json!("1962-08-24T00:00:00Z")), "Y010008", "birthdate: must be a day"),
         (with("birthdate", Value::Null), "Y010008", "birthdate: required"),
         (
@@ -168,7 +179,8 @@ async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() 
         ),
     ];
     for (response, code, word) in table {
-        let body = String::from_utf8_lossy(&response.body[..response.body.len().min(300)]).into_owned();
+        let body =
+            String::from_utf8_lossy(&response.body[..response.body.len().min(300)]).into_owned();
         let error = answer_to(response).await.expect_err(&body);
         assert_eq!(error.code().entry().code, code, "{body}: {error}");
         let text = error.to_string();
@@ -183,8 +195,9 @@ async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() 
 #[tokio::test]
 async fn an_answer_about_another_person_is_rejected() {
     let other = json!({"given_names": ["Eve"], "birthdate": "1990-01-01", "gender": "female", "birthcountry": "99134"});
-    let error =
-        answer_to(FakeResponse::json(&json!({"outcome": "found", "identity": other}))).await.unwrap_err();
+    let error = answer_to(FakeResponse::json(&json!({"outcome": "found", "identity": other})))
+        .await
+        .unwrap_err();
     assert_eq!(error.label(), "contract");
     // Another spelling is the same person; a correction may change anything.
     let mut spelled = identity();
@@ -196,7 +209,10 @@ async fn an_answer_about_another_person_is_rejected() {
     spelled["family_name"] = json!("DUBOIS MARTIN");
     let corrected =
         json!({"outcome": "corrected", "identity": spelled, "more": {"than": ["asked"]}});
-    assert!(matches!(answer_to(FakeResponse::json(&corrected)).await, Ok(RegisterAnswer::Corrected(_))));
+    assert!(matches!(
+        answer_to(FakeResponse::json(&corrected)).await,
+        Ok(RegisterAnswer::Corrected(_))
+    ));
 }
 
 #[tokio::test]
@@ -254,7 +270,10 @@ async fn a_cut_connection_is_retried_once() {
     let metrics = metrics();
     let (base, seen) = server_with_cut_connections(1).await;
     let register = http_register(&base, &metrics);
-    assert!(matches!(register.identify(&angela(), &support_id()).await, Ok(RegisterAnswer::Found(_))));
+    assert!(matches!(
+        register.identify(&angela(), &support_id()).await,
+        Ok(RegisterAnswer::Found(_))
+    ));
     assert_eq!(seen.load(Ordering::SeqCst), 2);
     assert!(metrics.render().contains("passerelle_register_retries_total 1"));
     let (base, seen) = server_with_cut_connections(usize::MAX).await;
@@ -428,8 +447,10 @@ fn unusable_certificates_are_reported_before_the_first_login() {
     let ca = |text: &str| RegisterCredentials { ca: Some(text.to_owned()), ..Default::default() };
     let cut = good.replace("MI", "!!");
     let new = |credentials: &RegisterCredentials| {
-        let configured =
-            model::HttpRegisterConfig { insecure_http: false, ..register_config("https://127.0.0.1/v1") };
+        let configured = model::HttpRegisterConfig {
+            insecure_http: false,
+            ..register_config("https://127.0.0.1/v1")
+        };
         HttpRegister::new(
             &configured,
             credentials,
@@ -452,7 +473,10 @@ fn unusable_certificates_are_reported_before_the_first_login() {
     assert!(new(&identity(&good, &secret)).is_ok());
     assert!(new(&ca(&good)).is_ok());
     let refused = HttpRegister::new(
-        &model::HttpRegisterConfig { insecure_http: false, ..register_config("http://127.0.0.1/v1") },
+        &model::HttpRegisterConfig {
+            insecure_http: false,
+            ..register_config("http://127.0.0.1/v1")
+        },
         &RegisterCredentials::default(),
         "99100",
         metrics(),

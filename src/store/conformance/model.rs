@@ -9,7 +9,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::{AMPLE_CAPACITIES, at, code, new_record, new_record_in_family, take};
-use crate::store::{Capacities, Family, ReplaceOutcome, Store, StoreError, RecordVersion};
+use crate::store::{Capacities, Family, RecordVersion, ReplaceOutcome, Store, StoreError};
 
 #[derive(Clone, Copy, Debug)]
 enum Verb {
@@ -63,11 +63,15 @@ impl Model {
             }
             (Verb::Insert { .. }, Some(_)) => "exists".into(),
             (Verb::Insert { life, family }, None) => {
-                self.records
-                    .insert(name, ModelRecord::Live { version: 1, value, until: now + life, family });
+                self.records.insert(
+                    name,
+                    ModelRecord::Live { version: 1, value, until: now + life, family },
+                );
                 "version 1".into()
             }
-            (Verb::Load, Some(ModelRecord::Live { version, value, .. })) => format!("{version} {value}"),
+            (Verb::Load, Some(ModelRecord::Live { version, value, .. })) => {
+                format!("{version} {value}")
+            }
             (Verb::Load, _) => "none".into(),
             (Verb::Replace { expected, life }, Some(ModelRecord::Live { version, family, .. })) => {
                 if version != expected {
@@ -81,10 +85,13 @@ impl Model {
             }
             (Verb::Replace { .. }, _) => "gone".into(),
             (Verb::Take { tombstone_life }, Some(ModelRecord::Live { value: taken, .. })) => {
-                self.records.insert(name, ModelRecord::Tombstone { value, until: now + tombstone_life });
+                self.records
+                    .insert(name, ModelRecord::Tombstone { value, until: now + tombstone_life });
                 format!("taken {taken}")
             }
-            (Verb::Take { .. }, Some(ModelRecord::Tombstone { value, .. })) => format!("already taken {value}"),
+            (Verb::Take { .. }, Some(ModelRecord::Tombstone { value, .. })) => {
+                format!("already taken {value}")
+            }
             (Verb::Take { .. }, None) => "gone".into(),
             (Verb::Remove, _) => {
                 self.records.remove(&name);
@@ -155,8 +162,10 @@ async fn disagreement(store: &Arc<dyn Store>, steps: &[Step]) -> Option<String> 
     for (n, (verb, name, passing)) in steps.iter().enumerate() {
         now += passing;
         let new = format!("value {n}");
-        let (answer, expected) =
-            (apply(store, *verb, *name, &new, now).await, model.step(*verb, *name, new.clone(), now));
+        let (answer, expected) = (
+            apply(store, *verb, *name, &new, now).await,
+            model.step(*verb, *name, new.clone(), now),
+        );
         if answer != expected {
             return Some(format!(
                 "step {n} at {now}, {verb:?} on {name}: {answer:?} instead of {expected:?}"
@@ -172,7 +181,8 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
     let mut runner = TestRunner::deterministic();
     for _ in 0..200 {
         let mut tree = steps().new_tree(&mut runner).unwrap();
-        let Some(mut found) = disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await else {
+        let Some(mut found) = disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
+        else {
             continue;
         };
         // Report the smallest run that still disagrees.

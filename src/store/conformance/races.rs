@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::sync::{Arc, Barrier};
 
-use super::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
-use crate::store::{Capacities, Family, RecordKey, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
+use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value};
+use crate::store::{
+    Capacities, Family, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
 
 const THREADS: usize = 8;
 
@@ -44,10 +46,13 @@ pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>
             async move { (n, take(&store, &name, &format!("by {n}"), at(90), at(1)).await) }
         })
         .await;
-        let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer == "taken claims").collect();
+        let winners: Vec<_> =
+            answers.iter().filter(|(_, answer)| answer == "taken claims").collect();
         let [(winner, _)] = winners[..] else { panic!("round {round}: {answers:?}") };
-        let losers =
-            answers.iter().filter(|(_, answer)| *answer == format!("already taken by {winner}")).count();
+        let losers = answers
+            .iter()
+            .filter(|(_, answer)| *answer == format!("already taken by {winner}"))
+            .count();
         assert_eq!(losers, THREADS - 1, "round {round}: {answers:?}");
     }
 }
@@ -149,7 +154,11 @@ pub async fn revocation_applies_to_concurrent_insertions<F: Future<Output = Arc<
                     return store.revoke(&family, at(90), at(1)).await.unwrap();
                 }
                 let inserted = store
-                    .insert(code(&format!("{round}/{n}")), new_record_in_family("1", at(30), &family.0), at(1))
+                    .insert(
+                        code(&format!("{round}/{n}")),
+                        new_record_in_family("1", at(30), &family.0),
+                        at(1),
+                    )
                     .await;
                 assert!(matches!(inserted, Ok(_) | Err(StoreError::Revoked)), "{inserted:?}");
             }

@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
-use crate::store::{Capacities, NewRecord, Family, RecordKind, ReplaceOutcome, Store, StoreError, RecordVersion};
+use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value};
+use crate::store::{
+    Capacities, Family, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
@@ -46,7 +48,10 @@ pub async fn insert_refuses_a_live_key<F: Future<Output = Arc<dyn Store>>>(
 ) {
     let store = make(AMPLE_CAPACITIES).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
-    assert_eq!(store.insert(code("a"), new_record("2", at(10)), at(9)).await, Err(StoreError::Exists));
+    assert_eq!(
+        store.insert(code("a"), new_record("2", at(10)), at(9)).await,
+        Err(StoreError::Exists)
+    );
     assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
     assert_eq!(store.count(RecordKind::Code), 1);
 }
@@ -119,10 +124,19 @@ pub async fn insert_overwrites_expired_records_but_not_tombstones<
 ) {
     let store = make(AMPLE_CAPACITIES).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
-    assert_eq!(store.insert(code("a"), new_record("2", at(20)), at(10)).await, Ok(RecordVersion(1)));
+    assert_eq!(
+        store.insert(code("a"), new_record("2", at(20)), at(10)).await,
+        Ok(RecordVersion(1))
+    );
     take(&store, &code("a"), "t", at(70), at(11)).await;
-    assert_eq!(store.insert(code("a"), new_record("3", at(99)), at(69)).await, Err(StoreError::Exists));
-    assert_eq!(store.insert(code("a"), new_record("4", at(99)), at(70)).await, Ok(RecordVersion(1)));
+    assert_eq!(
+        store.insert(code("a"), new_record("3", at(99)), at(69)).await,
+        Err(StoreError::Exists)
+    );
+    assert_eq!(
+        store.insert(code("a"), new_record("4", at(99)), at(70)).await,
+        Ok(RecordVersion(1))
+    );
     assert_eq!(value(&store, &code("a"), at(71)).await.unwrap(), "4");
     assert_eq!(store.count(RecordKind::Code), 1);
 }
@@ -158,7 +172,9 @@ pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
     );
 }
 
-pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let store = make(Capacities { logins: 2, ..AMPLE_CAPACITIES }).await;
     let login = |name: &str| key(RecordKind::Login, name);
     store.insert(login("a"), new_record("1", at(10)), at(0)).await.unwrap();
@@ -169,7 +185,10 @@ pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(make: impl
         Ok(RecordVersion(1)),
         "after a removal"
     );
-    assert_eq!(store.insert(login("d"), new_record("1", at(40)), at(2)).await, Err(StoreError::Full));
+    assert_eq!(
+        store.insert(login("d"), new_record("1", at(40)), at(2)).await,
+        Err(StoreError::Full)
+    );
     assert_eq!(
         store.insert(login("d"), new_record("1", at(40)), at(20)).await,
         Ok(RecordVersion(1)),
@@ -205,15 +224,17 @@ pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
     assert!(store.load_many(&[], at(0)).await.unwrap().is_empty());
 }
 
-pub async fn an_extended_record_outlives_its_earlier_expiry<
-    F: Future<Output = Arc<dyn Store>>,
->(
+pub async fn an_extended_record_outlives_its_earlier_expiry<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     let store = make(AMPLE_CAPACITIES).await;
     let (login, unread_until) = (key(RecordKind::Login, "a"), Some(at(120)));
     store
-        .insert(login.clone(), NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) }, at(0))
+        .insert(
+            login.clone(),
+            NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) },
+            at(0),
+        )
         .await
         .unwrap();
     let mut first = Vec::new();
@@ -227,7 +248,12 @@ pub async fn an_extended_record_outlives_its_earlier_expiry<
     assert_eq!(store.count(RecordKind::Login), 1);
     store.insert(key(RecordKind::Login, "b"), new_record("1", at(1800)), at(0)).await.unwrap();
     assert!(
-        !store.load_and_extend(&key(RecordKind::Login, "b"), at(0)).await.unwrap().unwrap().was_unread,
+        !store
+            .load_and_extend(&key(RecordKind::Login, "b"), at(0))
+            .await
+            .unwrap()
+            .unwrap()
+            .was_unread,
         "a record without an earlier expiry"
     );
     assert!(store.load_and_extend(&key(RecordKind::Login, "c"), at(0)).await.unwrap().is_none());
@@ -242,7 +268,11 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
     {
         let login = key(RecordKind::Login, name);
         store
-            .insert(login.clone(), NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) }, at(0))
+            .insert(
+                login.clone(),
+                NewRecord { expires_unread_at: unread_until, ..new_record("1", at(1800)) },
+                at(0),
+            )
             .await
             .unwrap();
         if is_kept {
@@ -259,7 +289,11 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
             );
         }
         assert_eq!(store.count(RecordKind::Login), 1);
-        assert_eq!(store.remove_version(&login, RecordVersion(version), at(0)).await, Ok(true), "{name}");
+        assert_eq!(
+            store.remove_version(&login, RecordVersion(version), at(0)).await,
+            Ok(true),
+            "{name}"
+        );
         assert_eq!(
             (store.count(RecordKind::Login), value(&store, &login, at(7)).await),
             (0, None),
@@ -281,19 +315,32 @@ pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn 
     let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
     store.insert(login("a"), new_record(&forty, at(20)), at(0)).await.unwrap();
     store.insert(login("b"), new_record(&forty, at(20)), at(0)).await.unwrap();
-    assert_eq!(store.insert(login("c"), new_record(&forty, at(20)), at(0)).await, Err(StoreError::Full));
+    assert_eq!(
+        store.insert(login("c"), new_record(&forty, at(20)), at(0)).await,
+        Err(StoreError::Full)
+    );
     store.insert(login("c"), new_record("4", at(20)), at(0)).await.unwrap();
     let replaced =
         store.replace(&login("a"), RecordVersion(1), sixty.clone().into(), at(20), at(1)).await;
-    assert_eq!(replaced, Ok(ReplaceOutcome::Replaced(RecordVersion(2))), "a running login may grow");
-    assert_eq!(store.insert(login("d"), new_record("", at(20)), at(1)).await, Err(StoreError::Full));
+    assert_eq!(
+        replaced,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
+        "a running login may grow"
+    );
+    assert_eq!(
+        store.insert(login("d"), new_record("", at(20)), at(1)).await,
+        Err(StoreError::Full)
+    );
     store.remove(&login("a")).await.unwrap();
     assert_eq!(
         store.insert(login("d"), new_record(&forty[..20], at(20)), at(1)).await,
         Ok(RecordVersion(1)),
         "after a removal"
     );
-    store.insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1)).await.unwrap();
+    store
+        .insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1))
+        .await
+        .unwrap();
     assert_eq!(
         store.insert(login("e"), new_record(&sixty, at(40)), at(20)).await,
         Ok(RecordVersion(1)),
@@ -360,7 +407,10 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::Probes,
     ];
     for kind in kinds {
-        store.insert(key(kind, "same"), new_record(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
+        store
+            .insert(key(kind, "same"), new_record(&format!("{kind:?}"), at(10)), at(0))
+            .await
+            .unwrap();
     }
     store.remove(&key(RecordKind::Login, "same")).await.unwrap();
     for kind in kinds.into_iter().skip(1) {
@@ -441,7 +491,10 @@ pub async fn a_reopened_family_does_not_contain_its_old_records<
         store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(19)).await,
         Err(StoreError::Revoked)
     );
-    assert_eq!(store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(20)).await, Ok(RecordVersion(1)));
+    assert_eq!(
+        store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(20)).await,
+        Ok(RecordVersion(1))
+    );
     assert_eq!(value(&store, &code("new"), at(21)).await.unwrap(), "1");
     assert_eq!(value(&store, &code("old"), at(21)).await, None, "revoked records never come back");
 }

@@ -12,7 +12,7 @@ use moka::sync::Cache;
 
 use crate::env::Timestamp;
 use crate::store::revocations::AdmissionSeq;
-use crate::store::{Capacities, Family, RecordKind, Record, RecordVersion};
+use crate::store::{Capacities, Family, Record, RecordKind, RecordVersion};
 
 /// Time that memory outlives its record, because the clocks of callers differ. Unread records get
 /// none.
@@ -57,7 +57,12 @@ pub fn time_to_live(expires_at: Timestamp, now: Timestamp) -> Duration {
 struct RecordExpiry;
 
 impl Expiry<Arc<str>, CachedRecord> for RecordExpiry {
-    fn expire_after_create(&self, _: &Arc<str>, slot: &CachedRecord, _: Instant) -> Option<Duration> {
+    fn expire_after_create(
+        &self,
+        _: &Arc<str>,
+        slot: &CachedRecord,
+        _: Instant,
+    ) -> Option<Duration> {
         Some(slot.time_to_live)
     }
 
@@ -135,7 +140,11 @@ impl KindCache {
     }
 
     /// Runs `decide` on the entry `name`, atomically with respect to other computations on it.
-    pub fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<CachedRecord>) -> Op<CachedRecord>) {
+    pub fn compute(
+        &self,
+        name: &Arc<str>,
+        decide: impl FnOnce(Option<CachedRecord>) -> Op<CachedRecord>,
+    ) {
         self.records
             .entry_by_ref(name)
             .and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
@@ -192,7 +201,10 @@ impl KindCaches {
         let cache = |kind, capacity| KindCache::new(kind, &CapacityPool::new(capacity, usize::MAX));
         let grants = CapacityPool::new(capacities.grants, usize::MAX);
         Self {
-            logins: KindCache::new(RecordKind::Login, &CapacityPool::new(capacities.logins, capacities.login_bytes)),
+            logins: KindCache::new(
+                RecordKind::Login,
+                &CapacityPool::new(capacities.logins, capacities.login_bytes),
+            ),
             sessions: cache(RecordKind::Session, capacities.sessions),
             codes: KindCache::new(RecordKind::Code, &grants),
             tokens: KindCache::new(RecordKind::Token, &grants),

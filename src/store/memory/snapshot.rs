@@ -19,7 +19,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use crate::env::{Entropy, Timestamp};
-use crate::store::encryption::{StoreEncryptionKeys, EncryptionError};
+use crate::store::encryption::{EncryptionError, StoreEncryptionKeys};
 use crate::store::{Family, RecordKey, RecordKind, RecordVersion};
 
 use super::kind_cache::RecordState;
@@ -117,16 +117,28 @@ pub fn read(
     (keys, owner): (&StoreEncryptionKeys, &str),
 ) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
     let mut head = [0; HEADER_BYTES];
-    read_exact(&mut from, &mut head)
-        .map_err(|error| if matches!(error, SnapshotReadError::Corrupted) { SnapshotReadError::NotASnapshot } else { error })?;
-    let format = *head.strip_prefix(MAGIC).and_then(<[u8]>::first).ok_or(SnapshotReadError::NotASnapshot)?;
+    read_exact(&mut from, &mut head).map_err(|error| {
+        if matches!(error, SnapshotReadError::Corrupted) {
+            SnapshotReadError::NotASnapshot
+        } else {
+            error
+        }
+    })?;
+    let format =
+        *head.strip_prefix(MAGIC).and_then(<[u8]>::first).ok_or(SnapshotReadError::NotASnapshot)?;
     if format != FORMAT {
-        return Err(if format > FORMAT { SnapshotReadError::NewerFormat(format) } else { SnapshotReadError::NotASnapshot });
+        return Err(if format > FORMAT {
+            SnapshotReadError::NewerFormat(format)
+        } else {
+            SnapshotReadError::NotASnapshot
+        });
     }
-    let created_at = head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(SnapshotReadError::Corrupted)?;
+    let created_at =
+        head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(SnapshotReadError::Corrupted)?;
     let created_at = Timestamp::from_millis(u64::from_be_bytes(*created_at));
     let encryptor = ChunkEncryptor { keys, key_context: key_context(owner, &head), header: head };
-    let mut left = length.checked_sub(HEADER_BYTES as u64).ok_or(SnapshotReadError::NotASnapshot)?;
+    let mut left =
+        length.checked_sub(HEADER_BYTES as u64).ok_or(SnapshotReadError::NotASnapshot)?;
     let (mut number, mut entries) = (0, Vec::new());
     loop {
         let mut size = [0; 4];
@@ -142,7 +154,11 @@ pub fn read(
         // The chunk at the end of the file must be marked as the last: none can be cut off or
         // added.
         let position = if left == 0 { Position::Last } else { Position::Inside };
-        let chunk = keys.decrypt(&encryptor.key_context, &encryptor.associated_data(number, position), &encrypted)?;
+        let chunk = keys.decrypt(
+            &encryptor.key_context,
+            &encryptor.associated_data(number, position),
+            &encrypted,
+        )?;
         let mut cursor = Cursor(&chunk);
         while !cursor.0.is_empty() {
             entries.push(cursor.next_entry().ok_or(SnapshotReadError::Corrupted)?);
@@ -305,7 +321,9 @@ mod tests {
     use crate::store::conformance::{at, code};
 
     fn ring(keys: &[&str]) -> StoreEncryptionKeys {
-        StoreEncryptionKeys::new(&keys.iter().map(|key| Secret::new((*key).to_owned())).collect::<Vec<_>>())
+        StoreEncryptionKeys::new(
+            &keys.iter().map(|key| Secret::new((*key).to_owned())).collect::<Vec<_>>(),
+        )
     }
 
     /// A snapshot of a few records in one chunk, or of many in several.
@@ -380,7 +398,10 @@ mod tests {
             Err(SnapshotReadError::Encryption(EncryptionError::UnknownKey))
         ));
         assert!(
-            matches!(opened(&old, &["old"], "other"), Err(SnapshotReadError::Encryption(EncryptionError::Corrupted))),
+            matches!(
+                opened(&old, &["old"], "other"),
+                Err(SnapshotReadError::Encryption(EncryptionError::Corrupted))
+            ),
             "of another hub"
         );
         assert!(!String::from_utf8_lossy(&old).contains("xxx"));

@@ -107,8 +107,12 @@ impl SnapshotFile {
         let taken = self.sibling_path("loading");
         match fs::rename(&self.path, &taken).and_then(|()| sync_folder(folder(&self.path))) {
             Ok(()) => {}
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(SnapshotLoad::Nothing),
-            Err(cause) => return Err(SnapshotError::NotRemovable { path: self.path.clone(), cause }),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                return Ok(SnapshotLoad::Nothing);
+            }
+            Err(cause) => {
+                return Err(SnapshotError::NotRemovable { path: self.path.clone(), cause });
+            }
         }
         match self.read_snapshot(&taken) {
             Ok((entries, created_at)) => {
@@ -126,7 +130,10 @@ impl SnapshotFile {
         }
     }
 
-    fn read_snapshot(&self, path: &Path) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
+    fn read_snapshot(
+        &self,
+        path: &Path,
+    ) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
         // Opening a pipe would block for ever.
         if !fs::symlink_metadata(path)?.is_file() {
             return Err(SnapshotReadError::NotASnapshot);
@@ -153,7 +160,12 @@ impl SnapshotFile {
         saved
     }
 
-    fn write_snapshot(&self, unfinished: &Path, store: &MemoryStore, env: &Env) -> io::Result<SavedSnapshot> {
+    fn write_snapshot(
+        &self,
+        unfinished: &Path,
+        store: &MemoryStore,
+        env: &Env,
+    ) -> io::Result<SavedSnapshot> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder(&self.path))?;
         // Left behind by a process that was killed while writing.
         match fs::remove_file(unfinished) {

@@ -15,7 +15,8 @@ conformance!(memory);
 async fn an_unread_record_expires_at_its_earlier_expiry() {
     let store: Arc<dyn Store> = memory(conformance::AMPLE_CAPACITIES).await;
     let (key, at) = (conformance::key(RecordKind::Login, "a"), conformance::at);
-    let draft = || NewRecord { expires_unread_at: Some(at(10)), ..conformance::new_record("1", at(100)) };
+    let draft =
+        || NewRecord { expires_unread_at: Some(at(10)), ..conformance::new_record("1", at(100)) };
     store.insert(key.clone(), draft(), at(0)).await.unwrap();
     assert!(store.load(&key, at(9)).await.unwrap().is_some());
     assert!(
@@ -28,7 +29,10 @@ async fn an_unread_record_expires_at_its_earlier_expiry() {
         .await
         .unwrap();
     store.replace(&key, RecordVersion(1), "2".into(), at(100), at(19)).await.unwrap();
-    assert!(store.load(&key, at(99)).await.unwrap().is_some(), "a replaced record lives until expires_at");
+    assert!(
+        store.load(&key, at(99)).await.unwrap().is_some(),
+        "a replaced record lives until expires_at"
+    );
 }
 
 /// Otherwise a flood's logins would take room for a minute longer than its rate limit counts them.
@@ -76,7 +80,8 @@ async fn capacity_is_freed_when_moka_expired_the_record_first() {
     assert!(cache.records.get(&name).is_none(), "expired for moka at once");
     let key = RecordKey { kind: RecordKind::Login, name };
     let expires_at = Timestamp::from_seconds(9);
-    let draft = NewRecord { value: vec![], expires_at, expires_unread_at: None, families: Arc::default() };
+    let draft =
+        NewRecord { value: vec![], expires_at, expires_unread_at: None, families: Arc::default() };
     store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
     assert_eq!(store.count(RecordKind::Login), 1);
 }

@@ -54,7 +54,13 @@ impl CapacityTracker {
     }
 
     /// Reserves capacity for a record until its expiry. Returns whether there was room.
-    pub fn try_reserve(&self, kind: RecordKind, bytes: usize, until: Timestamp, now: Timestamp) -> bool {
+    pub fn try_reserve(
+        &self,
+        kind: RecordKind,
+        bytes: usize,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         self.with(kind, |pool, is_token| {
             pool.release_expired(now);
             let (used, capacity) = (pool.used, pool.capacity);

@@ -177,7 +177,8 @@ impl RedisClient {
         let mut calls: FuturesUnordered<_> =
             self.addresses().map(|sentinel| self.ask_sentinel(sentinel)).collect();
         let majority = calls.len() / 2 + 1;
-        let (mut named, mut last_error): (Vec<(String, usize, Client)>, _) = (Vec::new(), no_address());
+        let (mut named, mut last_error): (Vec<(String, usize, Client)>, _) =
+            (Vec::new(), no_address());
         while let Some(answer) = calls.next().await {
             let client = match answer {
                 Ok(client) => client,
@@ -201,7 +202,11 @@ impl RedisClient {
                 return Ok(client);
             }
         }
-        named.into_iter().max_by_key(|(_, votes, _)| *votes).map(|(.., client)| client).ok_or(last_error)
+        named
+            .into_iter()
+            .max_by_key(|(_, votes, _)| *votes)
+            .map(|(.., client)| client)
+            .ok_or(last_error)
     }
 
     /// Returns the primary that this Sentinel names, if that server confirms its role.
@@ -251,13 +256,15 @@ impl RedisClient {
     }
 
     fn addresses(&self) -> impl Iterator<Item = ConnectionAddr> {
-        self.config.nodes.iter().filter_map(|node| NodeAddress::parse(node)).map(|node| match node {
-            NodeAddress::Socket(path) => ConnectionAddr::Unix(path),
-            NodeAddress::Host(host, port) if self.config.tls => {
-                ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
-            }
-            NodeAddress::Host(host, port) => ConnectionAddr::Tcp(host, port),
-        })
+        self.config.nodes.iter().filter_map(|node| NodeAddress::parse(node)).map(
+            |node| match node {
+                NodeAddress::Socket(path) => ConnectionAddr::Unix(path),
+                NodeAddress::Host(host, port) if self.config.tls => {
+                    ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+                }
+                NodeAddress::Host(host, port) => ConnectionAddr::Tcp(host, port),
+            },
+        )
     }
 
     fn connection_info(&self, address: ConnectionAddr) -> RedisResult<ConnectionInfo> {

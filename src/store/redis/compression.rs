@@ -53,8 +53,8 @@ fn deflate(value: &[u8]) -> Option<Vec<u8>> {
         let mut compressed = Vec::with_capacity(value.len() / 8 * 9 + MIN_COMPRESSIBLE_BYTES);
         compressed.push(WITH_DICTIONARY_1);
         let dictionary = deflater.set_dictionary(DICTIONARY);
-        let ended =
-            dictionary.and_then(|_| deflater.compress_vec(value, &mut compressed, FlushCompress::Finish));
+        let ended = dictionary
+            .and_then(|_| deflater.compress_vec(value, &mut compressed, FlushCompress::Finish));
         if !matches!(ended, Ok(Status::StreamEnd)) {
             *deflater = new_deflater();
             return None;
@@ -70,7 +70,9 @@ fn deflate(value: &[u8]) -> Option<Vec<u8>> {
 pub fn decompress(compressed: &[u8]) -> Result<Vec<u8>, RecordFormatError> {
     match compressed.split_first() {
         Some((&PLAIN, value)) => Ok(value.to_vec()),
-        Some((&WITH_DICTIONARY_1, deflated)) => inflate(deflated).ok_or(RecordFormatError::Corrupted),
+        Some((&WITH_DICTIONARY_1, deflated)) => {
+            inflate(deflated).ok_or(RecordFormatError::Corrupted)
+        }
         Some((2.., _)) => Err(RecordFormatError::Newer),
         None => Err(RecordFormatError::Corrupted),
     }
@@ -118,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_login_shrinks_to_a_third_at_most() {
-        let login = serde_json::to_vec(&crate::login::Login::new(samples::login_context(&[]))).unwrap();
+        let login =
+            serde_json::to_vec(&crate::login::Login::new(samples::login_context(&[]))).unwrap();
         let compressed = compress(&login);
         assert!(compressed.len() * 3 <= login.len(), "{} of {}", compressed.len(), login.len());
     }
@@ -137,9 +140,16 @@ mod tests {
         assert_eq!(decompress(&[]), Err(RecordFormatError::Corrupted));
         assert_eq!(decompress(&[2, 0]), Err(RecordFormatError::Newer));
         for cut in 1..compressed.len() {
-            assert_eq!(decompress(&compressed[..cut]), Err(RecordFormatError::Corrupted), "cut at {cut}");
+            assert_eq!(
+                decompress(&compressed[..cut]),
+                Err(RecordFormatError::Corrupted),
+                "cut at {cut}"
+            );
         }
-        assert_eq!(decompress(&[&compressed[..], b"more"].concat()), Err(RecordFormatError::Corrupted));
+        assert_eq!(
+            decompress(&[&compressed[..], b"more"].concat()),
+            Err(RecordFormatError::Corrupted)
+        );
     }
 
     proptest! {

@@ -16,10 +16,10 @@ use tokio::runtime::{self, Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::server_info::{self, DeploymentInfo};
-use super::scripts::{self, Script};
 use super::client::{Connection, RedisClient};
-use crate::egress::circuit_breaker::{CircuitBreaker, BreakerState, FAILURES_TO_OPEN};
+use super::scripts::{self, Script};
+use super::server_info::{self, DeploymentInfo};
+use crate::egress::circuit_breaker::{BreakerState, CircuitBreaker, FAILURES_TO_OPEN};
 use crate::telemetry::Metrics;
 
 /// Time that the circuit stays open. A failover takes a few seconds.
@@ -83,7 +83,10 @@ impl RedisCallError {
 
     /// Returns whether the servers failed, not the command.
     const fn is_outage(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout | Self::ConnectionLost(_) | Self::Misconfigured(_))
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Timeout | Self::ConnectionLost(_) | Self::Misconfigured(_)
+        )
     }
 }
 
@@ -201,7 +204,9 @@ impl ConnectionManager {
 
     /// Returns the last error, without a network call.
     pub fn last_error(&self) -> Option<RedisCallError> {
-        self.with_state(|state| state.last_error.clone().or_else(|| state.health_check_error.clone()))
+        self.with_state(|state| {
+            state.last_error.clone().or_else(|| state.health_check_error.clone())
+        })
     }
 
     /// Runs a task on the store's own thread.
@@ -222,7 +227,9 @@ impl ConnectionManager {
         let by_hash = script.by_hash(key, arguments);
         match self.query(script.verb, &by_hash).await {
             // The server was restarted or replaced.
-            Err(RedisCallError::NoScript) => self.query(script.verb, &script.by_body(key, arguments)).await,
+            Err(RedisCallError::NoScript) => {
+                self.query(script.verb, &script.by_body(key, arguments)).await
+            }
             answer => answer,
         }
     }
@@ -239,7 +246,11 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`].
-    pub async fn query_many(&self, verb: &'static str, commands: &[Cmd]) -> Result<Value, RedisCallError> {
+    pub async fn query_many(
+        &self,
+        verb: &'static str,
+        commands: &[Cmd],
+    ) -> Result<Value, RedisCallError> {
         self.send(verb, commands, Reply::Array).await
     }
 
@@ -288,9 +299,11 @@ impl ConnectionManager {
             };
             let answer = tokio::time::timeout(self.call_timeout, call).await;
             self.metrics.record_redis_round_trip(verb, began.elapsed());
-            let answer =
-                answer.map_err(|_| RedisCallError::Timeout).and_then(|answer| answer.map_err(RedisCallError::from));
-            if answer.as_ref().is_err_and(RedisCallError::is_retryable) && !connection.reconnects() {
+            let answer = answer
+                .map_err(|_| RedisCallError::Timeout)
+                .and_then(|answer| answer.map_err(RedisCallError::from));
+            if answer.as_ref().is_err_and(RedisCallError::is_retryable) && !connection.reconnects()
+            {
                 self.disconnect_all(generation);
             }
             answer
@@ -304,9 +317,11 @@ impl ConnectionManager {
     /// Any [`RedisCallError`].
     pub async fn query_servers(&self) -> Result<DeploymentInfo, RedisCallError> {
         let (mut connection, _) = self.connection().await?;
-        let info =
-            tokio::time::timeout(self.call_timeout.saturating_mul(2), server_info::query_deployment(&mut connection))
-                .await;
+        let info = tokio::time::timeout(
+            self.call_timeout.saturating_mul(2),
+            server_info::query_deployment(&mut connection),
+        )
+        .await;
         Ok(info.map_err(|_| RedisCallError::Timeout)??)
     }
 
@@ -315,7 +330,10 @@ impl ConnectionManager {
         let here = Handle::current().id();
         let current = || {
             self.with_state(|state| {
-                state.connections.get(&here).map(|connection| (connection.clone(), state.generation))
+                state
+                    .connections
+                    .get(&here)
+                    .map(|connection| (connection.clone(), state.generation))
             })
         };
         if let Some(current) = current() {
@@ -325,7 +343,10 @@ impl ConnectionManager {
         // one.
         let wait_limit = self.call_timeout.saturating_mul(2).max(MIN_CONNECT_WAIT);
         let Ok(_guard) = tokio::time::timeout(wait_limit, self.connect_lock.lock()).await else {
-            return Err(RedisCallError::Unreachable(format!("none after {} ms", wait_limit.as_millis())));
+            return Err(RedisCallError::Unreachable(format!(
+                "none after {} ms",
+                wait_limit.as_millis()
+            )));
         };
         if let Some(current) = current() {
             return Ok(current);
@@ -345,7 +366,9 @@ impl ConnectionManager {
                 Ok((connection, generation))
             }
             Err(error) => {
-                let wait = MIN_RECONNECT_DELAY.saturating_mul(1 << state.connect_failures.min(10)).min(MAX_RECONNECT_DELAY);
+                let wait = MIN_RECONNECT_DELAY
+                    .saturating_mul(1 << state.connect_failures.min(10))
+                    .min(MAX_RECONNECT_DELAY);
                 state.connect_failures += 1;
                 state.next_attempt_at = Some(Instant::now() + wait);
                 state.last_error = Some(error.clone());
@@ -358,15 +381,25 @@ impl ConnectionManager {
     /// configured.
     async fn connect(&self) -> Result<Connection, RedisCallError> {
         let mut connection =
-            self.client.connect(self.call_timeout).await.map_err(|error| match RedisCallError::from(error) {
-                RedisCallError::ConnectionLost(reason) | RedisCallError::Rejected(reason) => RedisCallError::Unreachable(reason),
-                RedisCallError::Timeout => RedisCallError::Unreachable("it took too long".to_owned()),
-                other => other,
-            })?;
-        let info =
-            tokio::time::timeout(self.call_timeout.saturating_mul(2), server_info::query_deployment(&mut connection))
-                .await;
-        info.map_err(|_| RedisCallError::Timeout)??.check_suitability().map_err(RedisCallError::Misconfigured)?;
+            self.client.connect(self.call_timeout).await.map_err(
+                |error| match RedisCallError::from(error) {
+                    RedisCallError::ConnectionLost(reason) | RedisCallError::Rejected(reason) => {
+                        RedisCallError::Unreachable(reason)
+                    }
+                    RedisCallError::Timeout => {
+                        RedisCallError::Unreachable("it took too long".to_owned())
+                    }
+                    other => other,
+                },
+            )?;
+        let info = tokio::time::timeout(
+            self.call_timeout.saturating_mul(2),
+            server_info::query_deployment(&mut connection),
+        )
+        .await;
+        info.map_err(|_| RedisCallError::Timeout)??
+            .check_suitability()
+            .map_err(RedisCallError::Misconfigured)?;
         Ok(connection)
     }
 
@@ -411,9 +444,14 @@ fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
     metrics.set_redis_circuit(to.label(), &BreakerState::LABELS);
     match (from, to) {
         (_, BreakerState::Open) => {
-            tracing::error!(failures = FAILURES_TO_OPEN, "circuit of the store opened: logins fail until it answers")
+            tracing::error!(
+                failures = FAILURES_TO_OPEN,
+                "circuit of the store opened: logins fail until it answers"
+            )
         }
-        (_, BreakerState::Closed) => tracing::info!("circuit of the store closed: it answers again"),
+        (_, BreakerState::Closed) => {
+            tracing::info!("circuit of the store closed: it answers again")
+        }
         (_, BreakerState::HalfOpen) => {}
     }
 }

@@ -32,7 +32,9 @@ impl Counters for RedisStore {
             owned.push(count.to_string().into_bytes());
         }
         let arguments: Vec<&[u8]> = owned.iter().map(Vec::as_slice).collect();
-        let Value::Array(sums) = self.connections.run_script(&self.scripts.add_counts, &key, &arguments).await? else {
+        let Value::Array(sums) =
+            self.connections.run_script(&self.scripts.add_counts, &key, &arguments).await?
+        else {
             return Err(unexpected_reply());
         };
         let sums: Option<Vec<u64>> = sums.into_iter().map(non_negative).collect();

@@ -1,6 +1,6 @@
 //! Encodes families and their members as they are stored on the server.
 
-use super::record::{InsertionId, FAMILY_HASH_BYTES};
+use super::record::{FAMILY_HASH_BYTES, InsertionId};
 use crate::digest;
 use crate::store::{Family, RecordKind};
 
@@ -16,7 +16,11 @@ impl FamilyMember {
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (kind, rest) = bytes.split_first()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        Some(Self { kind: RecordKind::from_letter(*kind)?, hash: *hash, birth: rest.try_into().ok()? })
+        Some(Self {
+            kind: RecordKind::from_letter(*kind)?,
+            hash: *hash,
+            birth: rest.try_into().ok()?,
+        })
     }
 }
 

@@ -20,7 +20,8 @@ impl RedisStore {
     /// `Misconfigured` if this hub lacks the key of the marker, or if the issuer differs.
     pub(super) async fn check_marker(&self) -> Result<(), RedisCallError> {
         let key = self.marker_key();
-        let Value::BulkString(marker) = self.connections.query("load", redis::cmd("GET").arg(&key)).await?
+        let Value::BulkString(marker) =
+            self.connections.query("load", redis::cmd("GET").arg(&key)).await?
         else {
             return Ok(());
         };

@@ -74,10 +74,16 @@ pub enum RecordFormatError {
 }
 
 /// Encodes the authenticated part of a header.
-pub fn authenticated_header(state: StoredState, version: RecordVersion, expires_at: Timestamp) -> [u8; AUTHENTICATED_BYTES] {
+pub fn authenticated_header(
+    state: StoredState,
+    version: RecordVersion,
+    expires_at: Timestamp,
+) -> [u8; AUTHENTICATED_BYTES] {
     let mut bytes = [0; AUTHENTICATED_BYTES];
-    let numbers = version.0.to_be_bytes().into_iter().chain(script_millis(expires_at).to_be_bytes());
-    for (location, byte) in bytes.iter_mut().zip([FORMAT, state.byte()].into_iter().chain(numbers)) {
+    let numbers =
+        version.0.to_be_bytes().into_iter().chain(script_millis(expires_at).to_be_bytes());
+    for (location, byte) in bytes.iter_mut().zip([FORMAT, state.byte()].into_iter().chain(numbers))
+    {
         *location = byte;
     }
     bytes
@@ -94,10 +100,15 @@ impl RecordHeader {
     /// # Errors
     /// `Newer`, `Corrupted`.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), RecordFormatError> {
-        let (head, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(RecordFormatError::Corrupted)?;
+        let (head, rest) =
+            bytes.split_at_checked(HEADER_BYTES).ok_or(RecordFormatError::Corrupted)?;
         let [format, state, numbers @ ..] = head else { return Err(RecordFormatError::Corrupted) };
         if *format != FORMAT {
-            return Err(if *format > FORMAT { RecordFormatError::Newer } else { RecordFormatError::Corrupted });
+            return Err(if *format > FORMAT {
+                RecordFormatError::Newer
+            } else {
+                RecordFormatError::Corrupted
+            });
         }
         let state = match state {
             b'L' => StoredState::Live,

@@ -138,8 +138,11 @@ impl ServerInfo {
             0 => "no memory limit".to_owned(),
             bytes => format!("{} MB at most", bytes >> 20),
         };
-        let persistence =
-            if self.has_append_only_file { "append-only file" } else { "no append-only file: a restart loses all records" };
+        let persistence = if self.has_append_only_file {
+            "append-only file"
+        } else {
+            "no append-only file: a restart loses all records"
+        };
         format!(
             "{} {}, {}, {memory}, {persistence}, {} {}",
             self.product,

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::family_members::family_hash;
 use super::*;
 use crate::ids::Secret;
-use crate::store::conformance::{AMPLE_CAPACITIES, at, code, conformance, new_record, key, new_record_in_family, take, value};
+use crate::store::conformance::{
+    AMPLE_CAPACITIES, at, code, conformance, key, new_record, new_record_in_family, take, value,
+};
 use crate::store::{Family, Store};
 use redis_server::{PASSWORD, Server};
 
@@ -22,7 +24,11 @@ pub(crate) fn shared_server() -> &'static Server {
 
 fn config(server: &Server, prefix: &str) -> RedisConfig {
     let nodes = vec![format!("unix:{}", server.socket().display())];
-    RedisConfig { prefix: prefix.to_owned(), call_milliseconds: 5000, ..RedisConfig::with_nodes(nodes) }
+    RedisConfig {
+        prefix: prefix.to_owned(),
+        call_milliseconds: 5000,
+        ..RedisConfig::with_nodes(nodes)
+    }
 }
 
 fn credentials(encryption_keys: &[&str]) -> StoreCredentials {
@@ -75,7 +81,10 @@ async fn the_server_sees_neither_names_nor_values() {
     let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
     let session = RecordKey { kind: RecordKind::Session, name: "the cookie's fingerprint".into() };
     let secret = "Angela Claire Louise Dubois ".repeat(20);
-    store.insert(session, new_record_in_family(&secret, at(30), "the family"), at(0)).await.unwrap();
+    store
+        .insert(session, new_record_in_family(&secret, at(30), "the family"), at(0))
+        .await
+        .unwrap();
     let found = only_key(server, &prefix, 's');
     let bytes = String::from_utf8_lossy(&server.get(&found)).into_owned();
     for word in ["Angela", "Dubois", "fingerprint", "family"] {
@@ -109,10 +118,16 @@ async fn a_tampered_record_counts_as_absent() {
 async fn a_record_moved_to_another_key_is_rejected() {
     let (server, prefix) = (shared_server(), fresh_prefix());
     let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
-    store.insert(key(RecordKind::Session, "mine"), new_record("mine", at(30)), at(0)).await.unwrap();
+    store
+        .insert(key(RecordKind::Session, "mine"), new_record("mine", at(30)), at(0))
+        .await
+        .unwrap();
     let mine = only_key(server, &prefix, 's');
     let theirs = store_at(server, &format!("{prefix}x"), &["key"], AMPLE_CAPACITIES);
-    theirs.insert(key(RecordKind::Session, "theirs"), new_record("theirs", at(30)), at(0)).await.unwrap();
+    theirs
+        .insert(key(RecordKind::Session, "theirs"), new_record("theirs", at(30)), at(0))
+        .await
+        .unwrap();
     server.set(&mine, &server.get(&only_key(server, &format!("{prefix}x"), 's')));
     assert_eq!(value(&store, &key(RecordKind::Session, "mine"), at(1)).await, None);
 }
@@ -133,8 +148,9 @@ async fn an_older_value_with_a_newer_header_is_rejected() {
 #[tokio::test]
 async fn hubs_with_a_common_key_read_each_other_and_others_report_it() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let stores =
-        |keys: &[&str]| -> Arc<dyn Store> { Arc::new(store_at(server, &prefix, keys, AMPLE_CAPACITIES)) };
+    let stores = |keys: &[&str]| -> Arc<dyn Store> {
+        Arc::new(store_at(server, &prefix, keys, AMPLE_CAPACITIES))
+    };
     let (before, during, after) = (stores(&["old"]), stores(&["new", "old"]), stores(&["new"]));
     before.insert(code("a"), new_record("by the old", at(30)), at(0)).await.unwrap();
     assert_eq!(value(&during, &code("a"), at(1)).await.unwrap(), "by the old");
@@ -182,20 +198,27 @@ async fn a_repeated_call_gets_the_same_reply() {
     }
 
     let bound = record::authenticated_header(StoredState::Live, RecordVersion(2), at(30));
-    let sealed = store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"two").unwrap();
+    let sealed =
+        store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"two").unwrap();
     let (expected, until) = (1u64.to_be_bytes(), millis_text(at(30)));
     let replace: [&[u8]; 7] =
         [&expected, &bound, &sealed, now.as_bytes(), later.as_bytes(), until.as_bytes(), b"0"];
     for _ in 0..2 {
-        let answer = store.connections.run_script(&store.scripts.replace, &place.key, &replace).await.unwrap();
+        let answer = store
+            .connections
+            .run_script(&store.scripts.replace, &place.key, &replace)
+            .await
+            .unwrap();
         assert_eq!(array_items(&answer).first(), Some(&Value::Int(1)), "no lost race: {answer:?}");
     }
 
     let bound = record::authenticated_header(StoredState::Tombstone, RecordVersion(0), at(90));
-    let sealed = store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"mine").unwrap();
+    let sealed =
+        store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"mine").unwrap();
     let taking: [&[u8]; 4] = [&bound, &sealed, now.as_bytes(), later.as_bytes()];
     for _ in 0..2 {
-        let answer = store.connections.run_script(&store.scripts.take, &place.key, &taking).await.unwrap();
+        let answer =
+            store.connections.run_script(&store.scripts.take, &place.key, &taking).await.unwrap();
         let [Value::Int(1), Value::BulkString(taken), ..] = array_items(&answer) else {
             panic!("a second redemption: {answer:?}")
         };
@@ -214,14 +237,18 @@ async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() 
     let ((birth, nonce), family) = (store.new_insertion_id_and_nonce(), Family("mine".into()));
     // The family knows the record, whose insertion is still in flight.
     assert!(
-        store.join_families(&[family_hash(&family)], (&place, &birth), at(30), at(1)).await.unwrap()
+        store
+            .join_families(&[family_hash(&family)], (&place, &birth), at(30), at(1))
+            .await
+            .unwrap()
             == JoinOutcome::Joined
     );
     store.revoke(&family, at(90), at(1)).await.unwrap();
     let bound = record::authenticated_header(StoredState::Live, RecordVersion(1), at(30));
     let sealed = store.encrypt(&place, &bound, &nonce, b"one").unwrap();
     let bytes =
-        [&bound[..], &birth, &record::encode_families(&[family_hash(&family)], at(30)), &sealed].concat();
+        [&bound[..], &birth, &record::encode_families(&[family_hash(&family)], at(30)), &sealed]
+            .concat();
     let insert: [&[u8]; 3] = [&bytes, b"0", b"60000"];
     assert_eq!(
         store.connections.run_script(&store.scripts.insert, &place.key, &insert).await,
@@ -237,7 +264,10 @@ async fn revocation_applies_to_a_record_whose_life_was_extended() {
     let token = key(RecordKind::Token, "a");
     store.insert(token.clone(), new_record_in_family("1", at(10), "mine"), at(0)).await.unwrap();
     store.replace(&token, RecordVersion(1), "2".into(), at(500), at(9)).await.unwrap();
-    store.insert(code("another"), new_record_in_family("1", at(500), "mine"), at(400)).await.unwrap();
+    store
+        .insert(code("another"), new_record_in_family("1", at(500), "mine"), at(400))
+        .await
+        .unwrap();
     store.revoke(&Family("mine".into()), at(500), at(400)).await.unwrap();
     assert_eq!(value(&store, &token, at(400)).await, None);
 }
@@ -258,18 +288,25 @@ async fn a_hub_whose_clock_is_ahead_leaves_no_token_alive_for_one_that_is_behind
 #[tokio::test]
 async fn a_family_of_thousands_is_revoked_whole() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> =
-        Arc::new(store_at(server, &prefix, &["key"], Capacities { grants: 10_000, ..AMPLE_CAPACITIES }));
-    let tokens: Vec<_> = (0..5000).map(|number| key(RecordKind::Token, &number.to_string())).collect();
+    let store: Arc<dyn Store> = Arc::new(store_at(
+        server,
+        &prefix,
+        &["key"],
+        Capacities { grants: 10_000, ..AMPLE_CAPACITIES },
+    ));
+    let tokens: Vec<_> =
+        (0..5000).map(|number| key(RecordKind::Token, &number.to_string())).collect();
     for some in tokens.chunks(500) {
-        let inserted =
-            some.iter().map(|token| store.insert(token.clone(), new_record_in_family("1", at(60), "mine"), at(0)));
+        let inserted = some.iter().map(|token| {
+            store.insert(token.clone(), new_record_in_family("1", at(60), "mine"), at(0))
+        });
         assert!(join_all(inserted).await.iter().all(Result::is_ok));
     }
     let config = RedisConfig { call_milliseconds: 500, ..config(server, &prefix) };
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
     let hasty =
-        RedisStore::new(&config, &credentials(&["key"]), AMPLE_CAPACITIES, Env::system(), &metrics).unwrap();
+        RedisStore::new(&config, &credentials(&["key"]), AMPLE_CAPACITIES, Env::system(), &metrics)
+            .unwrap();
     hasty.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
     for some in tokens.chunks(500) {
         assert!(
@@ -309,7 +346,8 @@ async fn counts_disclose_no_network_address() {
             .add(&batch(window, 0, 1, &[("address", b'1', 1)]))
             .await
             .unwrap();
-        let members = shared_server().cli_text(&["ZRANGE", &format!("{prefix}:q:{window}"), "0", "-1"]);
+        let members =
+            shared_server().cli_text(&["ZRANGE", &format!("{prefix}:q:{window}"), "0", "-1"]);
         members
             .lines()
             .filter(|member| !member.starts_with('!'))

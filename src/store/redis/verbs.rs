@@ -9,16 +9,24 @@ use redis::{Cmd, Value};
 use super::connection_manager::RedisCallError;
 use super::family_members::{FamilyMember, family_hash};
 use super::record::{self, FAMILY_HASH_BYTES, RecordHeader, StoredState};
-use super::{CLOCK_SKEW_GRACE, JoinOutcome, RecordLocation, READ_COMMAND, RedisStore, server_ttl, format_error, array_items, millis_text, unexpected_reply};
+use super::{
+    CLOCK_SKEW_GRACE, JoinOutcome, READ_COMMAND, RecordLocation, RedisStore, array_items,
+    format_error, millis_text, server_ttl, unexpected_reply,
+};
 use crate::env::Timestamp;
 use crate::store::{
-    NewRecord, Family, RecordKey, RecordKind, LoadedRecord, StoreScope, Record, ReplaceOutcome, Store, StoreError, TakeOutcome, Usage,
-    RecordVersion,
+    Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome,
+    Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 
 #[async_trait]
 impl Store for RedisStore {
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError> {
         let location = self.locate(&key);
         if !self.capacity.try_reserve(key.kind, draft.value.len(), draft.earliest_expiry(), now) {
             // A full hub, too, reports a replay as such.
@@ -47,15 +55,27 @@ impl Store for RedisStore {
         }
     }
 
-    async fn load_and_extend(&self, key: &RecordKey, now: Timestamp) -> Result<Option<LoadedRecord>, StoreError> {
+    async fn load_and_extend(
+        &self,
+        key: &RecordKey,
+        now: Timestamp,
+    ) -> Result<Option<LoadedRecord>, StoreError> {
         let location = self.locate(key);
         let (now_text, grace) = (millis_text(now), CLOCK_SKEW_GRACE.as_millis().to_string());
         let answer = self
             .connections
-            .run_script(&self.scripts.load_and_extend, &location.key, &[now_text.as_bytes(), grace.as_bytes()])
+            .run_script(
+                &self.scripts.load_and_extend,
+                &location.key,
+                &[now_text.as_bytes(), grace.as_bytes()],
+            )
             .await?;
         let [Value::BulkString(bytes), Value::Int(left)] = array_items(&answer) else {
-            return if array_items(&answer).is_empty() { Ok(None) } else { Err(unexpected_reply()) };
+            return if array_items(&answer).is_empty() {
+                Ok(None)
+            } else {
+                Err(unexpected_reply())
+            };
         };
         let left = u64::try_from(*left).ok().map(Duration::from_millis);
         if let (Some(left), Some(head)) = (left, self.own_header(bytes)) {
@@ -74,17 +94,19 @@ impl Store for RedisStore {
             return Ok(Vec::new());
         }
         let places: Vec<RecordLocation> = keys.iter().map(|key| self.locate(key)).collect();
-        let commands: Vec<Cmd> = places.iter().map(|location| read_command(&location.key)).collect();
+        let commands: Vec<Cmd> =
+            places.iter().map(|location| read_command(&location.key)).collect();
         let answer = self.connections.query_many("load", &commands).await?;
         if array_items(&answer).len() != places.len() {
             return Err(unexpected_reply());
         }
-        let records = places.iter().zip(array_items(&answer)).map(|(location, answer)| match answer {
-            Value::BulkString(bytes) => {
-                Ok(self.read_live(location, bytes)?.filter(|record| record.expires_at > now))
-            }
-            _ => Ok(None),
-        });
+        let records =
+            places.iter().zip(array_items(&answer)).map(|(location, answer)| match answer {
+                Value::BulkString(bytes) => {
+                    Ok(self.read_live(location, bytes)?.filter(|record| record.expires_at > now))
+                }
+                _ => Ok(None),
+            });
         records.collect()
     }
 
@@ -99,9 +121,14 @@ impl Store for RedisStore {
         let location = self.locate(key);
         let next = RecordVersion(expected.0.saturating_add(1));
         let header_bytes = record::authenticated_header(StoredState::Live, next, expires_at);
-        let encrypted = self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &value)?;
-        let (old, now_text, until, px) =
-            (expected.0.to_be_bytes(), millis_text(now), millis_text(expires_at), server_ttl(expires_at, now));
+        let encrypted =
+            self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &value)?;
+        let (old, now_text, until, px) = (
+            expected.0.to_be_bytes(),
+            millis_text(now),
+            millis_text(expires_at),
+            server_ttl(expires_at, now),
+        );
         let mut horizon = "0".to_owned();
         // Two attempts at most: for the second one, the families know the new expiry.
         for _ in 0..2 {
@@ -114,7 +141,10 @@ impl Store for RedisStore {
                 until.as_bytes(),
                 horizon.as_bytes(),
             ];
-            let answer = self.connections.run_script(&self.scripts.replace, &location.key, &arguments).await?;
+            let answer = self
+                .connections
+                .run_script(&self.scripts.replace, &location.key, &arguments)
+                .await?;
             match array_items(&answer) {
                 [Value::Int(1), before @ ..] => {
                     if let [Value::BulkString(before)] = before {
@@ -125,9 +155,12 @@ impl Store for RedisStore {
                 [Value::Int(0)] => return Ok(ReplaceOutcome::Stale),
                 [Value::Int(-1)] => return Ok(ReplaceOutcome::Gone),
                 [Value::Int(2), Value::BulkString(families)] => {
-                    let (insertion_id, families) = families.split_first_chunk::<8>().ok_or_else(unexpected_reply)?;
+                    let (insertion_id, families) =
+                        families.split_first_chunk::<8>().ok_or_else(unexpected_reply)?;
                     let (families, _) = families.as_chunks::<FAMILY_HASH_BYTES>();
-                    if self.join_families(families, (&location, insertion_id), expires_at, now).await?
+                    if self
+                        .join_families(families, (&location, insertion_id), expires_at, now)
+                        .await?
                         == JoinOutcome::Closed
                     {
                         return Ok(ReplaceOutcome::Gone);
@@ -148,11 +181,18 @@ impl Store for RedisStore {
         now: Timestamp,
     ) -> Result<TakeOutcome, StoreError> {
         let location = self.locate(key);
-        let header_bytes = record::authenticated_header(StoredState::Tombstone, RecordVersion(0), tombstone_until);
-        let encrypted = self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &tombstone)?;
+        let header_bytes =
+            record::authenticated_header(StoredState::Tombstone, RecordVersion(0), tombstone_until);
+        let encrypted = self.encrypt(
+            &location,
+            &header_bytes,
+            &self.new_insertion_id_and_nonce().1,
+            &tombstone,
+        )?;
         let (now_text, px) = (millis_text(now), server_ttl(tombstone_until, now));
         let arguments: [&[u8]; 4] = [&header_bytes, &encrypted, now_text.as_bytes(), px.as_bytes()];
-        let answer = self.connections.run_script(&self.scripts.take, &location.key, &arguments).await?;
+        let answer =
+            self.connections.run_script(&self.scripts.take, &location.key, &arguments).await?;
         match array_items(&answer) {
             // The third item is present when an earlier attempt had won and its reply was lost.
             [Value::Int(1), Value::BulkString(taken), earlier @ ..] => {
@@ -163,7 +203,11 @@ impl Store for RedisStore {
             }
             [Value::Int(2), Value::BulkString(head), Value::BulkString(left)] => {
                 let (head, _) = RecordHeader::parse(head).map_err(format_error)?;
-                let left = self.decrypt(&location, &RecordHeader { version: RecordVersion(0), ..head }, left)?;
+                let left = self.decrypt(
+                    &location,
+                    &RecordHeader { version: RecordVersion(0), ..head },
+                    left,
+                )?;
                 Ok(left.map_or(TakeOutcome::Gone, TakeOutcome::AlreadyTaken))
             }
             [Value::Int(0)] => Ok(TakeOutcome::Gone),
@@ -188,14 +232,19 @@ impl Store for RedisStore {
         let (version, now_text, grace) =
             (version.0.to_be_bytes(), millis_text(now), CLOCK_SKEW_GRACE.as_millis().to_string());
         let arguments: [&[u8]; 3] = [&version, now_text.as_bytes(), grace.as_bytes()];
-        match array_items(&self.connections.run_script(&self.scripts.remove_version, &location.key, &arguments).await?) {
+        match array_items(
+            &self
+                .connections
+                .run_script(&self.scripts.remove_version, &location.key, &arguments)
+                .await?,
+        ) {
             [Value::BulkString(old), Value::Int(left)] => {
                 let (head, _) = RecordHeader::parse(old).map_err(format_error)?;
                 if self.own_header(old).is_some() {
                     match u64::try_from(*left) {
-                        Ok(left) => {
-                            self.capacity.release_near(location.kind, now + Duration::from_millis(left))
-                        }
+                        Ok(left) => self
+                            .capacity
+                            .release_near(location.kind, now + Duration::from_millis(left)),
                         Err(_) => self.capacity.release(location.kind, head.expires_at),
                     }
                 }
@@ -212,18 +261,25 @@ impl Store for RedisStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let key = self.family_key(&family_hash(family));
-        let (until_text, now_text, px, over) =
-            (millis_text(until), millis_text(now), server_ttl(until, now), millis_text(now - CLOCK_SKEW_GRACE));
+        let (until_text, now_text, px, over) = (
+            millis_text(until),
+            millis_text(now),
+            server_ttl(until, now),
+            millis_text(now - CLOCK_SKEW_GRACE),
+        );
         let arguments: [&[u8]; 4] =
             [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
-        let answer = self.connections.run_script(&self.scripts.close_family, &key, &arguments).await?;
+        let answer =
+            self.connections.run_script(&self.scripts.close_family, &key, &arguments).await?;
         let members = array_items(&answer).iter().map(|member| match member {
             Value::BulkString(bytes) => FamilyMember::parse(bytes),
             _ => None,
         });
-        let members: Vec<FamilyMember> = members.collect::<Option<_>>().ok_or_else(unexpected_reply)?;
+        let members: Vec<FamilyMember> =
+            members.collect::<Option<_>>().ok_or_else(unexpected_reply)?;
         let kills = members.iter().map(async |member| {
-            self.revoke_member(&self.location_of_hash(member.kind, member.hash), &member.birth, now).await
+            self.revoke_member(&self.location_of_hash(member.kind, member.hash), &member.birth, now)
+                .await
         });
         join_all(kills).await.into_iter().collect()
     }
@@ -257,10 +313,17 @@ impl RedisStore {
     ) -> Result<RecordVersion, StoreError> {
         let (insertion_id, nonce) = self.new_insertion_id_and_nonce();
         let (version, until) = (RecordVersion(1), draft.expires_at);
-        let families: Vec<[u8; FAMILY_HASH_BYTES]> = draft.families.iter().map(family_hash).collect();
+        let families: Vec<[u8; FAMILY_HASH_BYTES]> =
+            draft.families.iter().map(family_hash).collect();
         let header_bytes = record::authenticated_header(StoredState::Live, version, until);
         let encrypted = self.encrypt(location, &header_bytes, &nonce, &draft.value)?;
-        let bytes = [&header_bytes[..], &insertion_id, &record::encode_families(&families, until), &encrypted].concat();
+        let bytes = [
+            &header_bytes[..],
+            &insertion_id,
+            &record::encode_families(&families, until),
+            &encrypted,
+        ]
+        .concat();
         let px = match draft.expires_unread_at {
             // Measured by the server's clock alone, so without the grace for differing clocks.
             Some(unread_until) if unread_until < until => {
@@ -273,8 +336,10 @@ impl RedisStore {
         let insert = self.connections.run_script(&self.scripts.insert, &location.key, &arguments);
         // Concurrently: nothing knows the key before this function returns, and a closed family
         // revokes the record.
-        let (inserted, joined) =
-            futures_util::join!(insert, self.join_families(&families, (location, &insertion_id), until, now));
+        let (inserted, joined) = futures_util::join!(
+            insert,
+            self.join_families(&families, (location, &insertion_id), until, now)
+        );
         let inserted = match inserted {
             Ok(Value::Int(1)) => Ok(version),
             Ok(Value::Int(0)) => Err(StoreError::Exists),

@@ -38,7 +38,8 @@ fn hub(room: usize, collector: &Collector) -> (Tracer, SpanQueue, SpanExporter, 
         Arc::new(SeededEntropy::new(3)),
     );
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-    let (queue, exporter) = span_queue(room, Resource::default(), Box::new(collector.clone()), &metrics);
+    let (queue, exporter) =
+        span_queue(room, Resource::default(), Box::new(collector.clone()), &metrics);
     (
         Tracer::new(1.0, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env),
         queue,

@@ -85,7 +85,11 @@ impl Metrics {
     }
 
     /// Removes the series of connectors and clients that are not among these.
-    pub fn retain_series(&self, connector: impl Fn(&str) -> bool, clients: impl Iterator<Item = ClientId>) {
+    pub fn retain_series(
+        &self,
+        connector: impl Fn(&str) -> bool,
+        clients: impl Iterator<Item = ClientId>,
+    ) {
         let mut names: BTreeSet<String> = BTreeSet::new();
         for client in clients {
             names.insert(self.client_label(&client).to_string());
@@ -120,7 +124,8 @@ impl Metrics {
 
     /// Records a rejected request. `client_id` is that of a registered client, if known.
     pub fn record_token_error(&self, client_id: Option<&ClientId>, why: ErrorCode) {
-        let client = client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
+        let client =
+            client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
         self.clients.token_refusals.with_label_values(&[&*client, code_label(why)]).inc();
     }
 
@@ -138,7 +143,9 @@ impl Metrics {
         clients: impl Iterator<Item = (ClientId, Option<Timestamp>)>,
     ) {
         self.clients.keys_fetched.reset();
-        for (label, at) in self.earliest_by_label(clients.map(|(id, at)| (id, at.map_or(0.0, unix_seconds)))) {
+        for (label, at) in
+            self.earliest_by_label(clients.map(|(id, at)| (id, at.map_or(0.0, unix_seconds))))
+        {
             self.clients.keys_fetched.with_label_values(&[&label]).set(at);
         }
     }
@@ -151,7 +158,10 @@ impl Metrics {
         }
     }
 
-    fn earliest_by_label(&self, dated: impl Iterator<Item = (ClientId, f64)>) -> BTreeMap<String, f64> {
+    fn earliest_by_label(
+        &self,
+        dated: impl Iterator<Item = (ClientId, f64)>,
+    ) -> BTreeMap<String, f64> {
         let mut earliest: BTreeMap<String, f64> = BTreeMap::new();
         for (client_id, at) in dated {
             let known = earliest.entry(self.client_label(&client_id).to_string()).or_insert(at);

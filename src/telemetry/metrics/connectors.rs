@@ -171,7 +171,10 @@ impl Metrics {
         operation: &'static str,
         why: ErrorCode,
     ) {
-        self.connectors.calls.with_label_values(&[connector.as_str(), operation, code_label(why)]).inc();
+        self.connectors
+            .calls
+            .with_label_values(&[connector.as_str(), operation, code_label(why)])
+            .inc();
     }
 
     /// Creates the outcome series of a connector at 0, so that its first failure raises a rate.
@@ -261,7 +264,12 @@ impl Metrics {
     }
 
     /// Records dropped `amr` values. `reason` is one of a few constants; the values are not labels.
-    pub fn record_dropped_amr_values(&self, connector: &ConnectorId, reason: &'static str, values: usize) {
+    pub fn record_dropped_amr_values(
+        &self,
+        connector: &ConnectorId,
+        reason: &'static str,
+        values: usize,
+    ) {
         let values = u64::try_from(values).unwrap_or(u64::MAX);
         self.connectors.amr_dropped.with_label_values(&[connector.as_str(), reason]).inc_by(values);
     }

@@ -175,7 +175,11 @@ impl MetricDeclarer<'_> {
         self.registry.register(Box::new(metric.clone())).map_err(fault)?;
         let of = |desc: &Desc| MetricDeclaration {
             name: desc.fq_name.clone(),
-            metric_type: if desc.fq_name.ends_with("_total") { MetricType::Counter } else { MetricType::Gauge },
+            metric_type: if desc.fq_name.ends_with("_total") {
+                MetricType::Counter
+            } else {
+                MetricType::Gauge
+            },
             labels: desc.variable_labels.clone(),
             help: desc.help.clone(),
         };

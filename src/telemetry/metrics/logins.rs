@@ -140,7 +140,10 @@ impl Metrics {
         times: u64,
     ) {
         let (word, error) = outcome.labels();
-        self.logins.outcomes.with_label_values(&[word, error.map_or("none", code_label)]).inc_by(times);
+        self.logins
+            .outcomes
+            .with_label_values(&[word, error.map_or("none", code_label)])
+            .inc_by(times);
         let family = error.and_then(|error| code_label(error).get(..3)).unwrap_or("none");
         let connector = connector.map_or(NONE, ConnectorId::as_str);
         let service = self.client_label(service);

@@ -29,8 +29,11 @@ impl OperationsMetrics {
     /// # Errors
     /// Returns an error if a name is malformed or declared twice.
     pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        let build =
-            declare.gauge("build_info", "Always 1; the label is the version of the program.", &["version"])?;
+        let build = declare.gauge(
+            "build_info",
+            "Always 1; the label is the version of the program.",
+            &["version"],
+        )?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         Ok(Self {
             hub: declare.gauge("platform_info", "Always 1; the label is the platform of the hub.", &["platform"])?,

@@ -18,7 +18,11 @@ impl LimitMetrics {
     /// Returns an error if a name is malformed or declared twice.
     pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
         Ok(Self {
-            limited: declare.counter("rate_limited_total", "Requests and connections rejected by a limit.", &["limit"])?,
+            limited: declare.counter(
+                "rate_limited_total",
+                "Requests and connections rejected by a limit.",
+                &["limit"],
+            )?,
         })
     }
 }

@@ -12,7 +12,12 @@ fn record_everything_once(metrics: &Metrics) {
     let took = Duration::from_millis(3);
     metrics.record_http_request(Listener::Public, "/api/v2/token", 200, took);
     metrics.record_login_transition("awaiting_callback");
-    metrics.record_login_end(LoginOutcome::Refused(ErrorCode::AcrTooLow), &"sp".into(), Some(&impots), 1);
+    metrics.record_login_end(
+        LoginOutcome::Refused(ErrorCode::AcrTooLow),
+        &"sp".into(),
+        Some(&impots),
+        1,
+    );
     metrics.record_login_end(LoginOutcome::Abandoned, &"gone".into(), None, 2);
     let spent = LoginPhases { hub: took, ..LoginPhases::default() };
     metrics.record_granted_login(&spent, Timestamp::from_millis(1_800_000_000_250));
@@ -60,8 +65,9 @@ fn record_everything_once(metrics: &Metrics) {
     metrics.record_client_key_fetch(&"sp".into(), "ok");
     let fetched = [("sp", Some(Timestamp::from_millis(1_800_000_000_250))), ("other", None)];
     metrics.set_client_keys_fetched(fetched.into_iter().map(|(id, at)| (id.into(), at)));
-    metrics
-        .set_client_secret_expiry([("sp".into(), Timestamp::from_seconds(1_900_000_000))].into_iter());
+    metrics.set_client_secret_expiry(
+        [("sp".into(), Timestamp::from_seconds(1_900_000_000))].into_iter(),
+    );
     metrics.set_invalid_config_files("connector", 2);
     metrics.record_config_reload("changed", Timestamp::from_millis(1_800_000_000_250));
     metrics.record_config_reload("failed", Timestamp::from_millis(1_900_000_000_250));
@@ -261,8 +267,15 @@ fn service_providers_labelled_by_class_are_not_distinguished_further() {
 fn each_metric_has_a_unit_in_its_name_and_one_line_of_help() {
     for metric in metrics().declared() {
         assert!(metric.help.ends_with('.') && !metric.help.contains('\n'), "{metric:?}");
-        assert_eq!(metric.metric_type == MetricType::Counter, metric.name.ends_with("_total"), "{metric:?}");
-        assert!(metric.metric_type != MetricType::Histogram || metric.unit() == "seconds", "{metric:?}");
+        assert_eq!(
+            metric.metric_type == MetricType::Counter,
+            metric.name.ends_with("_total"),
+            "{metric:?}"
+        );
+        assert!(
+            metric.metric_type != MetricType::Histogram || metric.unit() == "seconds",
+            "{metric:?}"
+        );
         assert!(
             metric
                 .labels

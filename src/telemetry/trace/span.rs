@@ -9,7 +9,7 @@ use futures_util::future::Either;
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
-use super::{TracePeer, Propagation, TraceScope};
+use super::{Propagation, TracePeer, TraceScope};
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};
@@ -83,8 +83,16 @@ impl Span {
             let since = if parent.is_none() { recording.began.1 } else { Instant::now() };
             let began = recording.unix_nanos(since);
             let (name, attributes) = (Cow::Borrowed(name), Vec::new());
-            let finished =
-                FinishedSpan { id, parent, name, kind, start_nanos: began, end_nanos: began, failed: false, attributes };
+            let finished = FinishedSpan {
+                id,
+                parent,
+                name,
+                kind,
+                start_nanos: began,
+                end_nanos: began,
+                failed: false,
+                attributes,
+            };
             Box::new(ActiveSpan { finished, started_at: since })
         });
         Self { scope, active: live }
@@ -119,7 +127,8 @@ impl Span {
             (self.active.as_ref()?, self.scope.peer?, self.scope.recording()?);
         match (recording.rules.propagation, party) {
             (Propagation::AllPeers, _) | (Propagation::RegisterOnly, TracePeer::Register) => {}
-            (Propagation::Disabled, _) | (Propagation::RegisterOnly, TracePeer::IdentityProvider) => {
+            (Propagation::Disabled, _)
+            | (Propagation::RegisterOnly, TracePeer::IdentityProvider) => {
                 return None;
             }
         }

@@ -1,5 +1,5 @@
 use super::super::Metrics;
-use super::super::export::{self, SpanExporter, SpanTransport, ExportError};
+use super::super::export::{self, ExportError, SpanExporter, SpanTransport};
 use super::super::otlp::Resource;
 use super::*;
 use crate::env::{ManualClock, SeededEntropy};
@@ -42,7 +42,11 @@ impl Hub {
         let (queue, exporter): (_, SpanExporter) =
             export::span_queue(100_000, Resource::default(), Box::new(collector.clone()), &metrics);
         tokio::spawn(exporter.run());
-        Self { tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env), queue, collector }
+        Self {
+            tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env),
+            queue,
+            collector,
+        }
     }
 
     async fn spans(&self) -> Vec<Json> {
@@ -144,11 +148,7 @@ async fn a_callers_trace_is_continued_unless_the_login_has_its_own() {
     assert!(spans[0]["attributes"].to_string().contains("7K2M9QX4T0BC"));
     let malformed = hub.tracer.start_request(Some("00-forged"));
     drop(malformed);
-    assert_eq!(
-        text(&hub.spans().await[0], "parentSpanId"),
-        "",
-        "a malformed header is ignored"
-    );
+    assert_eq!(text(&hub.spans().await[0], "parentSpanId"), "", "a malformed header is ignored");
 }
 
 #[tokio::test]
@@ -160,7 +160,10 @@ async fn later_requests_of_an_unsampled_login_are_not_recorded() {
         .run(async {
             drop(start_span("too early to know"));
             attach_login(&support_id(), Some(&login));
-            assert_eq!(start_call("GET").with_peer(TracePeer::IdentityProvider).traceparent(), None);
+            assert_eq!(
+                start_call("GET").with_peer(TracePeer::IdentityProvider).traceparent(),
+                None
+            );
         })
         .await;
     drop(request);
@@ -185,7 +188,11 @@ async fn only_configured_peers_receive_a_traceparent() {
             );
             let _login = start_login_trace(&support_id());
             let to = |party| start_call("GET").with_peer(party).traceparent().is_some();
-            assert_eq!(start_call("GET").traceparent(), None, "a call without a peer gets no header");
+            assert_eq!(
+                start_call("GET").traceparent(),
+                None,
+                "a call without a peer gets no header"
+            );
             (to(TracePeer::Register), to(TracePeer::IdentityProvider))
         });
         assert_eq!(hears.await, (register, idp), "{propagation:?}");

@@ -10,7 +10,7 @@ use super::*;
 use crate::token::keyring::Keyring;
 use crate::token::keyring::tests::T0;
 use crate::token::upstream_keys::tests::{KEYS, ec};
-use crate::token::upstream_keys::{RETIRED_DECRYPTION_KEY_LIFETIME, PUBLICATION_DELAY};
+use crate::token::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME};
 
 const JWS: &str = "aGVhZA.Ym9keQ.c2ln";
 const ALGS: [EncryptionAlg; 3] = EncryptionAlg::ALL;
@@ -74,8 +74,11 @@ fn what_is_encrypted_to_a_published_key_is_decrypted_with_and_without_kid() {
     let mut plain = other.clone();
     plain.set_parameter("alg", None).unwrap();
     assert_eq!(
-        decrypt(&encrypt_to(&plain, EncryptionAlg::RsaOaep, JWS, &json!({})), EncryptionAlg::RsaOaep)
-            .as_deref(),
+        decrypt(
+            &encrypt_to(&plain, EncryptionAlg::RsaOaep, JWS, &json!({})),
+            EncryptionAlg::RsaOaep
+        )
+        .as_deref(),
         Ok(JWS)
     );
 }
@@ -91,7 +94,10 @@ fn encrypted_to_another_key_is_rejected() {
         );
         let mut impostor = stranger;
         impostor.set_key_id(published(&KEYS, T0, alg.as_str()).key_id().unwrap());
-        assert_eq!(decrypt(&encrypt_to(&impostor, alg, JWS, &json!({})), alg), Err(JweDecryptError::DecryptionFailed));
+        assert_eq!(
+            decrypt(&encrypt_to(&impostor, alg, JWS, &json!({})), alg),
+            Err(JweDecryptError::DecryptionFailed)
+        );
     }
 }
 
@@ -150,7 +156,10 @@ fn compressed_bomb_is_rejected_before_decryption() {
         let header =
             json!({ "alg": alg.as_str(), "enc": "A256GCM", "zip": "DEF", "kid": "unknown" })
                 .to_string();
-        assert_eq!(decrypt(&with_header(&encrypted, &header), alg), Err(JweDecryptError::Compressed));
+        assert_eq!(
+            decrypt(&with_header(&encrypted, &header), alg),
+            Err(JweDecryptError::Compressed)
+        );
         // Even without the check above, the library supports no compression.
         let key = KEYS.default_key(alg, T0).unwrap().decrypter(alg).unwrap();
         assert!(jwe::CONTEXT.deserialize_compact(&encrypted, key).is_err());
@@ -162,7 +171,11 @@ fn crit_is_refused_whatever_it_names() {
     for crit in [json!(["exp"]), json!([]), json!("zip"), Value::Null] {
         let header = json!({ "alg": "ECDH-ES", "enc": "A256GCM", "crit": crit }).to_string();
         let encrypted = with_header(&encrypt(EncryptionAlg::EcdhEs, JWS, &json!({})), &header);
-        assert_eq!(decrypt(&encrypted, EncryptionAlg::EcdhEs), Err(JweDecryptError::Extension), "{crit}");
+        assert_eq!(
+            decrypt(&encrypted, EncryptionAlg::EcdhEs),
+            Err(JweDecryptError::Extension),
+            "{crit}"
+        );
     }
 }
 
@@ -203,7 +216,11 @@ fn any_changed_part_fails_decryption() {
                 None => bytes.push(1),
             }
             parts[index] = digest::base64url(&bytes);
-            assert_eq!(decrypt(&parts.join("."), alg), Err(JweDecryptError::DecryptionFailed), "{alg:?} {index}");
+            assert_eq!(
+                decrypt(&parts.join("."), alg),
+                Err(JweDecryptError::DecryptionFailed),
+                "{alg:?} {index}"
+            );
         }
     }
 }
@@ -211,9 +228,10 @@ fn any_changed_part_fails_decryption() {
 #[test]
 fn a_point_off_the_curve_is_refused() {
     let encrypted = encrypt(EncryptionAlg::EcdhEs, JWS, &json!({}));
-    let header: Value =
-        serde_json::from_slice(&digest::from_base64url(encrypted.split('.').next().unwrap()).unwrap())
-            .unwrap();
+    let header: Value = serde_json::from_slice(
+        &digest::from_base64url(encrypted.split('.').next().unwrap()).unwrap(),
+    )
+    .unwrap();
     let mut invalid = header.clone();
     invalid["epk"]["y"] = invalid["epk"]["x"].clone();
     let mut missing = header;
@@ -262,9 +280,15 @@ fn other_forms_are_refused_by_name() {
         (format!("{encrypted}.x"), JweDecryptError::Malformed),
         (format!("{{\"ciphertext\":\"{encrypted}\"}}"), JweDecryptError::Malformed),
         (with_header(&encrypted, "[]"), JweDecryptError::Malformed),
-        (with_header(&encrypted, &format!("{header}\"alg\":\"ECDH-ES\"}}")), JweDecryptError::Malformed),
+        (
+            with_header(&encrypted, &format!("{header}\"alg\":\"ECDH-ES\"}}")),
+            JweDecryptError::Malformed,
+        ),
         (with_header(&encrypted, &format!("{header}\"kid\":7}}")), JweDecryptError::Malformed),
-        (with_header(&encrypted, r#"{"alg":["ECDH-ES"],"enc":"A256GCM"}"#), JweDecryptError::Algorithm),
+        (
+            with_header(&encrypted, r#"{"alg":["ECDH-ES"],"enc":"A256GCM"}"#),
+            JweDecryptError::Algorithm,
+        ),
         (with_header(&encrypted, r#"{"alg":"ECDH-ES"}"#), JweDecryptError::ContentEncryption),
         (format!("{}.{}", encrypted, "A".repeat(MAX_JWT_BYTES)), JweDecryptError::TooLarge),
     ];
@@ -279,11 +303,12 @@ fn a_retired_key_still_decrypts_for_who_cached_its_key_set() {
     let old = ec(T0);
     let before: Value = serde_json::from_str(old.public_jwks().next().unwrap()).unwrap();
     let held = Jwk::from_map(before.as_object().unwrap().clone()).unwrap();
-    let keys = UpstreamKeys::new_unchecked(vec![old, ec(rotated)], Keyring::new_unchecked(Vec::new()));
+    let keys =
+        UpstreamKeys::new_unchecked(vec![old, ec(rotated)], Keyring::new_unchecked(Vec::new()));
     let encrypted = encrypt_to(&held, EncryptionAlg::EcdhEs, JWS, &json!({}));
     let late = rotated + PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME;
     assert_ne!(published(&keys, late, "ECDH-ES").key_id(), held.key_id());
-    let opened =
-        decrypt_jwe(&encrypted, algorithms(EncryptionAlg::EcdhEs), &keys, late).map(Secret::into_inner);
+    let opened = decrypt_jwe(&encrypted, algorithms(EncryptionAlg::EcdhEs), &keys, late)
+        .map(Secret::into_inner);
     assert_eq!(opened.as_deref(), Ok(JWS));
 }

@@ -57,7 +57,8 @@ fn each_algorithm_encrypts_what_its_private_key_alone_decrypts() {
         (&RSA, EncryptionAlg::RsaOaep, &other_rsa),
     ];
     for (private, alg, other) in rows {
-        let keys = EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
+        let keys =
+            EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
         let encrypted = keys.select(alg).unwrap().encrypt(JWS).unwrap();
         assert_eq!(decrypt(&encrypted, alg, private).as_deref(), Some(JWS));
         assert_eq!(decrypt(&encrypted, alg, other), None);
@@ -185,10 +186,13 @@ fn a_marked_token_decrypts_like_any_other_and_is_recognized_by_its_mark_alone() 
         (&*RSA, EncryptionAlg::RsaOaep256),
         (&*RSA, EncryptionAlg::RsaOaep),
     ] {
-        let keys = EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
+        let keys =
+            EncryptionKeys::from_jwks(&[public(private, "the kid", &json!({ "use": "enc" }))]);
         let chosen = keys.select(alg).unwrap();
-        let (marked, again) =
-            (chosen.encrypt_marked(JWS, &mark).unwrap(), chosen.encrypt_marked(JWS, &mark).unwrap());
+        let (marked, again) = (
+            chosen.encrypt_marked(JWS, &mark).unwrap(),
+            chosen.encrypt_marked(JWS, &mark).unwrap(),
+        );
         assert_eq!(decrypt(&marked, alg, private).as_deref(), Some(JWS));
         let members = |encrypted: &str| {
             header(encrypted).keys().cloned().collect::<std::collections::BTreeSet<_>>()

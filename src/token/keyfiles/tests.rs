@@ -113,11 +113,19 @@ fn folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
     let error = load_upstream_keys(&folder.dir, T0).unwrap_err().to_string();
     assert!(error.contains("assertion") && error.contains("passerelle keys new"), "{error}");
     assert_eq!(list_keys(&folder.dir, T0).unwrap().len(), 2, "it can be listed as it is");
-    let made: Vec<_> =
-        create_keys(&folder.dir, &folder.env).unwrap().into_iter().map(|made| made.purpose).collect();
+    let made: Vec<_> = create_keys(&folder.dir, &folder.env)
+        .unwrap()
+        .into_iter()
+        .map(|made| made.purpose)
+        .collect();
     assert_eq!(
         made,
-        [KeyPurpose::Assertion, KeyPurpose::Assertion, KeyPurpose::Encryption, KeyPurpose::Encryption]
+        [
+            KeyPurpose::Assertion,
+            KeyPurpose::Assertion,
+            KeyPurpose::Encryption,
+            KeyPurpose::Encryption
+        ]
     );
     load_upstream_keys(&folder.dir, T0).unwrap();
     assert_eq!(
@@ -157,7 +165,8 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
         assert_eq!((rows[0].until, rows[2].until), (Some(turn), Some(turn)));
     }
 
-    let refused = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap_err().to_string();
+    let refused =
+        rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap_err().to_string();
     assert!(refused.contains("in 1201 s"), "{refused}");
 
     folder.clock.advance(sealing_turn.since(folder.env.now()));
@@ -193,7 +202,10 @@ fn retired_encryption_key_is_kept_for_thirty_days() {
     let folder = Folder::with_keys();
     rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
     folder.clock.advance(PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME);
-    assert_eq!(rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed, Vec::<String>::new());
+    assert_eq!(
+        rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed,
+        Vec::<String>::new()
+    );
     assert_eq!(folder.files_of(KeyPurpose::Encryption).len(), 6);
 }
 

@@ -90,22 +90,14 @@ fn forged_and_malformed_tokens_are_refused() {
         ("no alg", es256(r#"{"kid":"a"}"#, "{}", &jwk), JwsError::Algorithm),
         ("another key", es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &other), JwsError::Signature),
         ("a key of its own in jwk", es256(&embedded, "{}", &other), JwsError::UnknownKey),
-        (
-            "an unknown kid",
-            es256(r#"{"alg":"ES256","kid":"z"}"#, "{}", &jwk),
-            JwsError::UnknownKey,
-        ),
+        ("an unknown kid", es256(r#"{"alg":"ES256","kid":"z"}"#, "{}", &jwk), JwsError::UnknownKey),
         ("kid not a string", es256(r#"{"alg":"ES256","kid":1}"#, "{}", &jwk), JwsError::Malformed),
         (
             "crit",
             es256(r#"{"alg":"ES256","kid":"a","crit":["exp"]}"#, "{}", &jwk),
             JwsError::Extension,
         ),
-        (
-            "b64",
-            es256(r#"{"alg":"ES256","kid":"a","b64":false}"#, "{}", &jwk),
-            JwsError::Extension,
-        ),
+        ("b64", es256(r#"{"alg":"ES256","kid":"a","b64":false}"#, "{}", &jwk), JwsError::Extension),
         (
             "alg twice",
             es256(r#"{"alg":"none","alg":"ES256","kid":"a"}"#, "{}", &jwk),
@@ -237,10 +229,7 @@ fn two_keys_under_one_name_prove_nothing_and_one_key_twice_is_one() {
     let keys = key_set(&[published(&one), published(&one)]);
     assert_eq!(keys.skipped_by_reason().collect::<Vec<_>>(), [(UnusableKey::Duplicate, 1)]);
     assert!(verify(&token, &keys).is_ok());
-    assert!(
-        verify(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(),
-        "without kid as well"
-    );
+    assert!(verify(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(), "without kid as well");
     let keys = key_set(&[published(&one), published(&two)]);
     assert_eq!(verify(&token, &keys).err(), Some(JwsError::AmbiguousKey));
 }

@@ -9,10 +9,10 @@ use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_A
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{AdminApi, MAX_BODY_BYTES, BODY_TIMEOUT, error_response};
+use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES, error_response};
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin_console::session;
-use crate::web::{responses, csrf, admin_console};
+use crate::web::{admin_console, csrf, responses};
 
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
@@ -40,7 +40,9 @@ impl AdminApi {
             matches!(*method, Method::GET | Method::HEAD) && !headers.contains_key(AUTHORIZATION);
         match is_read {
             true if sessions.is_signed_in(headers) => AccessDecision::Allow,
-            true if admin_console::is_browser_request(headers) => AccessDecision::SignInForm(self.sign_in_form(request.path(), None)),
+            true if admin_console::is_browser_request(headers) => {
+                AccessDecision::SignInForm(self.sign_in_form(request.path(), None))
+            }
             true | false => AccessDecision::BearerTokenDecides,
         }
     }
@@ -48,8 +50,11 @@ impl AdminApi {
     fn sign_in_form(&self, next: &str, rejection: Option<ErrorCode>) -> HttpResponse {
         let nonce = self.env.entropy().token();
         let status = rejection.map_or(401, |code| code.entry().status);
-        let mut response =
-            responses::admin_page_response(status, &nonce, admin_console::sign_in_page(next, rejection, &nonce));
+        let mut response = responses::admin_page_response(
+            status,
+            &nonce,
+            admin_console::sign_in_page(next, rejection, &nonce),
+        );
         if rejection == Some(ErrorCode::TooManyFailures) {
             response
                 .headers_mut()
@@ -69,14 +74,16 @@ pub(super) async fn sign_in(
         return error_response(ErrorCode::AdminOff, Vec::new(), None);
     };
     let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
-    let Ok(Ok(Ok(body))) = body else { return error_response(ErrorCode::BadRequest, Vec::new(), None) };
+    let Ok(Ok(Ok(body))) = body else {
+        return error_response(ErrorCode::BadRequest, Vec::new(), None);
+    };
     let field = |name: &str| {
         url::form_urlencoded::parse(&body).find(|(key, _)| key == name).map(|(_, value)| value)
     };
     let next = field("next").unwrap_or_default();
     let next = session::safe_destination(&next);
-    let verified =
-        csrf::check_same_origin(&request).and_then(|()| admin.verify_token(token, field("token").as_deref()));
+    let verified = csrf::check_same_origin(&request)
+        .and_then(|()| admin.verify_token(token, field("token").as_deref()));
     if let Err(code) = verified {
         admin.record_rejection(code);
         return admin.sign_in_form(next, Some(code));
@@ -88,7 +95,8 @@ pub(super) async fn sign_in(
 pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
     match &admin.sessions {
         Some(sessions)
-            if csrf::check_same_origin(&request).is_ok() && sessions.is_signed_in(request.headers()) =>
+            if csrf::check_same_origin(&request).is_ok()
+                && sessions.is_signed_in(request.headers()) =>
         {
             set_cookie(responses::see_other("/admin/"), &sessions.end_all())
         }

@@ -115,7 +115,9 @@ pub(super) fn advice_for(code: E) -> &'static str {
             (ResponsibleParty::IdentityProvider, _) => {
                 "Send the identity provider's operators the time and the code."
             }
-            (ResponsibleParty::User, _) => "The user can fix it: ask them to start again at the service.",
+            (ResponsibleParty::User, _) => {
+                "The user can fix it: ask them to start again at the service."
+            }
         },
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{AdminConsole, advice, english_name};
 use crate::assurance::Level;
 use crate::audit::EventKind;
-use crate::audit::recent::{TimelineEntry, LoginStage, Timeline, Party};
+use crate::audit::recent::{LoginStage, Party, Timeline, TimelineEntry};
 use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, SupportId};
@@ -109,8 +109,13 @@ impl AdminConsole {
             support_id: id.clone(),
             platform: self.platform,
             state: self.login_state(&timeline, start).to_owned(),
-            service_provider: timeline.service_provider.as_ref().map(|id| self.name_service_provider(id)),
-            identity_provider: timeline.identity_provider().map(|id| self.name_identity_provider(id)),
+            service_provider: timeline
+                .service_provider
+                .as_ref()
+                .map(|id| self.name_service_provider(id)),
+            identity_provider: timeline
+                .identity_provider()
+                .map(|id| self.name_identity_provider(id)),
             level_requested: last_level(&timeline, |name| name == EventKind::AuthorizationReceived),
             level_achieved: last_level(&timeline, |name| {
                 matches!(
@@ -141,18 +146,27 @@ impl AdminConsole {
 
     fn name_service_provider(&self, id: &ClientId) -> NamedParty {
         let federation = self.federation.load();
-        let name = federation.service_provider(id).map(|service| english_name(&service.name)).unwrap_or_default();
+        let name = federation
+            .service_provider(id)
+            .map(|service| english_name(&service.name))
+            .unwrap_or_default();
         NamedParty { id: id.to_string(), name }
     }
 
     fn name_identity_provider(&self, id: &ConnectorId) -> NamedParty {
-        let name = self.connectors.display_name(id).map(|name| english_name(&name)).unwrap_or_default();
+        let name =
+            self.connectors.display_name(id).map(|name| english_name(&name)).unwrap_or_default();
         NamedParty { id: id.to_string(), name }
     }
 }
 
 fn last_level(timeline: &Timeline, is_source: impl Fn(EventKind) -> bool) -> Option<Level> {
-    timeline.entries.iter().rev().filter(|moment| is_source(moment.kind)).find_map(|moment| moment.level)
+    timeline
+        .entries
+        .iter()
+        .rev()
+        .filter(|moment| is_source(moment.kind))
+        .find_map(|moment| moment.level)
 }
 
 fn refusal_view(code: ErrorCode) -> RefusalView {

@@ -4,8 +4,8 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::{ConfigurationView, LoginView, HubStatus};
-use crate::actor::registry::{ConnectorRow, ConnectorCondition};
+use super::{ConfigurationView, HubStatus, LoginView};
+use crate::actor::registry::{ConnectorCondition, ConnectorRow};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
 use crate::web::private_listener::CheckState;

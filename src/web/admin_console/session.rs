@@ -72,7 +72,8 @@ impl AdminSessions {
     fn is_valid(&self, value: &str) -> bool {
         let Some((expiry, mac)) = value.split_once('.') else { return false };
         let Ok(expiry) = expiry.parse() else { return false };
-        let is_authentic = digest::constant_time_eq(self.compute_mac(expiry).as_bytes(), mac.as_bytes());
+        let is_authentic =
+            digest::constant_time_eq(self.compute_mac(expiry).as_bytes(), mac.as_bytes());
         is_authentic && self.env.now() < Timestamp::from_seconds(expiry)
     }
 
@@ -144,7 +145,8 @@ mod tests {
         assert!(sessions.is_signed_in(&sent));
         clock.advance(Duration::from_secs(1));
         assert!(!sessions.is_signed_in(&sent));
-        let fresh = headers(&[("cookie", &format!("{COOKIE_NAME}={}", sessions.issue_cookie().value()))]);
+        let fresh =
+            headers(&[("cookie", &format!("{COOKIE_NAME}={}", sessions.issue_cookie().value()))]);
         assert!(sessions.is_signed_in(&fresh));
         let _gone = sessions.end_all();
         assert!(!sessions.is_signed_in(&fresh));

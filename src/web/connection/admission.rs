@@ -268,8 +268,10 @@ impl State {
         let oldest = self.slots.values().take(MAX_SLOTS_SEARCHED).find(|slot| slot.is_idle(now));
         let mut searched = 0;
         let found = oldest.or_else(|| {
-            let others =
-                self.slots.range((Bound::Excluded(self.last_searched), Bound::Unbounded)).take(MAX_SLOTS_SEARCHED);
+            let others = self
+                .slots
+                .range((Bound::Excluded(self.last_searched), Bound::Unbounded))
+                .take(MAX_SLOTS_SEARCHED);
             let mut others = others.inspect(|(id, _)| searched = **id);
             others.find(|(_, slot)| slot.is_idle(now)).map(|(_, slot)| slot)
         });

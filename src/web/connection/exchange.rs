@@ -82,7 +82,11 @@ pub(super) struct HttpExchange {
 impl HttpExchange {
     /// Creates the state of a new connection.
     pub fn new(slot: Arc<ConnectionSlot>) -> Self {
-        Self { phase: Cell::new(ExchangePhase::Idle(Instant::now())), slot, read_deferred: Cell::new(false) }
+        Self {
+            phase: Cell::new(ExchangePhase::Idle(Instant::now())),
+            slot,
+            read_deferred: Cell::new(false),
+        }
     }
 
     /// Returns the current phase.
@@ -94,8 +98,12 @@ impl HttpExchange {
     pub fn enter_phase(&self, phase: ExchangePhase) {
         match phase {
             ExchangePhase::Decoding { .. } | ExchangePhase::Answering => self.slot.set_busy(),
-            ExchangePhase::Body { since, .. } => self.slot.set_busy_until(since + BODY_GRACE_PERIOD),
-            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Closing => self.slot.set_idle(),
+            ExchangePhase::Body { since, .. } => {
+                self.slot.set_busy_until(since + BODY_GRACE_PERIOD)
+            }
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Closing => {
+                self.slot.set_idle()
+            }
         }
         self.phase.set(phase);
     }
@@ -113,7 +121,8 @@ impl HttpExchange {
     }
 
     fn begin_request(&self, headers: &HeaderMap) {
-        let body = RemainingBody::from_headers(headers).map(|left| ExchangePhase::Body { left, since: Instant::now() });
+        let body = RemainingBody::from_headers(headers)
+            .map(|left| ExchangePhase::Body { left, since: Instant::now() });
         self.enter_phase(body.unwrap_or(ExchangePhase::Answering));
         self.resume_deferred_read();
     }
@@ -123,7 +132,10 @@ impl HttpExchange {
             // An unread body is not drained: it may never end.
             ExchangePhase::Body { .. } => self.enter_phase(ExchangePhase::Closing),
             ExchangePhase::Answering => self.enter_phase(ExchangePhase::Idle(Instant::now())),
-            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } | ExchangePhase::Closing => {}
+            ExchangePhase::Idle(_)
+            | ExchangePhase::Head { .. }
+            | ExchangePhase::Decoding { .. }
+            | ExchangePhase::Closing => {}
         }
         self.resume_deferred_read();
     }
@@ -162,7 +174,9 @@ pub async fn serve_request<B: MessageBody + 'static>(
 }
 
 /// Adds `Connection: close` (RFC 9112 §9.6).
-fn with_connection_close<B>(answer: Result<ServiceResponse<B>, Error>) -> Result<ServiceResponse<B>, Error> {
+fn with_connection_close<B>(
+    answer: Result<ServiceResponse<B>, Error>,
+) -> Result<ServiceResponse<B>, Error> {
     match answer {
         Ok(mut answer) => {
             answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);

@@ -59,7 +59,11 @@ impl HeadScanner {
             }
             let Some(after) = after else {
                 self.taken += bytes.len();
-                return if self.taken < MAX_HEAD_BYTES { HeadScan::Incomplete } else { HeadScan::TooLong };
+                return if self.taken < MAX_HEAD_BYTES {
+                    HeadScan::Incomplete
+                } else {
+                    HeadScan::TooLong
+                };
             };
             let is_empty = self.line == 0 || self.is_cr;
             // Empty lines before the request line are skipped (RFC 9112 §2.2).
@@ -139,7 +143,10 @@ mod tests {
         assert_eq!(HeadScanner::default().scan(&named(257)), HeadScan::FieldNameTooLong);
         let long_target =
             [b"GET /", vec![b'x'; 4096].as_slice(), b" HTTP/1.1\r\nA: b\r\n\r\n"].concat();
-        assert_eq!(HeadScanner::default().scan(&long_target), HeadScan::Complete(long_target.len()));
+        assert_eq!(
+            HeadScanner::default().scan(&long_target),
+            HeadScan::Complete(long_target.len())
+        );
     }
 
     #[test]

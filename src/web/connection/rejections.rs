@@ -149,7 +149,7 @@ impl RejectionCounter {
 mod tests {
     use super::*;
     use crate::env::Timestamp;
-    use crate::telemetry::{LineFormat, log_format::tests::Lines, log_dispatch};
+    use crate::telemetry::{LineFormat, log_dispatch, log_format::tests::Lines};
 
     #[test]
     fn each_reason_has_its_own_count() {

@@ -19,7 +19,7 @@ use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
 
 use super::ConnectionTimeouts;
-use super::admission::{ConnectionLimiter, AdmissionError};
+use super::admission::{AdmissionError, ConnectionLimiter};
 use super::exchange::HttpExchange;
 use super::rejections::{ConnectionRejection, RejectionCounter};
 use super::stream::GuardedStream;
@@ -152,12 +152,16 @@ where
     }
 
     fn call(&self, socket: TcpStream) -> Self::Future {
-        let Some(admitted) = self.admit_connection(socket) else { return Box::pin(async { Ok(()) }) };
+        let Some(admitted) = self.admit_connection(socket) else {
+            return Box::pin(async { Ok(()) });
+        };
         let connection = self.http.call(admitted);
         let rejections = Arc::clone(&self.rejections);
         Box::pin(async move {
             let ended = connection.await;
-            if let Some(rejection) = ended.as_ref().err().and_then(ConnectionRejection::from_dispatch) {
+            if let Some(rejection) =
+                ended.as_ref().err().and_then(ConnectionRejection::from_dispatch)
+            {
                 rejections.record(rejection);
             }
             ended

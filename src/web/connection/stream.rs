@@ -13,8 +13,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::ConnectionTimeouts;
 use super::admission::Permit;
-use super::exchange::{HttpExchange, ExchangePhase};
-use super::head::{HeadScanner, HeadScan};
+use super::exchange::{ExchangePhase, HttpExchange};
+use super::head::{HeadScan, HeadScanner};
 use super::rejections::{ConnectionRejection, RejectionCounter};
 
 /// Bytes that are read and discarded from a peer that sends more after the last response.
@@ -168,11 +168,17 @@ impl GuardedStream {
                     bytes.len()
                 }
                 HeadScan::FieldNameTooLong => {
-                    stream.reject_head("431 Request Header Fields Too Large", ConnectionRejection::FieldNameTooLong);
+                    stream.reject_head(
+                        "431 Request Header Fields Too Large",
+                        ConnectionRejection::FieldNameTooLong,
+                    );
                     0
                 }
                 HeadScan::TooLong => {
-                    stream.reject_head("431 Request Header Fields Too Large", ConnectionRejection::Malformed);
+                    stream.reject_head(
+                        "431 Request Header Fields Too Large",
+                        ConnectionRejection::Malformed,
+                    );
                     0
                 }
             }
@@ -219,7 +225,9 @@ impl GuardedStream {
             ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } => {
                 self.reject_head("408 Request Timeout", ConnectionRejection::SlowHead)
             }
-            ExchangePhase::Body { .. } => return Poll::Ready(Err(self.abort(ConnectionRejection::SlowBody))),
+            ExchangePhase::Body { .. } => {
+                return Poll::Ready(Err(self.abort(ConnectionRejection::SlowBody)));
+            }
             ExchangePhase::Idle(_) | ExchangePhase::Answering | ExchangePhase::Closing => {}
         }
         Poll::Ready(Ok(()))
@@ -305,7 +313,9 @@ impl AsyncWrite for GuardedStream {
                 stream.permit.slot.register_waker(cx.waker());
                 match stream.permit.slot.is_evicted() {
                     true => Poll::Ready(Err(stream.abort(ConnectionRejection::Evicted))),
-                    false if stream.is_late(cx) => Poll::Ready(Err(stream.abort(ConnectionRejection::SlowWrite))),
+                    false if stream.is_late(cx) => {
+                        Poll::Ready(Err(stream.abort(ConnectionRejection::SlowWrite)))
+                    }
                     false => Poll::Pending,
                 }
             }

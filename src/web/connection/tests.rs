@@ -146,7 +146,10 @@ async fn a_body_of_which_no_byte_arrives_is_cut_also_where_the_handler_waits_for
 
 #[actix_web::test]
 async fn a_client_that_pipelines_and_never_reads_is_read_no_further_and_cut() {
-    let server = TestServer::start(ConnectionTimeouts { write: Duration::from_secs(2), ..long_timeouts() }, 100);
+    let server = TestServer::start(
+        ConnectionTimeouts { write: Duration::from_secs(2), ..long_timeouts() },
+        100,
+    );
     let mut stream = server.connect().await;
     // As many requests as the kernel accepts at once.
     let all = GET.repeat(2000);
@@ -281,8 +284,10 @@ fn is_held(hub: SocketAddr, peer: SocketAddr) -> bool {
 #[cfg(target_os = "linux")]
 #[actix_web::test]
 async fn answers_that_fit_into_the_send_buffer_and_are_never_read_do_not_stay_in_the_system() {
-    let server =
-        TestServer::start(ConnectionTimeouts { idle: SHORT, write: Duration::from_secs(2), ..long_timeouts() }, 100);
+    let server = TestServer::start(
+        ConnectionTimeouts { idle: SHORT, write: Duration::from_secs(2), ..long_timeouts() },
+        100,
+    );
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(server.address).await.unwrap();

@@ -3,8 +3,8 @@
 use askama::Template;
 use url::form_urlencoded::Serializer;
 
-use super::provider_list::{ProviderList, ProviderGroup, GroupTitle};
-use super::{PageChrome, Locale, render_template};
+use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
+use super::{Locale, PageChrome, render_template};
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -104,8 +104,9 @@ impl ChoicePage {
             page: self,
             list,
             summary: self.summary(t),
-            more_unavailable: (unavailable > 0)
-                .then(|| t.text_with_values("choice-unavailable-more", [("total", unavailable.into())])),
+            more_unavailable: (unavailable > 0).then(|| {
+                t.text_with_values("choice-unavailable-more", [("total", unavailable.into())])
+            }),
             previous: list
                 .list_page
                 .filter(|page| page.page > 1)
@@ -184,7 +185,10 @@ impl ProviderGroup {
     /// Returns the text of the link to all providers of a category.
     fn see_all_text(&self, t: &Locale, total: &usize) -> String {
         let category = self.heading(t).unwrap_or_default();
-        t.text_with_values("choice-see-category", [("total", (*total).into()), ("category", category.into())])
+        t.text_with_values(
+            "choice-see-category",
+            [("total", (*total).into()), ("category", category.into())],
+        )
     }
 }
 

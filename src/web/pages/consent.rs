@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, Locale, render_template};
+use super::{Locale, PageChrome, render_template};
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
 /// `no`.

@@ -6,7 +6,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, Locale, render_template};
+use super::{Locale, PageChrome, render_template};
 use crate::protocol::acr::Level;
 
 /// The page without a signed-in user.
@@ -68,7 +68,12 @@ impl DemoSignedIn {
     #[must_use]
     pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        render_template(&DemoSignedInTemplate { chrome, t, title: t.text("demo-in-title"), page: self })
+        render_template(&DemoSignedInTemplate {
+            chrome,
+            t,
+            title: t.text("demo-in-title"),
+            page: self,
+        })
     }
 }
 
@@ -77,7 +82,12 @@ impl DemoError {
     #[must_use]
     pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        render_template(&DemoErrorTemplate { chrome, t, title: t.text("demo-error-title"), page: self })
+        render_template(&DemoErrorTemplate {
+            chrome,
+            t,
+            title: t.text("demo-error-title"),
+            page: self,
+        })
     }
 }
 

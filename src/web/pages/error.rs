@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, ClaimName, HiddenField, Locale, render_template};
+use super::{ClaimName, HiddenField, Locale, PageChrome, render_template};
 use crate::env::Timestamp;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
@@ -75,9 +75,13 @@ impl ErrorPage {
                 {
                     "responsible-answer-alone"
                 }
-                ResponsibleParty::IdentityProvider if entry.page_text == "error-idp-answer" => "responsible-answer",
+                ResponsibleParty::IdentityProvider if entry.page_text == "error-idp-answer" => {
+                    "responsible-answer"
+                }
                 ResponsibleParty::User if self.actions.is_empty() => "error-no-way",
-                ResponsibleParty::User if matches!(self.actions.first(), Some(PageAction::OtherProvider { .. })) => {
+                ResponsibleParty::User
+                    if matches!(self.actions.first(), Some(PageAction::OtherProvider { .. })) =>
+                {
                     "responsible-user-other"
                 }
                 ResponsibleParty::User => "responsible-user",
@@ -131,9 +135,13 @@ impl PageAction {
             (Self::TryAgain { .. }, _) => t.text("action-again"),
             (Self::Continue { .. }, _) => t.text("action-continue"),
             (Self::OtherProvider { .. }, _) => t.text("action-other"),
-            (Self::BackToService(_), Some(service)) => t.text_with("action-service", "service", service),
+            (Self::BackToService(_), Some(service)) => {
+                t.text_with("action-service", "service", service)
+            }
             (Self::BackToService(_), None) => t.text("action-service-unnamed"),
-            (Self::ServiceHome { .. }, Some(service)) => t.text_with("action-home", "service", service),
+            (Self::ServiceHome { .. }, Some(service)) => {
+                t.text_with("action-home", "service", service)
+            }
             (Self::ServiceHome { .. }, None) => t.text("action-home-unnamed"),
             (Self::SignOut { .. }, _) => t.text("action-sign-out"),
         }

@@ -88,14 +88,8 @@ impl ProviderFixture {
     /// Assigns them to three categories, one in six to none.
     pub(super) fn in_categories(mut self) -> Self {
         self.headings = &HEADINGS;
-        let categories = [
-            Some("state"),
-            Some("bank"),
-            None,
-            Some("state"),
-            Some("health"),
-            Some("unknown"),
-        ];
+        let categories =
+            [Some("state"), Some("bank"), None, Some("state"), Some("health"), Some("unknown")];
         for ((_, entry, _), category) in self.entries.iter_mut().zip(categories.into_iter().cycle())
         {
             entry.category = category.map(str::to_owned);
@@ -104,11 +98,7 @@ impl ProviderFixture {
     }
 
     pub(super) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
-        self.entries.push((
-            format!("not-{}", self.entries.len()),
-            shown(name, None),
-            Some(label),
-        ));
+        self.entries.push((format!("not-{}", self.entries.len()), shown(name, None), Some(label)));
         self
     }
 
@@ -121,7 +111,10 @@ impl ProviderFixture {
                 name: &shown.name["fr"],
                 shown,
                 unavailable_label: label.clone(),
-                warning: self.warned_id.filter(|one| one == id).map(|_| ProviderWarning::RecentFailure),
+                warning: self
+                    .warned_id
+                    .filter(|one| one == id)
+                    .map(|_| ProviderWarning::RecentFailure),
             })
             .collect();
         build_provider_list(&candidates, self.headings, last_used, query)
@@ -151,13 +144,17 @@ pub(super) fn choice_page(count: usize) -> ChoicePage {
 }
 
 fn choice_with_failures() -> ChoicePage {
-    let providers = ProviderFixture { warned_id: Some("idp-2"), ..ProviderFixture::with_available(3) }
-        .with_unavailable("Banque du Rhône", UnavailableLabel::LevelTooLow)
-        .with_unavailable("Ordre des notaires", UnavailableLabel::NotForThisService)
-        .with_unavailable("Académie de Lyon", UnavailableLabel::Failing)
-        .with_unavailable("Ville de Nantes", UnavailableLabel::Off)
-        .with_unavailable("Hôpitaux de Paris", UnavailableLabel::Blocked)
-        .with_unavailable("Région Bretagne", UnavailableLabel::Message("Travaux jusqu’à lundi, 8 h.".into()));
+    let providers =
+        ProviderFixture { warned_id: Some("idp-2"), ..ProviderFixture::with_available(3) }
+            .with_unavailable("Banque du Rhône", UnavailableLabel::LevelTooLow)
+            .with_unavailable("Ordre des notaires", UnavailableLabel::NotForThisService)
+            .with_unavailable("Académie de Lyon", UnavailableLabel::Failing)
+            .with_unavailable("Ville de Nantes", UnavailableLabel::Off)
+            .with_unavailable("Hôpitaux de Paris", UnavailableLabel::Blocked)
+            .with_unavailable(
+                "Région Bretagne",
+                UnavailableLabel::Message("Travaux jusqu’à lundi, 8 h.".into()),
+            );
     ChoicePage {
         level: Level::Eidas2,
         banner: Some(FailureBanner {
@@ -173,23 +170,37 @@ fn choice_with_failures() -> ChoicePage {
 /// Choice pages with many providers, in every state.
 fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
     let whole = ListQuery::default();
-    let category = |id: &str, page| ListQuery { category: Some(id.into()), page, ..ListQuery::default() };
+    let category =
+        |id: &str, page| ListQuery { category: Some(id.into()), page, ..ListQuery::default() };
     let many = ProviderFixture::with_available(300).in_categories();
     let closed = (0..40).fold(ProviderFixture::with_available(2), |providers, n| {
-        providers.with_unavailable(&format!("{} {n}", NAMES[n % NAMES.len()]), UnavailableLabel::NotForThisService)
+        providers.with_unavailable(
+            &format!("{} {n}", NAMES[n % NAMES.len()]),
+            UnavailableLabel::NotForThisService,
+        )
     });
     let logo = Logo::new("image/png", b"a picture".to_vec());
     let mut with_logos = ProviderFixture::with_available(3);
     with_logos.entries[1].1.logo = Some(logo);
     vec![
         ("choice-last-used", ProviderFixture::with_available(3).choice_page(Some("idp-1"), &whole)),
-        ("choice-last-used-alone", ProviderFixture::with_available(1).choice_page(Some("idp-0"), &whole)),
+        (
+            "choice-last-used-alone",
+            ProviderFixture::with_available(1).choice_page(Some("idp-0"), &whole),
+        ),
         ("choice-last-used-300", many.choice_page(Some("idp-7"), &whole)),
-        ("choice-categories", ProviderFixture::with_available(12).in_categories().choice_page(None, &whole)),
+        (
+            "choice-categories",
+            ProviderFixture::with_available(12).in_categories().choice_page(None, &whole),
+        ),
         ("choice-categories-300", many.choice_page(None, &whole)),
         ("choice-category", many.choice_page(None, &category("bank", 1))),
         ("choice-category-last", many.choice_page(None, &category("bank", 3))),
-        ("choice-300-last", ProviderFixture::with_available(300).choice_page(None, &ListQuery { page: 13, ..ListQuery::default() })),
+        (
+            "choice-300-last",
+            ProviderFixture::with_available(300)
+                .choice_page(None, &ListQuery { page: 13, ..ListQuery::default() }),
+        ),
         ("choice-mostly-closed", closed.choice_page(None, &whole)),
         (
             "choice-logos",
@@ -200,10 +211,19 @@ fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
         ),
         (
             "choice-search",
-            ChoicePage { level: Level::Eidas3, ..ProviderFixture::with_available(20).choice_page(None, &search_query("  de LY ")) },
+            ChoicePage {
+                level: Level::Eidas3,
+                ..ProviderFixture::with_available(20).choice_page(None, &search_query("  de LY "))
+            },
         ),
-        ("choice-search-300", many.choice_page(Some("idp-7"), &ListQuery { page: 2, ..search_query("a") })),
-        ("choice-search-none", ProviderFixture::with_available(20).choice_page(None, &search_query("<i>zz"))),
+        (
+            "choice-search-300",
+            many.choice_page(Some("idp-7"), &ListQuery { page: 2, ..search_query("a") }),
+        ),
+        (
+            "choice-search-none",
+            ProviderFixture::with_available(20).choice_page(None, &search_query("<i>zz")),
+        ),
     ]
 }
 
@@ -295,14 +315,19 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
                 ..error_page(ErrorCode::BadRequest)
             },
         ),
-        ("error-404", ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::NotFound) }),
+        (
+            "error-404",
+            ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::NotFound) },
+        ),
         (
             "error-unnamed-service",
             ErrorPage {
                 service: None,
                 actions: vec![
                     PageAction::ServiceHome { href: "https://sp.example/".into() },
-                    PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }),
+                    PageAction::BackToService(ServiceReturn::Link {
+                        href: "https://sp.example/".into(),
+                    }),
                 ],
                 ..error_page(ErrorCode::LoginExpired)
             },
@@ -327,13 +352,20 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
                     "Ce compte est en travaux jusqu’à lundi, 8 h. Vos données sont en sécurité."
                         .into(),
                 ),
-                actions: vec![PageAction::OtherProvider { href: here.clone() }, PageAction::BackToService(post)],
+                actions: vec![
+                    PageAction::OtherProvider { href: here.clone() },
+                    PageAction::BackToService(post),
+                ],
                 ..error_page(ErrorCode::IdpBlocked)
             },
         ),
         (
             "error-lost-cookie",
-            ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::LoginOtherBrowser) },
+            ErrorPage {
+                service: None,
+                actions: vec![],
+                ..error_page(ErrorCode::LoginOtherBrowser)
+            },
         ),
         (
             "error-answer",
@@ -349,7 +381,10 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
         ),
         (
             "error-done",
-            ErrorPage { actions: vec![PageAction::Continue { href: here }], ..error_page(ErrorCode::AlreadyDone) },
+            ErrorPage {
+                actions: vec![PageAction::Continue { href: here }],
+                ..error_page(ErrorCode::AlreadyDone)
+            },
         ),
     ]
 }
@@ -488,18 +523,21 @@ pub(super) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     );
     add("log-out", confirm_log_out_page(None, Some(provider())).render(chrome));
     add("log-out-no-session", confirm_log_out_page(None, None).render(chrome));
-    add("log-out-requested", confirm_log_out_page(Some(service.clone()), Some(provider())).render(chrome));
+    add(
+        "log-out-requested",
+        confirm_log_out_page(Some(service.clone()), Some(provider())).render(chrome),
+    );
     add("logged-out", LoggedOutPage::default().render(chrome));
-    let action = Some(PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }));
+    let action =
+        Some(PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }));
     add(
         "logged-out-back",
-        LoggedOutPage { service: Some(service), action, unreached_provider: Some(provider()) }.render(chrome),
+        LoggedOutPage { service: Some(service), action, unreached_provider: Some(provider()) }
+            .render(chrome),
     );
     add("sandbox", sandbox_page().render(chrome));
-    let down = SignInError::Failed {
-        code: ErrorCode::IdpUnreachable,
-        support_id: "7K3Q9WZX2M4T".into(),
-    };
+    let down =
+        SignInError::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
     let troubles = [
         SignInError::MissingField,
         SignInError::WrongCredentials,

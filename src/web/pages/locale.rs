@@ -110,7 +110,11 @@ impl Locale {
         self.format_text(key, Some(&HashMap::from([(name, value.into())])))
     }
 
-    fn format_text(self, key: &str, values: Option<&HashMap<&'static str, FluentValue<'_>>>) -> String {
+    fn format_text(
+        self,
+        key: &str,
+        values: Option<&HashMap<&'static str, FluentValue<'_>>>,
+    ) -> String {
         TEXTS
             .lookup_single_language(self.0, key, values)
             .or_else(|_| TEXTS.lookup_single_language(TEXTS.fallback(), key, values))

@@ -3,8 +3,8 @@
 //! Responsible for grouping, search, paging, and the position of the one used last. Does not decide
 //! which ones can be chosen.
 
-use super::choice::{ProviderOption, UnavailableLabel, ProviderWarning, UnavailableProvider};
-use crate::config::provider_display::{SearchQuery, ProviderDisplay};
+use super::choice::{ProviderOption, ProviderWarning, UnavailableLabel, UnavailableProvider};
+use crate::config::provider_display::{ProviderDisplay, SearchQuery};
 
 /// An identity provider that the page may show. The candidates are sorted.
 #[derive(Clone, Debug)]
@@ -171,7 +171,10 @@ struct CategoryMembers<'a> {
 }
 
 /// Groups candidates by heading, those without one last. Empty groups are omitted.
-fn group_by_category<'a>(available: &[&'a ProviderCandidate<'a>], headings: &[CategoryHeading<'a>]) -> Vec<CategoryMembers<'a>> {
+fn group_by_category<'a>(
+    available: &[&'a ProviderCandidate<'a>],
+    headings: &[CategoryHeading<'a>],
+) -> Vec<CategoryMembers<'a>> {
     let empty = |at: usize| CategoryMembers {
         index: at,
         total: 0,
@@ -191,7 +194,9 @@ fn group_by_category<'a>(available: &[&'a ProviderCandidate<'a>], headings: &[Ca
 }
 
 fn group_title(headings: &[CategoryHeading<'_>], group: usize) -> GroupTitle {
-    headings.get(group).map_or(GroupTitle::Others, |heading| GroupTitle::Category(heading.name.to_owned()))
+    headings
+        .get(group)
+        .map_or(GroupTitle::Others, |heading| GroupTitle::Category(heading.name.to_owned()))
 }
 
 impl CategoryMembers<'_> {
@@ -202,7 +207,12 @@ impl CategoryMembers<'_> {
         let shown = if all <= share.saturating_add(1) { all } else { share };
         ProviderGroup {
             title: if is_titled { self.title } else { GroupTitle::None },
-            providers: self.members.into_iter().take(shown).map(ProviderOption::from_candidate).collect(),
+            providers: self
+                .members
+                .into_iter()
+                .take(shown)
+                .map(ProviderOption::from_candidate)
+                .collect(),
             more: (shown < all).then(|| (self.id.to_owned(), self.total)),
         }
     }
@@ -238,7 +248,12 @@ impl ProviderList {
             .take(MAX_PROVIDERS_PER_PAGE)
             .map(|candidate| ProviderOption::from_candidate(candidate))
             .collect();
-        self.list_page = Some(ProviderListPage { page, pages, first: before + 1, last: before + providers.len() });
+        self.list_page = Some(ProviderListPage {
+            page,
+            pages,
+            first: before + 1,
+            last: before + providers.len(),
+        });
         self.groups = vec![ProviderGroup { title, providers, more: None }];
     }
 
@@ -252,13 +267,19 @@ impl ProviderList {
         }
     }
 
-    fn set_unavailable(&mut self, mut unavailable: Vec<(&ProviderCandidate<'_>, &UnavailableLabel)>) {
+    fn set_unavailable(
+        &mut self,
+        mut unavailable: Vec<(&ProviderCandidate<'_>, &UnavailableLabel)>,
+    ) {
         // Those that this service never accepts come last: they are the least interesting.
         unavailable.sort_by_key(|(_, label)| **label == UnavailableLabel::NotForThisService);
         self.more_unavailable = unavailable.len().saturating_sub(MAX_UNAVAILABLE_SHOWN);
         let shown = unavailable.into_iter().take(MAX_UNAVAILABLE_SHOWN);
         self.unavailable = shown
-            .map(|(one, reason)| UnavailableProvider { name: one.name.to_owned(), label: reason.clone() })
+            .map(|(one, reason)| UnavailableProvider {
+                name: one.name.to_owned(),
+                label: reason.clone(),
+            })
             .collect();
     }
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, HiddenField, Locale, render_template};
+use super::{HiddenField, Locale, PageChrome, render_template};
 
 /// The sandbox form: one `person`, `level` and `failure`, a `method` for each selected one, and the
 /// hidden fields.

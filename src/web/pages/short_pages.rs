@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, HiddenField, Locale, PageAction, render_template};
+use super::{HiddenField, Locale, PageAction, PageChrome, render_template};
 
 /// The page of `response_mode=form_post`: script submits the form; without script the user does.
 #[derive(Clone, Debug)]
@@ -50,7 +50,12 @@ impl ConfirmLogOutPage {
     #[must_use]
     pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        render_template(&ConfirmLogOutTemplate { chrome, t, title: t.text("log-out-title"), page: self })
+        render_template(&ConfirmLogOutTemplate {
+            chrome,
+            t,
+            title: t.text("log-out-title"),
+            page: self,
+        })
     }
 }
 
@@ -79,7 +84,12 @@ impl LoggedOutPage {
     #[must_use]
     pub fn render(&self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        render_template(&LoggedOutTemplate { chrome, t, title: t.text("logged-out-title"), page: self })
+        render_template(&LoggedOutTemplate {
+            chrome,
+            t,
+            title: t.text("logged-out-title"),
+            page: self,
+        })
     }
 }
 

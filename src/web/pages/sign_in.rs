@@ -3,7 +3,7 @@
 
 use askama::Template;
 
-use super::{PageChrome, HiddenField, Locale, render_template};
+use super::{HiddenField, Locale, PageChrome, render_template};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The password form: `username`, `password` and the hidden fields.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::provider_list::{ProviderGroup, ProviderListPage, GroupTitle};
 use super::gallery::ProviderFixture;
+use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
 use super::*;
 use crate::config::notices::NoticeSeverity;
 use crate::connector::persona::SimulatedFailure;
@@ -199,7 +199,8 @@ fn script_in_names_and_values_stays_inert() {
             logo: Some(evil()),
             warning: Some(ProviderWarning::RecentFailure),
         };
-        let unavailable = UnavailableProvider { name: evil(), label: UnavailableLabel::Message(evil()) };
+        let unavailable =
+            UnavailableProvider { name: evil(), label: UnavailableLabel::Message(evil()) };
         let group = ProviderGroup {
             title: GroupTitle::Category(evil()),
             providers: vec![provider.clone(); 9],
@@ -229,7 +230,11 @@ fn script_in_names_and_values_stays_inert() {
             fields: vec![HiddenField::new(EVIL, EVIL)],
         });
         let link = PageAction::ServiceHome { href: evil() };
-        let notices = [DisplayedNotice { text: evil(), severity: NoticeSeverity::Warning, link: Some(evil()) }];
+        let notices = [DisplayedNotice {
+            text: evil(),
+            severity: NoticeSeverity::Warning,
+            link: Some(evil()),
+        }];
         let chrome = &PageChrome { notices: &notices, ..*chrome };
         vec![
             ChoicePage {
@@ -267,10 +272,18 @@ fn script_in_names_and_values_stays_inert() {
                 ..gallery::error_page(ErrorCode::BadRequest)
             }
             .render(chrome),
-            FormPostPage { action: evil(), fields: vec![HiddenField::new(EVIL, EVIL)], service: evil() }
-                .render(chrome),
-            LoggedOutPage { service: Some(evil()), action: Some(action), unreached_provider: Some(evil()) }
-                .render(chrome),
+            FormPostPage {
+                action: evil(),
+                fields: vec![HiddenField::new(EVIL, EVIL)],
+                service: evil(),
+            }
+            .render(chrome),
+            LoggedOutPage {
+                service: Some(evil()),
+                action: Some(action),
+                unreached_provider: Some(evil()),
+            }
+            .render(chrome),
             DemoSignedIn {
                 introspection: Some(evil()),
                 level: Level::Eidas2,
@@ -328,7 +341,8 @@ fn the_consent_form_s_first_button_says_yes() {
 #[test]
 fn search_forgives_case_and_accents_and_appears_from_eight_up() {
     let found = |query: &str| {
-        let arrangement = ProviderFixture::with_available(20).list(None, &gallery::search_query(query));
+        let arrangement =
+            ProviderFixture::with_available(20).list(None, &gallery::search_query(query));
         let page = ChoicePage { list: arrangement, ..gallery::choice_page(20) };
         in_french(|chrome| page.render(chrome)).matches("name=\"provider\"").count()
     };
@@ -368,8 +382,9 @@ fn each_of_three_hundred_can_be_reached_and_is_listed_once() {
     let list = ProviderFixture::with_available(300);
     for last_used in [None, Some("idp-299"), Some("idp-0"), Some("unknown")] {
         let page_at = |page| list.list(last_used, &ListQuery { page, ..ListQuery::default() });
-        let mut all: Vec<String> =
-            (1..=page_at(0).list_page.unwrap().pages).flat_map(|page| offered(&page_at(page))).collect();
+        let mut all: Vec<String> = (1..=page_at(0).list_page.unwrap().pages)
+            .flat_map(|page| offered(&page_at(page)))
+            .collect();
         assert_eq!(
             all.first().map(String::as_str),
             Some(if last_used == Some("idp-299") { "idp-299" } else { "idp-0" })
@@ -426,11 +441,14 @@ fn unavailable_ones_come_last_with_their_reasons_and_their_number_is_limited() {
     let providers = (0..40).fold(ProviderFixture::with_available(1), |providers, n| {
         providers.with_unavailable(&format!("Fermé {n}"), UnavailableLabel::NotForThisService)
     });
-    let page = providers.with_unavailable("En panne", UnavailableLabel::Failing).list(None, &ListQuery::default());
+    let page = providers
+        .with_unavailable("En panne", UnavailableLabel::Failing)
+        .list(None, &ListQuery::default());
     assert_eq!((page.unavailable.len(), page.more_unavailable), (6, 35));
     assert_eq!(page.unavailable[0].name, "En panne", "a temporary reason comes first");
     // An unavailable one is not shown as the last used.
-    let unavailable = ProviderFixture::with_available(1).with_unavailable("Fermé", UnavailableLabel::Off);
+    let unavailable =
+        ProviderFixture::with_available(1).with_unavailable("Fermé", UnavailableLabel::Off);
     assert_eq!(unavailable.list(Some("not-1"), &ListQuery::default()).last_used, None);
 }
 
@@ -446,8 +464,11 @@ fn names_by_language_reach_the_page() {
     let names = |fr: &str, en: &str| {
         BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())])
     };
-    let theme =
-        PageTheme { name: names("Mon Guichet", "My Desk"), logo: Some(LOGO_PATH), ..PageTheme::default() };
+    let theme = PageTheme {
+        name: names("Mon Guichet", "My Desk"),
+        logo: Some(LOGO_PATH),
+        ..PageTheme::default()
+    };
     let locale = negotiate_language(&["en".to_owned()], None);
     let html = gallery::choice_page(1).render(&PageChrome {
         locale,

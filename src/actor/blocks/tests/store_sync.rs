@@ -6,12 +6,15 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::super::*;
-use crate::config::blocks::{BlockTarget, BlockInput};
+use crate::config::blocks::{BlockInput, BlockTarget};
 use crate::env::{ManualClock, SeededEntropy};
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
 use crate::store::redis::tests::released::{Sample, released_samples};
-use crate::store::{NewRecord, Family, RecordKey, RecordKind, StoreScope, Record, ReplaceOutcome, StoreError, TakeOutcome, RecordVersion};
+use crate::store::{
+    Family, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
+    StoreScope, TakeOutcome,
+};
 
 /// A store that can be made unavailable.
 pub(crate) struct FakeSharedStore {
@@ -25,7 +28,12 @@ impl FakeSharedStore {
     pub(crate) fn new() -> Arc<Self> {
         let (away, is_outrun, asked) =
             (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
-        Arc::new(Self { inner: MemoryStore::new(AMPLE_CAPACITIES), is_unavailable: away, is_outrun, calls: asked })
+        Arc::new(Self {
+            inner: MemoryStore::new(AMPLE_CAPACITIES),
+            is_unavailable: away,
+            is_outrun,
+            calls: asked,
+        })
     }
 
     /// Returns the number of calls.
@@ -72,7 +80,12 @@ impl FakeSharedStore {
 
 #[async_trait]
 impl Store for FakeSharedStore {
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError> {
         self.reach()?.insert(key, draft, now).await
     }
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
@@ -148,7 +161,8 @@ impl Node {
 
     /// Starts the hub with this store.
     async fn start(&self, servers: &Arc<FakeSharedStore>) -> Blocks {
-        let env = Env::new(Arc::new(ManualClock::at(now())), Arc::new(SeededEntropy::new(self.seed)));
+        let env =
+            Env::new(Arc::new(ManualClock::at(now())), Arc::new(SeededEntropy::new(self.seed)));
         let blocks = Blocks::load(self.folder.path(), &env).unwrap();
         blocks.share_through(Arc::clone(servers) as _);
         blocks.refresh().await;
@@ -157,7 +171,8 @@ impl Node {
 }
 
 fn block(connector: &str) -> Block {
-    let words = BlockInput { reason: "leaked keys", message: &BTreeMap::new(), from: None, until: None };
+    let words =
+        BlockInput { reason: "leaked keys", message: &BTreeMap::new(), from: None, until: None };
     Block::new(connector.into(), BlockTarget::Everyone, words).unwrap()
 }
 
@@ -196,20 +211,22 @@ async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
     let (added, _) = blocks.add(block("first")).await.unwrap();
     servers.set_unavailable(true);
     blocks.refresh().await;
-    assert!(matches!(blocks.add(block("second")).await, Err(BlockUpdateError::StoreUnavailable(_))));
+    assert!(matches!(
+        blocks.add(block("second")).await,
+        Err(BlockUpdateError::StoreUnavailable(_))
+    ));
     assert!(matches!(blocks.remove(&added.id).await, Err(BlockUpdateError::StoreUnavailable(_))));
     assert_eq!(names(&blocks), ["first"], "a change was half made");
     assert!(
-        blocks.warning().is_some_and(|warning| warning.contains("cut off") && warning.contains("fix: "))
+        blocks
+            .warning()
+            .is_some_and(|warning| warning.contains("cut off") && warning.contains("fix: "))
     );
     assert_eq!(blocks.not_ready_reason(), None, "it has read them once");
     // A restart meanwhile lifts no block either.
     let restarted = node.start(&servers).await;
     assert_eq!(names(&restarted), ["first"]);
-    assert!(
-        restarted.not_ready_reason().is_some(),
-        "the changes of others since then are unknown"
-    );
+    assert!(restarted.not_ready_reason().is_some(), "the changes of others since then are unknown");
     servers.set_unavailable(false);
     restarted.refresh().await;
     assert_eq!(
@@ -288,7 +305,9 @@ async fn an_invalid_record_lifts_no_block() {
         blocks.refresh().await;
         assert_eq!(names(&blocks), ["first"]);
         assert!(
-            blocks.warning().is_some_and(|warning| warning.contains("can't parse the blocks in the store"))
+            blocks
+                .warning()
+                .is_some_and(|warning| warning.contains("can't parse the blocks in the store"))
         );
         assert!(blocks.add(block("second")).await.is_err());
     }

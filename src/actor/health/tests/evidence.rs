@@ -1,6 +1,6 @@
 //! Tests what opens and closes the circuit, and that no single network does.
 
-use super::super::circuit::{MIN_OPEN_TIME, MAX_OPEN_TIME, HALF_OPEN_TIMEOUT};
+use super::super::circuit::{HALF_OPEN_TIMEOUT, MAX_OPEN_TIME, MIN_OPEN_TIME};
 use super::super::tests::{DEAD, Harness, T0, TOOK, net};
 use super::super::*;
 
@@ -79,7 +79,11 @@ fn with_little_traffic_failures_of_a_longer_time_count_until_one_login_succeeds(
     }
     assert_eq!(harness.circuit(), CircuitState::Closed);
     harness.login(Err(DEAD), 4);
-    assert_eq!(harness.circuit(), CircuitState::Open, "five networks in ten minutes, and no success");
+    assert_eq!(
+        harness.circuit(),
+        CircuitState::Open,
+        "five networks in ten minutes, and no success"
+    );
 
     let mut harness = Harness::new();
     for network in 0..40 {
@@ -169,7 +173,10 @@ fn where_all_users_come_from_one_network_the_token_endpoint_decides() {
         harness.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
         harness.wait(Duration::from_secs(1));
     }
-    assert_eq!((harness.circuit(), harness.cause()), (CircuitState::Open, Some(OpenCause::LoginProbe)));
+    assert_eq!(
+        (harness.circuit(), harness.cause()),
+        (CircuitState::Open, Some(OpenCause::LoginProbe))
+    );
     harness.wait(Duration::from_secs(10));
     assert!(harness.health.wants_login_probe(harness.now));
     harness.login_probe(ProbeOutcome::Succeeded);
@@ -201,7 +208,10 @@ fn a_token_endpoint_that_comes_back_and_limits_the_hub_is_offered_again() {
     harness.login(Ok(()), 7);
     harness.login_probe(ProbeOutcome::Succeeded);
     (0..2).for_each(|_| harness.login_probe(ProbeOutcome::Failed(DEAD)));
-    assert_eq!((harness.circuit(), harness.cause()), (CircuitState::Open, Some(OpenCause::LoginProbe)));
+    assert_eq!(
+        (harness.circuit(), harness.cause()),
+        (CircuitState::Open, Some(OpenCause::LoginProbe))
+    );
     for _ in 0..3 {
         harness.wait(Duration::from_secs(60));
         harness.login_probe(ProbeOutcome::Inconclusive);
@@ -209,7 +219,10 @@ fn a_token_endpoint_that_comes_back_and_limits_the_hub_is_offered_again() {
     }
     // It dies again.
     (0..2).for_each(|_| harness.login_probe(ProbeOutcome::Failed(DEAD)));
-    assert_eq!((harness.circuit(), harness.cause()), (CircuitState::Open, Some(OpenCause::LoginProbe)));
+    assert_eq!(
+        (harness.circuit(), harness.cause()),
+        (CircuitState::Open, Some(OpenCause::LoginProbe))
+    );
 }
 
 #[test]
@@ -297,7 +310,9 @@ fn an_answer_from_a_cache_proves_nothing() {
     assert_eq!(harness.health.evidence(harness.now).alive_at, None);
     assert!(!harness.health.take_documents_suspicion());
     harness.call(CallKind::BeginLogin, Err(DEAD), 1);
-    assert!(harness.health.take_documents_suspicion() && !harness.health.take_documents_suspicion());
+    assert!(
+        harness.health.take_documents_suspicion() && !harness.health.take_documents_suspicion()
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::super::tests::{Mode, TestHub, clock, pass};
 use super::super::*;
 use crate::actor::blocks::tests::store_sync::FakeSharedStore;
-use crate::actor::health::{ProbeOutcome, Availability};
+use crate::actor::health::{Availability, ProbeOutcome};
 use crate::env::{ManualClock, SeededEntropy};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::AMPLE_CAPACITIES;
@@ -52,10 +52,8 @@ async fn one_hub_probes_for_all_that_share_a_store() {
     // All hubs learn what the prober finds, within the time that applies to one.
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Refuses));
     pass(&clock, 20).await;
-    assert!(
-        hubs.iter()
-            .all(|hub| hub.availability(0) == Availability::Unavailable && hub.availability(1) == Availability::Available)
-    );
+    assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Unavailable
+        && hub.availability(1) == Availability::Available));
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
     pass(&clock, 20).await;
     assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Available));
@@ -77,7 +75,11 @@ async fn a_prober_that_dies_is_replaced() {
     pass(&clock, 70).await;
     assert!(probes(&hub) > 0);
     dead.sync(&[], env.now()).await;
-    assert_eq!(dead.role(), ProberRole::Follower, "a prober that was only slow does not notice that it was replaced");
+    assert_eq!(
+        dead.role(),
+        ProberRole::Follower,
+        "a prober that was only slow does not notice that it was replaced"
+    );
 }
 
 #[tokio::test]
@@ -152,7 +154,8 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
     for second in 0..60 {
         let now = start + Duration::from_secs(second);
         if second == 30 {
-            let prober = hubs.iter().position(|(lease, _)| lease.role() == ProberRole::Prober).unwrap();
+            let prober =
+                hubs.iter().position(|(lease, _)| lease.role() == ProberRole::Prober).unwrap();
             alive[prober] = false;
             first = Some(prober);
         }

@@ -49,7 +49,11 @@ async fn a_long_dead_one_stays_disabled_during_and_after_a_network_outage() {
             (1..3).for_each(|number| hub.idps[number].set(Mode::Works));
         }
         pass(&hub.clock, 1).await;
-        assert_eq!(availabilities(), [Availability::Unavailable, Availability::Available, Availability::Available], "{second}");
+        assert_eq!(
+            availabilities(),
+            [Availability::Unavailable, Availability::Available, Availability::Available],
+            "{second}"
+        );
     }
     assert_eq!(hub.connectors.outbound_warning(), None);
 }

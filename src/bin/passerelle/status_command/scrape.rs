@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use passerelle::actor::registry::ConnectorRow;
-use passerelle::app::admin_client::{AdminClientError, AdminClient};
+use passerelle::app::admin_client::{AdminClient, AdminClientError};
+use passerelle::web::admin_console::{HubStatus, LiveLogins, StoreUsage};
 use passerelle::web::private_listener::CheckResult;
-use passerelle::web::admin_console::{LiveLogins, HubStatus, StoreUsage};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -98,8 +98,11 @@ impl StatusView {
         let increase = |name: &String, count: &f64| {
             (count - since.outcomes.get(name).copied().unwrap_or_default()).max(0.0)
         };
-        let outcomes: BTreeMap<String, f64> =
-            now.outcomes.iter().map(|(name, count)| (name.clone(), increase(name, count))).collect();
+        let outcomes: BTreeMap<String, f64> = now
+            .outcomes
+            .iter()
+            .map(|(name, count)| (name.clone(), increase(name, count)))
+            .collect();
         let mut endpoints: Vec<EndpointStatus> = now
             .durations
             .iter()
@@ -124,7 +127,10 @@ impl StatusView {
             ready: status.ready,
             checks: status.checks.clone(),
             logins_per_second: outcomes.values().fold(0.0, |all, count| all + count) / seconds,
-            outcomes: outcomes.into_iter().map(|(name, count)| (name, round_count(count))).collect(),
+            outcomes: outcomes
+                .into_iter()
+                .map(|(name, count)| (name, round_count(count)))
+                .collect(),
             live: status.live,
             endpoints,
             connectors: status.connectors.clone(),
@@ -135,7 +141,12 @@ impl StatusView {
 
 /// Computes the status of one endpoint. Without requests in the interval, `whole` gives the times
 /// since the start.
-fn endpoint_status(endpoint: &str, increase: &Histogram, whole: &Histogram, seconds: f64) -> EndpointStatus {
+fn endpoint_status(
+    endpoint: &str,
+    increase: &Histogram,
+    whole: &Histogram,
+    seconds: f64,
+) -> EndpointStatus {
     let all = increase.last().map_or(0.0, |(_, count)| *count);
     let quantile = |part| quantile(increase, part).or_else(|| quantile(whole, part));
     EndpointStatus {
@@ -203,7 +214,7 @@ fn parse_sample(line: &str) -> Option<Sample<'_>> {
 pub mod tests {
     use passerelle::env::Timestamp;
     use passerelle::protocol::acr::Platform;
-    use passerelle::telemetry::{Listener, Metrics, LoginOutcome};
+    use passerelle::telemetry::{Listener, LoginOutcome, Metrics};
 
     use super::*;
 
@@ -244,7 +255,8 @@ pub mod tests {
         (0..99).for_each(|_| ask(2));
         ask(700);
         metrics.record_http_request(Listener::Private, "/metrics", 200, Duration::from_millis(1));
-        (0..20).for_each(|_| metrics.record_login_end(LoginOutcome::Granted, &"sp".into(), None, 1));
+        (0..20)
+            .for_each(|_| metrics.record_login_end(LoginOutcome::Granted, &"sp".into(), None, 1));
         let view = StatusView::between(&before, scrape(&metrics, begin + Duration::from_secs(10)));
         assert_eq!(
             view.outcomes,

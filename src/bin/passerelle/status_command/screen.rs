@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use passerelle::actor::registry::{ConnectorRow, ConnectorCondition};
+use passerelle::actor::registry::{ConnectorCondition, ConnectorRow};
 use passerelle::web::private_listener::CheckState;
 
 use super::scrape::StatusView;
@@ -110,7 +110,7 @@ fn format_seconds(within: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use passerelle::web::private_listener::{CheckResult, CheckFinding};
+    use passerelle::web::private_listener::{CheckFinding, CheckResult};
 
     use super::*;
 
@@ -141,8 +141,10 @@ mod tests {
                 && text.contains("choosing 3"),
             "{text}"
         );
-        let finding =
-            CheckFinding { message: "connectors/a.toml is invalid".into(), fix: Some("correct it".into()) };
+        let finding = CheckFinding {
+            message: "connectors/a.toml is invalid".into(),
+            fix: Some("correct it".into()),
+        };
         let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,
@@ -159,7 +161,8 @@ mod tests {
 
     #[test]
     fn escape_sequences_in_names_do_not_reach_the_terminal() {
-        let finding = CheckFinding { message: "\x1b]0;owned\x07\x1b[2J\r\u{9b}31m".into(), fix: None };
+        let finding =
+            CheckFinding { message: "\x1b]0;owned\x07\x1b[2J\r\u{9b}31m".into(), fix: None };
         let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,

@@ -7,9 +7,9 @@ use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
 
 use super::{LdapDirectory, ldap_error, result_code, run_in_task, unexpected_result};
 use crate::config::ldap::USERNAME_PLACEHOLDER;
-use crate::connector::online_check::diagnostic_for_error;
-use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use crate::connector::ldap::timeout_error;
+use crate::connector::online_check::diagnostic_for_error;
 use crate::connector::{ConnectorError, connection_check};
 use crate::egress::safe_http_client::{CallLimits, PeerCertificate};
 use crate::env::Timestamp;
@@ -57,10 +57,13 @@ impl LdapDirectory {
             .map(PeerCertificate))
     }
 
-    fn diagnose_tls(&self, certificate: Option<&PeerCertificate>, now: Timestamp) -> ConnectorDiagnostic {
+    fn diagnose_tls(
+        &self,
+        certificate: Option<&PeerCertificate>,
+        now: Timestamp,
+    ) -> ConnectorDiagnostic {
         if self.url.scheme() == "ldap" && !self.starttls {
-            let message =
-                "there is no TLS: passwords are sent in clear text over the network";
+            let message = "there is no TLS: passwords are sent in clear text over the network";
             return ConnectorDiagnostic::warning(
                 "certificate",
                 message,
@@ -135,7 +138,9 @@ async fn search(
     attributes: &[String],
 ) -> Result<SearchResult, ConnectorError> {
     let seconds = i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
-    ldap.with_search_options(SearchOptions::new().sizelimit(MAX_EXAMINED_ENTRIES).timelimit(seconds));
+    ldap.with_search_options(
+        SearchOptions::new().sizelimit(MAX_EXAMINED_ENTRIES).timelimit(seconds),
+    );
     let mut stream = ldap
         .streaming_search(base, scope, filter, attributes.to_vec())
         .await
@@ -156,7 +161,8 @@ async fn search(
 
 impl SampleResults {
     fn diagnostics(&self, directory: &LdapDirectory, subject: &str) -> Vec<ConnectorDiagnostic> {
-        let mut diagnostics = vec![ConnectorDiagnostic::ok("account", "it accepts the account that searches")];
+        let mut diagnostics =
+            vec![ConnectorDiagnostic::ok("account", "it accepts the account that searches")];
         diagnostics.push(match (self.base.result, self.base.entries.len()) {
             (result_code::SUCCESS, 1) => ConnectorDiagnostic::ok("base-dn", "the account can read the entry base_dn"),
             (result_code::SUCCESS, _) | (32, _) => {
@@ -185,7 +191,11 @@ impl SampleResults {
 }
 
 /// Returns the diagnostics of the attributes of the entries found.
-fn diagnose_attributes(entries: &[SearchEntry], attributes: &[String], subject: &str) -> Vec<ConnectorDiagnostic> {
+fn diagnose_attributes(
+    entries: &[SearchEntry],
+    attributes: &[String],
+    subject: &str,
+) -> Vec<ConnectorDiagnostic> {
     let value_count = |entry: &SearchEntry, name: &str| {
         let text = entry
             .attrs
@@ -215,11 +225,14 @@ fn diagnose_attributes(entries: &[SearchEntry], attributes: &[String], subject: 
     }];
     let absent: Vec<&str> = attributes
         .iter()
-        .filter(|name| *name != subject && entries.iter().all(|entry| value_count(entry, name) == 0))
+        .filter(|name| {
+            *name != subject && entries.iter().all(|entry| value_count(entry, name) == 0)
+        })
         .map(String::as_str)
         .collect();
     if !absent.is_empty() {
-        let message = format!("none of the first {} entries has {}", entries.len(), absent.join(", "));
+        let message =
+            format!("none of the first {} entries has {}", entries.len(), absent.join(", "));
         diagnostics.push(ConnectorDiagnostic::warning(
             "attributes",
             message,

@@ -17,7 +17,8 @@ async fn strangers_neither_lock_an_account_nor_lock_out_its_user() {
             from([198, 51, third, 1], "wrong").await.unwrap();
         }
     }
-    let as_ada = |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn == ADA);
+    let as_ada =
+        |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn == ADA);
     let failed = fixture.directory.take_requests().iter().filter(|request| as_ada(request)).count();
     assert_eq!(
         failed, 3,
@@ -38,8 +39,12 @@ async fn one_attacker_can_not_get_the_hub_banned_at_a_directory() {
     for name in 0..200 {
         fixture.sign_in(&format!("invented {name}"), "wrong").await.unwrap();
     }
-    let failed = |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
-    assert_eq!(fixture.directory.take_requests().iter().filter(|request| failed(request)).count(), 20);
+    let failed =
+        |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
+    assert_eq!(
+        fixture.directory.take_requests().iter().filter(|request| failed(request)).count(),
+        20
+    );
 }
 
 /// Strangers behind the same proxy use up the limit of the network. Only users who are new there
@@ -54,7 +59,10 @@ async fn wrong_passwords_of_strangers_do_not_lock_out_users_who_signed_in_from_t
         fixture.sign_in(&format!("invented {name}"), "wrong").await.unwrap();
     }
     fixture.directory.script.lock().unwrap().entries = ada;
-    assert!(matches!(fixture.sign_in("new here", "right").await, Ok(PasswordOutcome::RateLimited(_))));
+    assert!(matches!(
+        fixture.sign_in("new here", "right").await,
+        Ok(PasswordOutcome::RateLimited(_))
+    ));
     accepted(fixture.sign_in("ada", "right").await);
 }
 
@@ -70,7 +78,10 @@ async fn a_user_who_signs_in_between_wrong_passwords_can_not_get_the_hub_banned(
         }
     }
     let failed = |request: &LdapRequest| matches!(request, LdapRequest::Bind { password, .. } if password == "wrong");
-    assert_eq!(fixture.directory.take_requests().iter().filter(|request| failed(request)).count(), 20);
+    assert_eq!(
+        fixture.directory.take_requests().iter().filter(|request| failed(request)).count(),
+        20
+    );
 }
 
 /// Behind a proxy that `trusted_proxies` does not list, all users have its private address.
@@ -97,8 +108,10 @@ async fn own_sign_ins_between_guesses_at_other_accounts_allow_no_more_guesses() 
         fixture.directory.script.lock().unwrap().entries.clone_from(&ada);
         accepted(fixture.sign_in(&format!("ada by spelling {}", name.min(10)), "right").await);
         fixture.directory.script.lock().unwrap().entries = vec![];
-        verified +=
-            u32::from(fixture.sign_in(&format!("invented {name}"), "wrong").await == Ok(PasswordOutcome::Rejected));
+        verified += u32::from(
+            fixture.sign_in(&format!("invented {name}"), "wrong").await
+                == Ok(PasswordOutcome::Rejected),
+        );
     }
     assert_eq!(verified, 20);
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::assurance::acr::AcrPolicy;
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
 use crate::connector::code_flow::printable_ascii;
-use crate::connector::diagnostic::{DiagnosisContext, ConnectorDiagnostic};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 
 /// Ending of a message about an absent member.
 const NOT_ANNOUNCED: &str = "can't be checked: the identity provider announces no values";
@@ -45,7 +45,9 @@ impl<'a> Document<'a> {
 
     fn check_pkce(&self) -> ConnectorDiagnostic {
         match self.string_list("code_challenge_methods_supported") {
-            Some(methods) if methods.contains(&"S256") => ConnectorDiagnostic::ok("pkce", "S256 is announced"),
+            Some(methods) if methods.contains(&"S256") => {
+                ConnectorDiagnostic::ok("pkce", "S256 is announced")
+            }
             Some(_) | None => ConnectorDiagnostic::warning(
                 "pkce",
                 "PKCE with S256 is not announced; the hub uses it anyway, but it protects only if the identity provider checks it",
@@ -60,7 +62,9 @@ impl<'a> Document<'a> {
         ConnectorDiagnostic::ok(
             "iss-parameter",
             match announced {
-                Some(true) => "authorization responses contain iss (RFC 9207), and those without it are rejected",
+                Some(true) => {
+                    "authorization responses contain iss (RFC 9207), and those without it are rejected"
+                }
                 Some(false) | None => {
                     "authorization responses contain no iss (RFC 9207); each identity provider has its own redirect URI instead"
                 }
@@ -71,7 +75,8 @@ impl<'a> Document<'a> {
     fn check_response_mode(&self) -> ConnectorDiagnostic {
         match self.string_list("response_modes_supported") {
             Some(modes) if !modes.contains(&"query") => {
-                let fix = "ask the identity provider to allow the response mode query for this client";
+                let fix =
+                    "ask the identity provider to allow the response mode query for this client";
                 ConnectorDiagnostic::error(
                     "response-mode",
                     "response_mode=query is not announced, but the hub supports no other",
@@ -79,7 +84,10 @@ impl<'a> Document<'a> {
                 )
             }
             // Discovery 1.0 §3: the default is query and fragment.
-            Some(_) | None => ConnectorDiagnostic::ok("response-mode", "authorization responses arrive in the query"),
+            Some(_) | None => ConnectorDiagnostic::ok(
+                "response-mode",
+                "authorization responses arrive in the query",
+            ),
         }
     }
 
@@ -94,10 +102,17 @@ impl<'a> Document<'a> {
             .string_list("token_endpoint_auth_methods_supported")
             .unwrap_or_else(|| vec!["client_secret_basic"]);
         if methods.contains(&ours) {
-            return ConnectorDiagnostic::ok("authentication-method", format!("{ours} is announced"));
+            return ConnectorDiagnostic::ok(
+                "authentication-method",
+                format!("{ours} is announced"),
+            );
         }
         let fix = "set token_endpoint_auth_method to the method registered there";
-        ConnectorDiagnostic::warning("authentication-method", format!("{ours} is not announced"), fix)
+        ConnectorDiagnostic::warning(
+            "authentication-method",
+            format!("{ours} is not announced"),
+            fix,
+        )
     }
 
     fn check_signing_algorithm(&self, kind: &OidcKind) -> ConnectorDiagnostic {
@@ -134,8 +149,12 @@ impl<'a> Document<'a> {
     fn check_unlisted_acr_values(&self, acr_policy: &AcrPolicy) -> Option<ConnectorDiagnostic> {
         acr_policy.assumed?;
         let values = self.string_list("acr_values_supported");
-        let unlisted: Vec<&str> =
-            values.iter().flatten().copied().filter(|value| acr_policy.rejects_acr(value)).collect();
+        let unlisted: Vec<&str> = values
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|value| acr_policy.rejects_acr(value))
+            .collect();
         let returns_acr =
             self.string_list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
         let announced = match (&values, unlisted.is_empty()) {
@@ -166,8 +185,11 @@ impl<'a> Document<'a> {
         if let Some(diagnostic) = self.check_unlisted_acr_values(acr_policy) {
             return diagnostic;
         }
-        let sent: Vec<&str> =
-            acr_policy.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
+        let sent: Vec<&str> = acr_policy
+            .values
+            .values()
+            .filter_map(|values| Some(values.first()?.as_str()))
+            .collect();
         let Some(announced) = self.string_list("acr_values_supported") else {
             return ConnectorDiagnostic::ok("acr", format!("acr {NOT_ANNOUNCED}"));
         };
@@ -176,9 +198,7 @@ impl<'a> Document<'a> {
         if missing.is_empty() {
             return ConnectorDiagnostic::ok(
                 "acr",
-                format!(
-                    "every requested acr value is announced; announced are: {announced}"
-                ),
+                format!("every requested acr value is announced; announced are: {announced}"),
             );
         }
         let fix = format!(
@@ -216,18 +236,28 @@ impl<'a> Document<'a> {
         });
         let missing: Vec<String> = missing.collect();
         if missing.is_empty() {
-            return ConnectorDiagnostic::ok("claims", "every claim that an identity requires is announced");
+            return ConnectorDiagnostic::ok(
+                "claims",
+                "every claim that an identity requires is announced",
+            );
         }
         let fix =
             "map them from claims of the identity provider ([mapping]), or ask it to send them";
-        ConnectorDiagnostic::warning("claims", format!("not announced: {}", missing.join(", ")), fix)
+        ConnectorDiagnostic::warning(
+            "claims",
+            format!("not announced: {}", missing.join(", ")),
+            fix,
+        )
     }
 }
 
 /// Formats values of the identity provider for a terminal.
 fn format_values(values: &[&str]) -> String {
-    let texts: Vec<String> =
-        values.iter().take(MAX_SHOWN_VALUES).map(|value| printable_ascii(value, MAX_SHOWN_CHARS)).collect();
+    let texts: Vec<String> = values
+        .iter()
+        .take(MAX_SHOWN_VALUES)
+        .map(|value| printable_ascii(value, MAX_SHOWN_CHARS))
+        .collect();
     let more = values.len().saturating_sub(MAX_SHOWN_VALUES);
     match (texts.is_empty(), more) {
         (true, _) => "none".to_owned(),

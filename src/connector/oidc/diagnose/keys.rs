@@ -12,7 +12,11 @@ use crate::protocol::json;
 use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys, rsa_bits};
 
 /// Returns the diagnostics of a key set. `announced` has the members of the configuration document.
-pub(super) fn diagnose_keys(body: &[u8], kind: &OidcKind, announced: &Map<String, Value>) -> Vec<ConnectorDiagnostic> {
+pub(super) fn diagnose_keys(
+    body: &[u8],
+    kind: &OidcKind,
+    announced: &Map<String, Value>,
+) -> Vec<ConnectorDiagnostic> {
     let (set, keys) = match (json::parse_object(body), VerificationKeys::from_jwks(body)) {
         (Ok(set), Ok(keys)) => (set, keys),
         _ => {
@@ -148,7 +152,11 @@ fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<ConnectorDiagnostic> {
         let message = format!(
             "{kid} is published with its private or secret part: anyone can sign with it, so the hub ignores it"
         );
-        return Some(ConnectorDiagnostic::error("weak-keys", message, "inform the identity provider immediately"));
+        return Some(ConnectorDiagnostic::error(
+            "weak-keys",
+            message,
+            "inform the identity provider immediately",
+        ));
     }
     let bits = (text("kty") == Some("RSA")).then(|| text("n").and_then(rsa_bits)).flatten()?;
     // RFC 7518 §3.3.

@@ -33,7 +33,10 @@ fn error_response(error: &str) -> Option<FakeResponse> {
 }
 
 #[track_caller]
-fn diagnostic_named<'f>(diagnostics: &'f [ConnectorDiagnostic], name: &str) -> &'f ConnectorDiagnostic {
+fn diagnostic_named<'f>(
+    diagnostics: &'f [ConnectorDiagnostic],
+    name: &str,
+) -> &'f ConnectorDiagnostic {
     diagnostics
         .iter()
         .find(|diagnostic| diagnostic.name == name)
@@ -56,7 +59,11 @@ async fn a_valid_identity_provider_has_no_errors() {
         .map(|diagnostic| diagnostic.name)
         .collect();
     assert_eq!(failed, ["certificate"], "there is no TLS in this test: {diagnostics:#?}");
-    assert!(diagnostic_named(&diagnostics, "client-authentication").message.contains("accepts the hub's client authentication"));
+    assert!(
+        diagnostic_named(&diagnostics, "client-authentication")
+            .message
+            .contains("accepts the hub's client authentication")
+    );
     let page = include_str!("../../../../docs/checking-a-connector.md");
     for ConnectorDiagnostic { name, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
@@ -88,8 +95,20 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
             DiagnosticStatus::Error,
             "has no issuer",
         ),
-        ("array", |s| s.discovery = json!([]), "discovery", DiagnosticStatus::Error, "not a JSON object"),
-        ("no jwks", |s| s.drop_member("jwks_uri"), "discovery", DiagnosticStatus::Error, "jwks_uri"),
+        (
+            "array",
+            |s| s.discovery = json!([]),
+            "discovery",
+            DiagnosticStatus::Error,
+            "not a JSON object",
+        ),
+        (
+            "no jwks",
+            |s| s.drop_member("jwks_uri"),
+            "discovery",
+            DiagnosticStatus::Error,
+            "jwks_uri",
+        ),
         (
             "inside",
             |s| s.discovery["token_endpoint"] = json!("http://10.0.0.1/token"),
@@ -121,7 +140,13 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
             DiagnosticStatus::Warning,
             "at the first signature",
         ),
-        ("weak", |s| s.published.push(rsa(1024)), "weak-keys", DiagnosticStatus::Warning, "1024 bits"),
+        (
+            "weak",
+            |s| s.published.push(rsa(1024)),
+            "weak-keys",
+            DiagnosticStatus::Warning,
+            "1024 bits",
+        ),
         (
             "private",
             |s| {
@@ -232,16 +257,24 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
             DiagnosticStatus::Warning,
             "error=invalid_request",
         ),
-        ("believes anything", |_| {}, "client-authentication", DiagnosticStatus::Error, "never issued"),
+        (
+            "believes anything",
+            |_| {},
+            "client-authentication",
+            DiagnosticStatus::Error,
+            "never issued",
+        ),
     ];
     for (case, change, name, status, words) in table {
         let fixture = OidcFixture::new().await;
         change(&mut fixture.script());
         let diagnostics = diagnose(&fixture).await;
-        let diagnostic =
-            diagnostics.iter().find(|diagnostic| diagnostic.name == name && diagnostic.status == status);
+        let diagnostic = diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.name == name && diagnostic.status == status);
         let diagnostic = diagnostic.unwrap_or_else(|| panic!("{case}: {diagnostics:#?}"));
-        let text = format!("{} {}", diagnostic.message, diagnostic.fix.as_deref().unwrap_or_default());
+        let text =
+            format!("{} {}", diagnostic.message, diagnostic.fix.as_deref().unwrap_or_default());
         assert!(text.contains(words), "{case}: {text}");
         assert!(diagnostic.fix.is_some(), "{case}");
         for diagnostic in &diagnostics {
@@ -285,7 +318,8 @@ async fn a_rejected_assertion_is_diagnosed_with_client_assertion_audience() {
         [("", "token_endpoint"), ("client_assertion_audience = \"token_endpoint\"", "issuer")]
     {
         let fixture =
-            OidcFixture::with(&format!("token_endpoint_auth_method = \"private_key_jwt\"\n{more}")).await;
+            OidcFixture::with(&format!("token_endpoint_auth_method = \"private_key_jwt\"\n{more}"))
+                .await;
         for error in ["invalid_client", "unauthorized_client", "invalid_request"] {
             fixture.script().token_response = error_response(error);
             let diagnostics = diagnose(&fixture).await;
@@ -296,8 +330,11 @@ async fn a_rejected_assertion_is_diagnosed_with_client_assertion_audience() {
             );
         }
         fixture.script().token_response = error_response("invalid_client");
-        let error =
-            fixture.connector.complete_login(fixture.attempt().await, fixture.callback()).await.unwrap_err();
+        let error = fixture
+            .connector
+            .complete_login(fixture.attempt().await, fixture.callback())
+            .await
+            .unwrap_err();
         assert!(
             error.detail.contains("client_assertion_audience"),
             "the login error names it too: {error}"
@@ -402,7 +439,8 @@ fn each_failed_call_has_a_diagnostic() {
             "few kilobytes",
         ),
     ] {
-        let diagnostic = diagnostic_for_call_error("reachable", "its configuration document", &error);
+        let diagnostic =
+            diagnostic_for_call_error("reachable", "its configuration document", &error);
         let fix = diagnostic.fix.unwrap();
         assert_eq!((diagnostic.name, diagnostic.status), (name, DiagnosticStatus::Error));
         assert!(word.split('|').any(|word| fix.contains(word)), "{fix}");

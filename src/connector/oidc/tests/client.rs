@@ -20,7 +20,10 @@ use crate::env::SeededEntropy;
 fn token_request(fixture: &OidcFixture) -> (String, BTreeMap<String, String>) {
     let script = fixture.script();
     let request = script.log.iter().rfind(|request| request.target == "/token").unwrap();
-    (request.headers.clone(), url::form_urlencoded::parse(request.body.as_bytes()).into_owned().collect())
+    (
+        request.headers.clone(),
+        url::form_urlencoded::parse(request.body.as_bytes()).into_owned().collect(),
+    )
 }
 
 /// Verifies an assertion with josekit and the published key set, and returns its header and claims.
@@ -107,7 +110,8 @@ fn a_method_with_a_secret_needs_one() {
                 [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\n";
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    let env = Env::new(Arc::new(crate::env::ManualClock::default()), Arc::new(SeededEntropy::new(1)));
+    let env =
+        Env::new(Arc::new(crate::env::ManualClock::default()), Arc::new(SeededEntropy::new(1)));
     let context = ConnectorContext {
         env,
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),

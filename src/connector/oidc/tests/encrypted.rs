@@ -9,7 +9,7 @@ use super::super::fake_idp::*;
 use super::super::*;
 use crate::digest;
 use crate::protocol::alg::EncryptionAlg;
-use crate::token::decrypt::tests::{encrypter, published, encrypt_to};
+use crate::token::decrypt::tests::{encrypt_to, encrypter, published};
 use crate::token::upstream_keys::tests::KEYS;
 
 const ID_TOKEN: &str = "id_token_encrypted_response_alg = \"RSA-OAEP-256\"";
@@ -85,7 +85,12 @@ const ATTACKS: [(&str, EncryptFn, ErrorCode, ErrorCode); 13] = {
     use ErrorCode as E;
     [
         ("encrypted_with_a_foreign_key", with_foreign_key, E::JweKey, E::JweKey),
-        ("foreign_key_with_our_kid", with_foreign_key_and_our_kid, E::JweDecryption, E::JweDecryption),
+        (
+            "foreign_key_with_our_kid",
+            with_foreign_key_and_our_kid,
+            E::JweDecryption,
+            E::JweDecryption,
+        ),
         (
             "alg_of_another_key",
             |jws| encrypt_jws(EncryptionAlg::EcdhEs, jws),
@@ -114,7 +119,12 @@ const ATTACKS: [(&str, EncryptFn, ErrorCode, ErrorCode); 13] = {
             E::IdTokenSignature,
             E::UserinfoSignature,
         ),
-        ("nested_encryption", |jws| encrypt_jws(ALG, &encrypt_jws(ALG, jws)), E::JweNested, E::JweNested),
+        (
+            "nested_encryption",
+            |jws| encrypt_jws(ALG, &encrypt_jws(ALG, jws)),
+            E::JweNested,
+            E::JweNested,
+        ),
         ("bare_jws_where_encryption_is_registered", str::to_owned, E::JweMissing, E::JweMissing),
         (
             "cut_off",

@@ -21,7 +21,11 @@ fn end_session_request() -> EndSessionRequest {
 #[tokio::test]
 async fn the_logout_url_is_the_announced_end_session_endpoint() {
     let fixture = OidcFixture::new().await;
-    assert_eq!(fixture.connector.end_session(end_session_request()).await, Ok(None), "none is announced");
+    assert_eq!(
+        fixture.connector.end_session(end_session_request()).await,
+        Ok(None),
+        "none is announced"
+    );
 
     let fixture = OidcFixture::new().await;
     let endpoint = format!("{}/logout?tenant=1", fixture.script().base);
@@ -52,7 +56,11 @@ async fn an_invalid_end_session_endpoint_does_not_stop_logins() {
     ] {
         let fixture = OidcFixture::new().await;
         fixture.script().discovery["end_session_endpoint"] = endpoint.clone();
-        assert_eq!(fixture.connector.end_session(end_session_request()).await, Ok(None), "{endpoint}");
+        assert_eq!(
+            fixture.connector.end_session(end_session_request()).await,
+            Ok(None),
+            "{endpoint}"
+        );
         fixture.complete_login().await.unwrap();
     }
 }

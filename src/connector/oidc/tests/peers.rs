@@ -52,10 +52,7 @@ async fn a_malicious_acr_is_shown_truncated_and_printable() {
             && error.detail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()),
         "{error}"
     );
-    assert!(
-        !error.detail.contains("ignore_acr"),
-        "there is no assumed_level: {error}"
-    );
+    assert!(!error.detail.contains("ignore_acr"), "there is no assumed_level: {error}");
 }
 
 #[tokio::test]
@@ -84,18 +81,22 @@ async fn an_ignored_prompt_login_is_named_in_the_error() {
     };
     let reauthenticate = |attempt| LoginAttempt { reauthenticate: true, ..attempt };
     let with_max_age = |attempt| LoginAttempt { max_age: Some(60), ..attempt };
-    for error in
-        [ignores("", reauthenticate).await, ignores("max_age = true", reauthenticate).await, ignores("", with_max_age).await]
-    {
+    for error in [
+        ignores("", reauthenticate).await,
+        ignores("max_age = true", reauthenticate).await,
+        ignores("", with_max_age).await,
+    ] {
         assert_eq!(error.code, ErrorCode::PromptLoginIgnored);
         assert!(
-            error.detail.contains("ignored prompt=login")
-                && error.detail.contains("3600 s before"),
+            error.detail.contains("ignored prompt=login") && error.detail.contains("3600 s before"),
             "{error}"
         );
     }
     // Here max_age was sent, and no prompt.
-    assert_eq!(ignores("max_age = true", with_max_age).await.code, ErrorCode::ReauthenticationNotProven);
+    assert_eq!(
+        ignores("max_age = true", with_max_age).await.code,
+        ErrorCode::ReauthenticationNotProven
+    );
 }
 
 #[tokio::test]

@@ -62,7 +62,8 @@ async fn concurrent_logins_with_a_new_key_share_one_fetch() {
     fixture.complete_login().await.unwrap();
     let public = fixture.rotate("k2");
     fixture.publish(vec![public]);
-    let (one, two, three) = tokio::join!(fixture.complete_login(), fixture.complete_login(), fixture.complete_login());
+    let (one, two, three) =
+        tokio::join!(fixture.complete_login(), fixture.complete_login(), fixture.complete_login());
     assert!(one.is_ok() && two.is_ok() && three.is_ok());
     assert_eq!(fixture.key_set_fetches(), 2);
 }
@@ -120,7 +121,8 @@ async fn the_last_good_keys_serve_while_the_key_set_is_unavailable_or_invalid() 
 
 #[tokio::test]
 async fn without_a_cached_copy_each_invalid_key_set_has_its_own_code() {
-    let response = |body: &str| FakeResponse { status: 200, headers: vec![], body: body.as_bytes().to_vec() };
+    let response =
+        |body: &str| FakeResponse { status: 200, headers: vec![], body: body.as_bytes().to_vec() };
     let (_, sound) = ec_key("a");
     let keys = |count: usize| {
         let named = |n: usize| {

@@ -7,10 +7,14 @@ use serde_json::json;
 
 use crate::ids::Scope;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::authorize::{AuthorizationRequest, Prompt, AuthorizationError, RequestMethod, AuthorizationResponse};
+use crate::protocol::authorize::{
+    AuthorizationError, AuthorizationRequest, AuthorizationResponse, Prompt, RequestMethod,
+};
 use crate::protocol::catalogue::ErrorCode as E;
 use crate::protocol::params::Params;
-use crate::protocol::registration::{ConsentRequirement, ClientDirectory, IdpHintPolicy, Registration, ProtocolRules};
+use crate::protocol::registration::{
+    ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
+};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -74,7 +78,9 @@ fn validate_get(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Author
 }
 
 /// The error that the service provider receives.
-fn redirected_error(refused: Result<AuthorizationRequest, AuthorizationError>) -> (E, BTreeMap<String, String>) {
+fn redirected_error(
+    refused: Result<AuthorizationRequest, AuthorizationError>,
+) -> (E, BTreeMap<String, String>) {
     let Err(AuthorizationError::Redirect(redirect, code)) = refused else { panic!("{refused:?}") };
     match redirect.error_response(code) {
         AuthorizationResponse::Redirect { location } => {
@@ -101,7 +107,10 @@ fn the_least_that_openid_connect_asks_for_is_enough() {
             request.prompt,
             Prompt { login: false, consent: false, none: false, select_account: false }
         );
-        let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C") else { panic!() };
+        let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C")
+        else {
+            panic!()
+        };
         assert!(!location.contains("state"), "{location}");
     }
 }
@@ -114,7 +123,10 @@ fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
         for form in [RequestMethod::Get, RequestMethod::Post] {
             let request = validate(pairs(&[("state", value), ("nonce", value)]), form).unwrap();
             assert_eq!(request.nonce.unwrap().reveal(), value);
-            let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C") else { panic!() };
+            let AuthorizationResponse::Redirect { location } = request.redirect.code_response("C")
+            else {
+                panic!()
+            };
             let query = location.strip_prefix(CALLBACK).unwrap();
             let back: BTreeMap<_, _> =
                 url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -142,7 +154,11 @@ fn nothing_is_redirected_before_client_and_address_are_proven() {
         let mut twice = pairs(&[]);
         let again = twice.iter().find(|(known, _)| known == name).unwrap().clone();
         twice.push(again);
-        assert_eq!(validate(twice, RequestMethod::Get), Err(AuthorizationError::Page(code)), "{name}");
+        assert_eq!(
+            validate(twice, RequestMethod::Get),
+            Err(AuthorizationError::Page(code)),
+            "{name}"
+        );
     }
 }
 
@@ -187,7 +203,8 @@ fn after_that_every_failure_is_redirected_in_the_requested_mode() {
             );
         }
     }
-    let (code, fields) = redirected_error(validate_get(&[("response_mode", "fragment"), ("state", "s")]));
+    let (code, fields) =
+        redirected_error(validate_get(&[("response_mode", "fragment"), ("state", "s")]));
     assert_eq!((code, fields["state"].as_str()), (E::ResponseModeUnknown, "s"));
 }
 
@@ -210,11 +227,15 @@ fn a_rejected_request_object_lends_its_response_mode_and_state_to_the_error() {
     let (code, fields) = redirected_error(refused);
     assert_eq!((code, fields["state"].as_str()), (E::RequestNotSupported, "inside"));
     // Parameters outside the object take precedence.
-    let refused = validate_get(&[("request", &whole), ("state", "outside"), ("response_mode", "query")]);
+    let refused =
+        validate_get(&[("request", &whole), ("state", "outside"), ("response_mode", "query")]);
     assert!(!is_form(&refused), "{refused:?}");
     assert_eq!(redirected_error(refused).1["state"], "outside");
     // Other errors are not affected, and a repeated parameter is not replaced.
-    assert_eq!(redirected_error(validate_get(&[("request", &whole), ("scope", "")])).1["state"], "inside");
+    assert_eq!(
+        redirected_error(validate_get(&[("request", &whole), ("scope", "")])).1["state"],
+        "inside"
+    );
     let mut twice = pairs(&[("request", &whole), ("state", "a")]);
     twice.push(("state".to_owned(), "b".to_owned()));
     assert_eq!(redirected_error(validate(twice, RequestMethod::Get)).1.get("state"), None);

@@ -36,13 +36,19 @@ fn a_source_is_merged_sorted_and_without_repeated_rows() {
          deceased,Dubois,\"ANGELA \",1962-08-24,female,75107,99100\n";
     let stage = Stage::new(&format!("Zoé,ZOLA,1990-01-01,female,,99134,active\n{ANGELA}"), source);
     let done = stage.import(ImportMode::Merge).unwrap();
-    assert_eq!(done, ImportStats { persons: 3, added: 1, changed: 1, removed: 0, indistinguishable: 0 });
+    assert_eq!(
+        done,
+        ImportStats { persons: 3, added: 1, changed: 1, removed: 0, indistinguishable: 0 }
+    );
     let deceased = "ANGELA,Dubois,1962-08-24,female,75107,99100,deceased\n";
     let zoe = "Zoé,ZOLA,1990-01-01,female,,99134,active\n";
     assert_eq!(stage.register(), format!("{HEADER}{deceased}{PAUL}{zoe}"));
     assert_eq!(FileRegister::load(&stage.path("register.csv"), "99100").unwrap().len(), 3);
     // A second import changes nothing; replacing removes persons that are not in the source.
-    assert_eq!(stage.import(ImportMode::Merge).unwrap(), ImportStats { persons: 3, ..ImportStats::default() });
+    assert_eq!(
+        stage.import(ImportMode::Merge).unwrap(),
+        ImportStats { persons: 3, ..ImportStats::default() }
+    );
     assert_eq!(
         stage.import(ImportMode::Replace).unwrap(),
         ImportStats { persons: 2, removed: 1, ..ImportStats::default() }
@@ -58,7 +64,11 @@ fn a_source_without_persons_does_not_empty_the_register() {
         text.contains("source.csv contains no person") && stage.register().contains("DUBOIS"),
         "{text}"
     );
-    assert_eq!(stage.import(ImportMode::Merge).unwrap().persons, 1, "merging nothing changes nothing");
+    assert_eq!(
+        stage.import(ImportMode::Merge).unwrap().persons,
+        1,
+        "merging nothing changes nothing"
+    );
     let gone = Stage::new(ANGELA, HEADER);
     std::fs::remove_file(gone.path("source.csv")).unwrap();
     let text = gone.import(ImportMode::Merge).unwrap_err().to_string();
@@ -103,10 +113,15 @@ fn namesakes_are_counted_and_an_invalid_register_is_distinguished() {
         "{text}"
     );
     assert_eq!(stage.import(ImportMode::Replace).unwrap().persons, 2);
-    let nowhere =
-        import(&stage.path("source.csv"), &stage.path("no/such/register.csv"), "99100", ImportMode::Merge);
+    let nowhere = import(
+        &stage.path("source.csv"),
+        &stage.path("no/such/register.csv"),
+        "99100",
+        ImportMode::Merge,
+    );
     assert!(nowhere.unwrap_err().to_string().contains("can not be written"));
-    let missing = import(&stage.path("none.csv"), &stage.path("register.csv"), "99100", ImportMode::Merge);
+    let missing =
+        import(&stage.path("none.csv"), &stage.path("register.csv"), "99100", ImportMode::Merge);
     assert!(missing.unwrap_err().to_string().contains("none.csv"));
 }
 

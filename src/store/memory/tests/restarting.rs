@@ -24,8 +24,11 @@ impl Restarting {
             return Arc::clone(&current);
         }
         current.close();
-        let (mut bytes, keys, entropy) =
-            (Vec::new(), StoreEncryptionKeys::new(&[Secret::new("key".to_owned())]), SeededEntropy::new(1));
+        let (mut bytes, keys, entropy) = (
+            Vec::new(),
+            StoreEncryptionKeys::new(&[Secret::new("key".to_owned())]),
+            SeededEntropy::new(1),
+        );
         write(&mut bytes, current.snapshot_entries(now), (&keys, "hub"), (now, &entropy)).unwrap();
         let (entries, _) = read(&bytes[..], bytes.len() as u64, (&keys, "hub")).unwrap();
         let next = Arc::new(MemoryStore::new(self.capacities));
@@ -37,7 +40,12 @@ impl Restarting {
 
 #[async_trait]
 impl Store for Restarting {
-    async fn insert(&self, key: RecordKey, draft: NewRecord, now: Timestamp) -> Result<RecordVersion, StoreError> {
+    async fn insert(
+        &self,
+        key: RecordKey,
+        draft: NewRecord,
+        now: Timestamp,
+    ) -> Result<RecordVersion, StoreError> {
         self.restarted(now).insert(key, draft, now).await
     }
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::super::snapshot_file::{SnapshotLoad, SnapshotError, SnapshotFile};
+use super::super::snapshot_file::{SnapshotError, SnapshotFile, SnapshotLoad};
 use super::super::*;
 use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::ids::Secret;
 use crate::store::KINDS;
-use crate::store::conformance::{AMPLE_CAPACITIES, at, code, new_record, key, new_record_in_family, take, value};
+use crate::store::conformance::{
+    AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value,
+};
 
 fn kinds() -> impl Iterator<Item = RecordKind> {
     KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| !kind.is_polled())
@@ -84,7 +86,10 @@ fn restored(found: &SnapshotLoad) -> RestoreStats {
 async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for kind in kinds() {
-        store.insert(key(kind, "one"), new_record_in_family("first", at(50), "family"), at(0)).await.unwrap();
+        store
+            .insert(key(kind, "one"), new_record_in_family("first", at(50), "family"), at(0))
+            .await
+            .unwrap();
         store
             .replace(&key(kind, "one"), RecordVersion(1), format!("{kind:?}").into(), at(60), at(1))
             .await
@@ -136,7 +141,10 @@ async fn a_code_spent_before_a_restart_stays_spent_and_names_its_tokens() {
     machine.save(&store, 10);
     let (store, _) = machine.load(AMPLE_CAPACITIES, 11);
     assert_eq!(take(&store, &code("a"), "again", at(99), at(12)).await, "already taken issued");
-    assert_eq!(store.insert(code("a"), new_record("2", at(99)), at(12)).await, Err(StoreError::Exists));
+    assert_eq!(
+        store.insert(code("a"), new_record("2", at(99)), at(12)).await,
+        Err(StoreError::Exists)
+    );
 }
 
 #[tokio::test]
@@ -147,7 +155,10 @@ async fn a_token_revoked_before_a_restart_stays_dead_and_its_family_closed() {
     store.insert(token("old"), new_record_in_family("1", at(60), "reopened"), at(0)).await.unwrap();
     store.revoke(&Family("ended".into()), at(50), at(1)).await.unwrap();
     store.revoke(&Family("reopened".into()), at(2), at(1)).await.unwrap();
-    store.insert(token("young"), new_record_in_family("1", at(60), "reopened"), at(3)).await.unwrap();
+    store
+        .insert(token("young"), new_record_in_family("1", at(60), "reopened"), at(3))
+        .await
+        .unwrap();
     machine.save(&store, 10);
     let (store, found) = machine.load(AMPLE_CAPACITIES, 11);
     assert_eq!(restored(&found).records, 1);
@@ -158,7 +169,10 @@ async fn a_token_revoked_before_a_restart_stays_dead_and_its_family_closed() {
         store.insert(token("new"), new_record_in_family("1", at(60), "ended"), at(49)).await,
         Err(StoreError::Revoked)
     );
-    assert_eq!(store.insert(token("new"), new_record_in_family("1", at(60), "ended"), at(50)).await, Ok(RecordVersion(1)));
+    assert_eq!(
+        store.insert(token("new"), new_record_in_family("1", at(60), "ended"), at(50)).await,
+        Ok(RecordVersion(1))
+    );
 }
 
 #[tokio::test]
@@ -210,7 +224,8 @@ async fn changes_after_the_snapshot_are_rejected_so_that_no_confirmed_change_is_
 }
 
 #[tokio::test]
-async fn what_expires_while_the_hub_is_down_does_not_come_back_and_a_clock_set_back_prolongs_nothing() {
+async fn what_expires_while_the_hub_is_down_does_not_come_back_and_a_clock_set_back_prolongs_nothing()
+ {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for (name, until) in [("past", 9), ("meanwhile", 20), ("later", 30)] {
         store.insert(code(name), new_record(name, at(until)), at(0)).await.unwrap();
@@ -233,8 +248,14 @@ async fn what_expires_while_the_hub_is_down_does_not_come_back_and_a_clock_set_b
 async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     for n in 0..20 {
-        store.insert(key(RecordKind::Session, &n.to_string()), new_record("1", at(90)), at(0)).await.unwrap();
-        store.insert(key(RecordKind::Assertion, &n.to_string()), new_record("", at(90)), at(0)).await.unwrap();
+        store
+            .insert(key(RecordKind::Session, &n.to_string()), new_record("1", at(90)), at(0))
+            .await
+            .unwrap();
+        store
+            .insert(key(RecordKind::Assertion, &n.to_string()), new_record("", at(90)), at(0))
+            .await
+            .unwrap();
         store.insert(code(&n.to_string()), new_record("1", at(90)), at(0)).await.unwrap();
     }
     for n in 0..10 {
@@ -257,7 +278,10 @@ async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
             "a replay is reported as one"
         );
         if n < 10 {
-            assert_eq!(take(&store, &code(&n.to_string()), "x", at(99), at(12)).await, "already taken t");
+            assert_eq!(
+                take(&store, &code(&n.to_string()), "x", at(99), at(12)).await,
+                "already taken t"
+            );
         }
     }
     let full = store.insert(key(RecordKind::Session, "new"), new_record("1", at(90)), at(12)).await;
@@ -304,7 +328,9 @@ async fn an_unreadable_snapshot_is_set_aside_and_the_hub_starts_empty() {
         machine.save(&store, 10);
         spoil(&machine.path());
         let (store, found) = machine.load(AMPLE_CAPACITIES, 11);
-        let SnapshotLoad::SetAside { reason, moved_to } = found else { panic!("{name}: {found:?}") };
+        let SnapshotLoad::SetAside { reason, moved_to } = found else {
+            panic!("{name}: {found:?}")
+        };
         assert!(reason.to_string().contains(word), "{name}: {reason}");
         assert!(
             moved_to.ends_with("store.snapshot.unreadable") && moved_to.exists(),
@@ -358,11 +384,9 @@ async fn a_snapshot_that_can_not_be_written_leaves_nothing_and_one_half_written_
     let machine = Machine::new();
     let mut snapshots = machine.snapshots(&["key"]);
     snapshots.max_bytes = 10;
-    let error = snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).unwrap_err().to_string();
-    assert!(
-        error.contains("more than the limit of 10") && machine.files().is_empty(),
-        "{error}"
-    );
+    let error =
+        snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).unwrap_err().to_string();
+    assert!(error.contains("more than the limit of 10") && machine.files().is_empty(), "{error}");
 }
 
 /// Measures the figures of docs/deploying.md:
@@ -374,7 +398,11 @@ async fn a_hundred_thousand_logins() {
     let (machine, store) = (Machine::new(), MemoryStore::new(capacities));
     for n in 0..100_000 {
         store
-            .insert(key(RecordKind::Login, &format!("{n:043}")), new_record(&"x".repeat(1500), at(90)), at(0))
+            .insert(
+                key(RecordKind::Login, &format!("{n:043}")),
+                new_record(&"x".repeat(1500), at(90)),
+                at(0),
+            )
             .await
             .unwrap();
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::tests::{fresh_prefix, only_key, shared_server, store_at};
 use super::super::*;
 use crate::store::conformance::AMPLE_CAPACITIES;
-use crate::store::{NewRecord, Family, ReplaceOutcome, Store, TakeOutcome};
+use crate::store::{Family, NewRecord, ReplaceOutcome, Store, TakeOutcome};
 
 const RECORDS_1: &str = include_str!("../../../../tests/fixtures/records-1.json");
 const WRITTEN_AT: Timestamp = Timestamp::from_seconds(1_790_000_000);
@@ -53,7 +53,14 @@ struct Fixture {
 impl Sample {
     pub(crate) fn new(description: &str, key: &RecordKey, value: Value) -> Self {
         let (kind, name) = (char::from(key.kind.letter()), key.name.to_string());
-        Self { description: description.to_owned(), kind, name, value, families: Vec::new(), tombstone: None }
+        Self {
+            description: description.to_owned(),
+            kind,
+            name,
+            value,
+            families: Vec::new(),
+            tombstone: None,
+        }
     }
 
     fn key(&self) -> RecordKey {
@@ -101,7 +108,8 @@ async fn the_records_of_earlier_releases_are_read_distinguished_and_revoked() {
     assert_eq!(fixture.format, 1);
     for Row { sample, version, bytes } in fixture.rows {
         let (server, prefix) = (shared_server(), fresh_prefix());
-        let store = store_at(server, &prefix, &["a new first key", &fixture.seal_key], AMPLE_CAPACITIES);
+        let store =
+            store_at(server, &prefix, &["a new first key", &fixture.seal_key], AMPLE_CAPACITIES);
         let key = sample.key();
         server.set(&store.locate(&key).key, &digest::from_base64url(&bytes).unwrap());
         let what = &sample.description;
@@ -133,8 +141,10 @@ async fn the_records_of_earlier_releases_are_read_distinguished_and_revoked() {
 #[tokio::test]
 #[ignore = "writes the fixture of a new format"]
 async fn write_the_records_of_this_release() {
-    let own_code =
-        RecordKey { kind: RecordKind::LoginPageCode, name: "a code of a login page of the hub's own".into() };
+    let own_code = RecordKey {
+        kind: RecordKind::LoginPageCode,
+        name: "a code of a login page of the hub's own".into(),
+    };
     let mut samples = crate::login::tests::released::samples();
     samples.extend(crate::grant::tests::released::samples());
     samples.push(crate::actor::blocks::tests::store_sync::sample().await);
@@ -149,10 +159,17 @@ async fn write_the_records_of_this_release() {
         let (store, key) = (store_at(server, &prefix, &[SEAL_KEY], AMPLE_CAPACITIES), sample.key());
         let families =
             sample.families.iter().map(|family| Family(family.as_str().into())).collect();
-        let draft =
-            NewRecord { value: b"before".to_vec(), expires_at: EXPIRES_AT, expires_unread_at: None, families };
+        let draft = NewRecord {
+            value: b"before".to_vec(),
+            expires_at: EXPIRES_AT,
+            expires_unread_at: None,
+            families,
+        };
         store.insert(key.clone(), draft, WRITTEN_AT).await.unwrap();
-        store.replace(&key, RecordVersion(1), sample.bytes(), EXPIRES_AT, WRITTEN_AT).await.unwrap();
+        store
+            .replace(&key, RecordVersion(1), sample.bytes(), EXPIRES_AT, WRITTEN_AT)
+            .await
+            .unwrap();
         if let Some(tombstone) = &sample.tombstone {
             store.take(&key, tombstone.clone().into(), EXPIRES_AT, WRITTEN_AT).await.unwrap();
         }
