@@ -304,5 +304,5 @@ impl From<EgressError> for ConnectorError {
 
 /// Compiles the examples of the contributor's guide as doc tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/adding-a-kind.md")]
+#[doc = include_str!("../docs/adding-a-kind.md")]
 pub struct AddingAKind;
