@@ -133,23 +133,23 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for row in &rows {
         *seen.entry((&row.plan, &row.module)).or_default() += 1;
-        let mut told = |fault: String| faults.push(format!("{}: {fault}", row.module));
+        let mut complain = |fault: String| faults.push(format!("{}: {fault}", row.module));
         let expected = expected_end(&row.module);
         if row.end != expected {
-            told(format!("it ends as {expected}"));
+            complain(format!("it ends as {expected}"));
         }
         for test in tests(&row.tests) {
             if !exists(test, read) {
-                told(format!("there is no test {test}"));
+                complain(format!("there is no test {test}"));
             }
         }
         let remarks = remarks(&row.tests);
         if tests(&row.tests).is_empty() && remarks.is_empty() {
-            told("a cell is empty".into());
+            complain("a cell is empty".into());
         }
         for remark in remarks {
             if remark != NOT_STATIC {
-                told(format!("{remark:?} may not stand there"));
+                complain(format!("{remark:?} may not stand there"));
             }
         }
     }

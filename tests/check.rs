@@ -23,7 +23,7 @@ fn a_hub_that_can_start_passes() {
 }
 
 #[test]
-fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
+fn whatever_would_stop_serve_is_reported_with_its_fix() {
     type Spoil = fn(&Path);
     let table: [(&str, Spoil, &str); 7] = [
         (
@@ -92,7 +92,7 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let folder = good();
     fs::remove_dir_all(folder.path().join("keys")).unwrap();
     fs::write(folder.path().join("register.csv"), "a,b\n").unwrap();
@@ -101,7 +101,7 @@ fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
-fn an_explanation_of_nobody_names_those_who_are_there() {
+fn an_explanation_of_an_unknown_service_provider_names_those_that_exist() {
     let folder = good();
     let explain =
         ["acr", "explain", "--sp", "nobody", "--idp", "persons", "--acr", "eidas1", "--config"];

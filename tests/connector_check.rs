@@ -96,7 +96,7 @@ fn a_sample_is_mapped_judged_and_released() {
 }
 
 #[test]
-fn what_is_missing_and_why_is_told_at_once() {
+fn what_is_missing_and_why_is_reported_at_once() {
     let claims = r#"{ "sn": "Lovelace", "dob": "1815-12-10", "person": { "sex": "?" }, "country": "FR", "email": "ada" }"#;
     let folder = with(&format!("{MAPPING}\nlocale = {{ from = \"person.sex\" }}"), claims);
     let told = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
@@ -104,7 +104,7 @@ fn what_is_missing_and_why_is_told_at_once() {
     for line in [
         "birthdate is omitted: it is not a calendar day",
         "gender is omitted: the rule's map has no row",
-        "given_name is made of first, middle, which this sample does not have",
+        "given_name is made from first, middle, which this sample does not have",
         "write \"/person/sex\"",
         "identity: birthdate: required",
         "identity: gender: required",
@@ -265,7 +265,7 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
 }
 
 #[test]
-fn an_unset_variable_is_named_to_whoever_checks() {
+fn an_unset_variable_is_named_by_the_check() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("idp.toml"),

@@ -270,11 +270,11 @@ fn unwatched(dashboards: &[Dashboard]) -> Vec<String> {
 fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
     let mut faults = Vec::new();
     for panel in dashboard.shown() {
-        let mut told = |fault: &str| {
+        let mut complain = |fault: &str| {
             faults.push(format!("{}, panel \"{}\": {fault}", dashboard.uid, panel.title))
         };
         if panel.title.is_empty() || panel.description.is_empty() {
-            told("it has no title or no description");
+            complain("it has no title or no description");
         }
         // Text asks nothing.
         if panel.kind == "text" {
@@ -287,24 +287,24 @@ fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
             .unwrap_or_default()
             .is_empty()
         {
-            told("it has no unit");
+            complain("it has no unit");
         }
         if panel.targets.is_empty() {
-            told("it asks nothing");
+            complain("it asks nothing");
         }
         if panel
             .targets
             .iter()
             .any(|target| ["", "__auto"].contains(&target.legend_format.as_str()))
         {
-            told("a query has no legend");
+            complain("a query has no legend");
         }
         let sources =
             panel.targets.iter().map(|target| &target.datasource).chain([&panel.datasource]);
         if sources.into_iter().any(|source| {
             source.pointer("/uid").and_then(|uid| uid.as_str()) != Some("${datasource}")
         }) {
-            told("it is tied to one Grafana's data source; write ${datasource}");
+            complain("it is tied to one Grafana's data source; write ${datasource}");
         }
     }
     let is_source =

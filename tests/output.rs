@@ -88,7 +88,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_complaint_that_nobody_reads_is_no_panic_either() {
+fn a_diagnostic_that_no_one_reads_is_no_panic_either() {
     let folder = good();
     let absent = folder.path().join("absent").display().to_string();
     let command = ["serve", "--config", &absent].map(str::to_owned);

@@ -36,7 +36,7 @@ fn two_folders_are_held_against_each_other() {
     let (before, after) = (good(), good());
     assert_eq!(against(&before, &[], &after), (Some(0), "Nothing would change.\n".into()));
     fs::write(after.path().join("connectors/another.toml"), ANOTHER).unwrap();
-    let told = "connector another: new\n  can then be chosen at: none\n".to_owned();
+    let told = "connector another: new\n  available to:          none\n".to_owned();
     assert_eq!(against(&before, &[], &after), (Some(2), told));
     let (code, json) = against(&before, &["--json"], &after);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -44,7 +44,7 @@ fn two_folders_are_held_against_each_other() {
 }
 
 #[test]
-fn faulty_files_and_a_hub_that_does_not_answer_are_told() {
+fn invalid_files_and_a_hub_that_does_not_answer_are_reported() {
     let folder = good();
     let (code, told) = plan(&[], folder.path());
     assert!(

@@ -59,20 +59,20 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
     let mut seen: BTreeMap<u16, usize> = BTreeMap::new();
     for row in &rows {
         *seen.entry(row.number).or_default() += 1;
-        let mut told = |fault: String| faults.push(format!("R{:03}: {fault}", row.number));
+        let mut complain = |fault: String| faults.push(format!("R{:03}: {fault}", row.number));
         for test in tests(&row.on_standard).into_iter().chain(tests(&row.on_high)) {
             if !exists(test, read) {
-                told(format!("there is no test {test}"));
+                complain(format!("there is no test {test}"));
             }
         }
         for (cell, is_high) in [(&row.on_standard, false), (&row.on_high, true)] {
             let remarks = remarks(cell);
             let applies = row.platform == "both" || (row.platform == "high") == is_high;
             if tests(cell).is_empty() && remarks.is_empty() {
-                told("a cell is empty".into());
+                complain("a cell is empty".into());
             }
             if remarks.contains("-") == applies {
-                told(format!("it is for {}, and a cell says otherwise", row.platform));
+                complain(format!("it is for {}, and a cell says otherwise", row.platform));
             }
             for remark in remarks {
                 let fits = match remark {
@@ -81,7 +81,7 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
                     _ => false,
                 };
                 if !fits {
-                    told(format!("{remark:?} may not stand there"));
+                    complain(format!("{remark:?} may not stand there"));
                 }
             }
         }

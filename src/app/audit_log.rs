@@ -204,7 +204,7 @@ mod tests {
             .collect();
         let wanted = [
             ["key_added", "new", "tokens"],
-            ["key_in_use", "new", "tokens"],
+            ["key_activated", "new", "tokens"],
             ["key_removed", "old", "tokens"],
             ["key_removed", "enc", "encryption"],
         ];

@@ -774,7 +774,7 @@ fn each_bad_connector_is_named_with_its_fix() {
         (file, "highest = \"eidas2\"", "highest = \"eidas3\"", "acr", "add eidas3"),
         (file, "highest = \"eidas2\"", "highest = \"eidas1\"", "acr.eidas2", "outside"),
         (file, "\"substantial\"", "\"low\"", "acr.eidas2", "another level"),
-        (file, "[\"low\"]", "[]", "acr.eidas1", "no value"),
+        (file, "[\"low\"]", "[]", "acr.eidas1", "is empty or contains an empty value"),
         (file, "[\"low\"]", "[\"low two\"]", "acr.eidas1", "with a space"),
         (file, "[\"low\"]", "[\" low\"]", "acr.eidas1", "with a space"),
         (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),

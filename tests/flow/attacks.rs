@@ -33,12 +33,12 @@ async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
     let hub = TestHub::start().await;
     let (attacker, victim) = (hub.browser(), hub.browser());
     let callback = callback_of(&attacker, "amandier", "jean").await;
-    let page = victim.open(&callback).await.told(403, "Y420002");
+    let page = victim.open(&callback).await.assert_error(403, "Y420002");
     assert!(page.links().is_empty() && page.forms().is_empty());
     assert!(victim.session().is_none() && victim.logins().is_empty());
     // The same with a login of the victim's own open.
     let own = victim.authorize(&Authorize::by("bakery")).await;
-    let page = victim.open(&callback).await.told(400, "Y420003");
+    let page = victim.open(&callback).await.assert_error(400, "Y420003");
     assert_eq!(page.links(), [own.url.as_str()], "the way back to the victim's own login");
     let received = own.finish_as("angela").await;
     assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
@@ -60,10 +60,10 @@ async fn a_forged_callback_leaves_the_real_one_alone() {
         real.replace("/callback/amandier", "/callback/belvedere"), // mix-up
         real.replace("/callback/amandier", "/callback/nobody"),
     ] {
-        let page = browser.open(&forged).await.told(400, "Y420003");
+        let page = browser.open(&forged).await.assert_error(400, "Y420003");
         assert!(page.links()[0].starts_with("/api/v2/interaction/"));
     }
-    browser.open(&real.replace(&state, "")).await.told(400, "Y020330");
+    browser.open(&real.replace(&state, "")).await.assert_error(400, "Y020330");
     assert!(browser.open(&real).await.is_consent());
 }
 
@@ -82,7 +82,7 @@ async fn a_callback_that_names_another_issuer_is_refused() {
                 "Y020024",
             ),
         };
-        assert!(browser.open(&forged).await.told(200, code).is_choice());
+        assert!(browser.open(&forged).await.assert_error(200, code).is_choice());
         // A failed check closes the attempt: the right answer comes too late.
         assert!(!browser.open(&real).await.is_consent());
     }
@@ -95,7 +95,7 @@ async fn an_injected_code_of_the_attackers_is_refused() {
     let stolen = parameter(&callback_of(&attacker, "amandier", "jean").await, "code");
     let mine = callback_of(&victim, "amandier", "angela").await;
     let injected = mine.replace(&parameter(&mine, "code"), &stolen);
-    assert!(victim.open(&injected).await.told(200, "Y020030").is_choice());
+    assert!(victim.open(&injected).await.assert_error(200, "Y020030").is_choice());
     assert!(victim.session().is_none());
 }
 
@@ -106,12 +106,12 @@ async fn a_replayed_callback_is_no_second_login() {
     let callback = callback_of(&browser, "amandier", "angela").await;
     let received = browser.open(&callback).await.consent().await.received();
     let thief = hub.browser();
-    thief.open(&callback).await.told(403, "Y420002");
+    thief.open(&callback).await.assert_error(403, "Y420002");
     thief.plant_session(&"B".repeat(43));
-    thief.open(&callback).await.told(403, "Y420002");
+    thief.open(&callback).await.assert_error(403, "Y420002");
     hub.tokens("bakery", &received).await;
     // In the browser's own history it is dead as well.
-    browser.open(&callback).await.told(409, "Y420005");
+    browser.open(&callback).await.assert_error(409, "Y420005");
 }
 
 #[actix_web::test]
@@ -121,17 +121,17 @@ async fn another_browsers_login_can_not_be_stepped_in() {
     let mine = owner.authorize(&Authorize::by("bakery")).await;
     let theirs = other.authorize(&Authorize::by("bakery")).await;
     let (mine_hash, their_hash) = (hash_of(&mine.url), hash_of(&theirs.url));
-    other.open(&mine.url).await.told(403, "Y420002");
-    other.open(&format!("{}/consent", mine.url)).await.told(403, "Y420002");
+    other.open(&mine.url).await.assert_error(403, "Y420002");
+    other.open(&format!("{}/consent", mine.url)).await.assert_error(403, "Y420002");
     for form in theirs.forms() {
         let mut form = form.with("provider", "amandier");
         form.action = form.action.replace(their_hash, mine_hash);
-        other.submit(&form).await.told(403, "Y420002");
+        other.submit(&form).await.assert_error(403, "Y420002");
     }
     // Nor by a cookie of that name with a value of one's own: the address is its hash.
     let name = owner.logins()[0].0.clone();
     other.plant(&name, &other.logins()[0].1);
-    other.open(&mine.url).await.told(403, "Y420002");
+    other.open(&mine.url).await.assert_error(403, "Y420002");
     mine.finish_as("angela").await.belongs_to("bakery");
 }
 
@@ -152,17 +152,23 @@ async fn a_form_without_its_token_or_with_anothers_is_refused() {
         (&of_other, "Y470002"),
         ("guess", "Y470002"),
     ] {
-        let page = browser.submit(&choose.clone().with("csrf", csrf)).await.told(403, code);
+        let page = browser.submit(&choose.clone().with("csrf", csrf)).await.assert_error(403, code);
         assert_eq!(page.links(), [choice.url.as_str()]);
     }
-    browser.submit(&choose.clone().without("csrf")).await.told(403, "Y470001");
-    browser.submit(&cancel.clone().with("csrf", choose.field("csrf"))).await.told(403, "Y470002");
+    browser.submit(&choose.clone().without("csrf")).await.assert_error(403, "Y470001");
+    browser
+        .submit(&cancel.clone().with("csrf", choose.field("csrf")))
+        .await
+        .assert_error(403, "Y470002");
     assert!(browser.open(&choice.url).await.is_choice(), "a refused form had an effect");
 
     let consent = browser.submit(&choose).await.sign_in_as("angela").await;
     let yes = consent.consenting("yes");
-    browser.submit(&yes.clone().with("csrf", cancel.field("csrf"))).await.told(403, "Y470002");
-    browser.submit(&yes.clone().without("csrf")).await.told(403, "Y470001");
+    browser
+        .submit(&yes.clone().with("csrf", cancel.field("csrf")))
+        .await
+        .assert_error(403, "Y470002");
+    browser.submit(&yes.clone().without("csrf")).await.assert_error(403, "Y470001");
     assert!(browser.session().is_none());
     browser.submit(&yes).await.received().code();
 }
@@ -188,7 +194,7 @@ async fn a_yes_to_another_page_does_not_count() {
         due.clone().with("page_digest", seen.field("page_digest")).with("csrf", seen.field("csrf")),
         due.clone().without("page_digest"),
     ] {
-        browser.submit(&form).await.told(403, "Y470002");
+        browser.submit(&form).await.assert_error(403, "Y470002");
     }
     assert!(browser.session().is_none());
     browser.submit(&due).await.received().code();
@@ -295,24 +301,28 @@ async fn parameter_pollution_is_refused() {
         .with("ui_locales", "en")
         .with("idp_hint", "amandier");
     for (name, value) in request.pairs().to_vec() {
-        let page = browser.authorize(&request.and(&name, &value)).await.told(400, "Y000400");
+        let page =
+            browser.authorize(&request.and(&name, &value)).await.assert_error(400, "Y000400");
         assert!(page.references()[1].starts_with("Y03"), "{name}: {:?}", page.references());
         assert!(page.links().is_empty() && browser.logins().is_empty(), "{name}");
     }
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     let mut twice = choice.form("/provider").with("provider", "amandier");
     twice.fields.push(("provider".into(), "belvedere".into()));
-    browser.submit(&twice).await.told(400, "Y000400");
+    browser.submit(&twice).await.assert_error(400, "Y000400");
     let sandbox = choice.choose("amandier").await;
     let callback = answered_by(&browser, &sandbox, "angela").await;
     for name in ["code", "iss"] {
-        browser.open(&format!("{callback}&{name}=other")).await.told(400, "Y020330");
+        browser.open(&format!("{callback}&{name}=other")).await.assert_error(400, "Y020330");
     }
-    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.told(400, "Y020330");
+    browser
+        .open(&format!("{callback}&state={}", "A".repeat(86)))
+        .await
+        .assert_error(400, "Y020330");
     let consent = browser.open(&callback).await;
     let mut both = consent.consenting("no");
     both.fields.push(("answer".into(), "yes".into()));
-    browser.submit(&both).await.told(400, "Y000400");
+    browser.submit(&both).await.assert_error(400, "Y000400");
     consent.consent().await.received().code();
 }
 
@@ -348,7 +358,7 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
     let browser = hub.browser();
     for uri in wrong {
         let page = browser.authorize(&Authorize::by("bakery").with("redirect_uri", &uri)).await;
-        let page = page.told(400, "Y000400");
+        let page = page.assert_error(400, "Y000400");
         let told = if uri.is_empty() { "Y030201" } else { "Y030203" };
         assert_eq!(page.references()[1], told, "{uri}");
         assert_eq!(page.answer.header("location"), "", "{uri}");
@@ -402,7 +412,7 @@ async fn the_state_says_nothing_about_the_interaction() {
     }
     // Whoever has the state, and takes it for an address, learns nothing.
     let stranger = hub.browser();
-    stranger.open(&format!("/api/v2/interaction/{state}")).await.told(404, "Y420001");
+    stranger.open(&format!("/api/v2/interaction/{state}")).await.assert_error(404, "Y420001");
 }
 
 #[actix_web::test]
@@ -414,7 +424,7 @@ async fn a_browser_without_the_cookie_gets_a_page_that_names_no_service() {
     let callback = callback_of(&browser, "amandier", "jean").await;
     for opened in [address, callback.clone(), callback.replace("state=", "state=x")] {
         let stranger = hub.browser();
-        let page = stranger.open(&opened).await.told(403, "Y420002");
+        let page = stranger.open(&opened).await.assert_error(403, "Y420002");
         assert!(page.links().is_empty() && page.forms().is_empty(), "{opened}");
         assert!(
             page.answer.body.contains("lang=\"en\""),
@@ -450,7 +460,7 @@ async fn an_unusable_answer_says_whose_fault_it_is_and_leads_back_to_the_live_lo
             ("code=c&state=a&state=b", "Y020330"),
             ("code=c&state=unknown", "Y420003"),
         ] {
-            let page = browser.open(&format!("{callback}?{query}")).await.told(400, code);
+            let page = browser.open(&format!("{callback}?{query}")).await.assert_error(400, code);
             if !several {
                 assert_eq!(page.links(), [address.as_str()], "{query}");
             }
@@ -462,7 +472,7 @@ async fn an_unusable_answer_says_whose_fault_it_is_and_leads_back_to_the_live_lo
     }
     // Without a login under way the page is as true, and leads nowhere.
     let stranger = hub.browser();
-    let page = stranger.open("/api/v2/callback/amandier?code=c").await.told(400, "Y020330");
+    let page = stranger.open("/api/v2/callback/amandier?code=c").await.assert_error(400, "Y020330");
     assert!(page.links().is_empty() && page.forms().is_empty());
     assert!(page.answer.body.contains("no sign-in is under way"));
 }

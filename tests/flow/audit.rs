@@ -69,7 +69,7 @@ fn agreed(lines: &[Value], field: &str) -> String {
 }
 
 #[actix_web::test]
-async fn a_whole_life_is_told_line_by_line() {
+async fn a_whole_login_is_recorded_line_by_line() {
     let hub = hub().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("prompt", "consent");
@@ -235,7 +235,7 @@ async fn each_login_ends_once_and_says_why() {
 }
 
 #[actix_web::test]
-async fn a_session_that_answers_is_told_as_such() {
+async fn a_login_by_a_reused_session_is_recorded_as_such() {
     let hub = hub().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -249,7 +249,7 @@ async fn a_session_that_answers_is_told_as_such() {
 }
 
 #[actix_web::test]
-async fn what_is_refused_at_an_endpoint_is_told_once() {
+async fn a_rejection_at_an_endpoint_is_recorded_once() {
     let hub = hub().await;
     let browser = hub.browser();
     browser.get(&Authorize::by("bakery").with("scope", "nothing").url()).await;
@@ -307,7 +307,7 @@ async fn what_is_refused_at_an_endpoint_is_told_once() {
 }
 
 #[actix_web::test]
-async fn blocks_and_files_are_told() {
+async fn blocks_and_files_are_recorded() {
     let hub = hub().await;
     let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     let block = json!({ "connector": "amandier", "reason": "a word of the operator" }).to_string();

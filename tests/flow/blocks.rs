@@ -77,7 +77,7 @@ async fn a_blocked_provider_is_greyed_with_the_operators_word_and_refused_by_han
     ));
     let banner = open.choose("amandier").await;
     assert!(banner.is_choice() && banner.answer.body.contains("<p>Back on Monday.</p>"));
-    banner.told(200, "Y020150");
+    banner.assert_error(200, "Y020150");
     // A hint to it is ignored, and a session that began there is not reused.
     assert!(
         browser.authorize(&Authorize::by("bakery").with("idp_hint", "amandier")).await.is_choice()
@@ -90,7 +90,7 @@ async fn a_running_login_stops_at_the_callback_and_goes_on_elsewhere() {
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     hub.block(amandier()).await;
-    let page = sandbox.sign_in_as("angela").await.told(403, "Y020150");
+    let page = sandbox.sign_in_as("angela").await.assert_error(403, "Y020150");
     assert_eq!(page.heading(), "Signing in with this account is suspended at the moment.");
     assert!(
         page.answer.body.contains("<p>Back on Monday.</p>")
@@ -120,9 +120,9 @@ async fn a_running_login_stops_at_the_consent_page_and_at_the_yes() {
     };
     let (reviewed, answered) = (at_consent().await, at_consent().await);
     let id = hub.block(amandier()).await;
-    let page = browser.open(&reviewed.url).await.told(403, "Y020150");
+    let page = browser.open(&reviewed.url).await.assert_error(403, "Y020150");
     assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
-    let stopped = answered.consent().await.told(403, "Y020150");
+    let stopped = answered.consent().await.assert_error(403, "Y020150");
     assert!(browser.session().is_none(), "a session of an authentication that does not count");
     hub.unblock(&id).await;
     browser.open(&stopped.links()[0]).await.finish_as("angela").await.code();
@@ -164,7 +164,7 @@ async fn a_block_for_one_service_provider_leaves_the_others_alone() {
         json!({ "connector": "amandier", "service_provider": "bakery", "reason": "contract" }),
     )
     .await;
-    mine.sign_in_as("angela").await.told(403, "Y020151");
+    mine.sign_in_as("angela").await.assert_error(403, "Y020151");
     other.sign_in_as("angela").await.consent().await.received().belongs_to("library");
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert!(
@@ -222,7 +222,7 @@ async fn a_script_in_the_operators_word_runs_nowhere() {
 }
 
 #[actix_web::test]
-async fn guessing_the_administrators_token_is_slowed_down_and_locks_nobody_out() {
+async fn guessing_the_administrators_token_is_slowed_down_and_locks_no_one_out() {
     let hub = TestHub::start().await;
     let guess = async |header: Option<&str>| {
         let request = TestRequest::post().uri("/admin/blocks").set_payload(amandier().to_string());
@@ -285,7 +285,7 @@ async fn without_a_token_there_is_no_administration() {
 }
 
 #[actix_web::test]
-async fn what_is_no_block_changes_nothing_and_is_told_apart() {
+async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
     let hub = TestHub::start().await;
     let with = |key: &str, value: Value| {
         let mut block = amandier();
@@ -345,7 +345,7 @@ async fn what_is_no_block_changes_nothing_and_is_told_apart() {
             with("from", json!("2027-01-01T00:00:00")),
             422,
             "Y500095",
-            "from: is not a moment",
+            "from: is not a date and time with a time zone",
         ),
         (
             "over",

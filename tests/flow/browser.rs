@@ -320,7 +320,7 @@ impl<'b> Page<'b> {
 
     /// Asserts that this is an error page or a banner with this status and code.
     #[track_caller]
-    pub fn told(self, status: u16, code: &str) -> Self {
+    pub fn assert_error(self, status: u16, code: &str) -> Self {
         assert_eq!((self.answer.status, self.code().as_str()), (status, code), "at {}", self.url);
         assert_ne!(self.support_id(), code, "the page has no support id");
         self

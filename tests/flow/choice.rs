@@ -67,7 +67,7 @@ async fn a_connector_that_the_rules_leave_out_is_refused_at_each_step() {
             let chosen = browser.submit(&page.form("/provider").with("provider", connector)).await;
             assert_eq!(is_at_the_sandbox(&chosen), is_admitted, "choose: {case}");
             if !is_admitted {
-                chosen.told(200, "Y420008");
+                chosen.assert_error(200, "Y420008");
             }
 
             let browser = hub.browser();

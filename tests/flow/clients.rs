@@ -315,7 +315,7 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
 }
 
 #[actix_web::test]
-async fn whoever_fails_burns_no_code() {
+async fn a_client_that_fails_to_authenticate_uses_up_no_code() {
     let hub = hub().await;
     let code = code(&hub, "chemist").await;
     let request = Redeem::of("chemist").with("code", &code);
@@ -331,7 +331,7 @@ async fn whoever_fails_burns_no_code() {
 
 /// RFC 7523, 3: each with a signature that holds, so the client is told what is wrong.
 #[actix_web::test]
-async fn an_assertion_that_breaks_a_rule_is_refused_and_told_why() {
+async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
     let hub = hub().await;
     // By then the hub has been up for longer than an assertion without `iat` can be old.
     hub.advance(Duration::from_secs(240));

@@ -23,8 +23,8 @@ async fn a_login_is_over_at_exactly_its_life() {
     assert!(browser.open(&address).await.is_choice());
     hub.advance(MILLISECOND);
     // Neither a look nor a step gets further.
-    browser.open(&address).await.told(410, "Y420006");
-    let page = choice.choose("amandier").await.told(410, "Y420006");
+    browser.open(&address).await.assert_error(410, "Y420006");
+    let page = choice.choose("amandier").await.assert_error(410, "Y420006");
     assert!(page.links().is_empty(), "{:?}", page.links());
     // The way back is a step of the hub, which answers by the proven redirect.
     assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
@@ -50,7 +50,7 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
         match told {
             None => page.received().belongs_to("bakery"),
             Some(code) => {
-                let page = page.told(410, code);
+                let page = page.assert_error(410, code);
                 assert_eq!(browser.session(), None, "a session although the login failed");
                 assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
             }
@@ -64,7 +64,7 @@ async fn an_answer_of_the_identity_provider_that_comes_too_late_is_refused() {
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     hub.advance(LOGIN);
-    sandbox.sign_in_as("angela").await.told(410, "Y420006");
+    sandbox.sign_in_as("angela").await.assert_error(410, "Y420006");
 }
 
 #[actix_web::test]
@@ -129,13 +129,13 @@ async fn a_finished_login_is_known_for_a_minute_more() {
     let cookies = browser.logins();
     choice.finish_as("angela").await;
     hub.advance(AFTERLIFE - MILLISECOND);
-    let page = browser.open(&address).await.told(409, "Y420005");
+    let page = browser.open(&address).await.assert_error(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
     hub.advance(MILLISECOND);
-    browser.open(&address).await.told(404, "Y420001");
+    browser.open(&address).await.assert_error(404, "Y420001");
     // Nor does it help to keep the cookie for longer, and to ask again and again.
     cookies.iter().for_each(|(name, value)| browser.plant(name, value));
-    let page = browser.open(&address).await.told(404, "Y420001");
+    let page = browser.open(&address).await.assert_error(404, "Y420001");
     assert!(page.links().is_empty());
 }
 
@@ -146,8 +146,8 @@ async fn an_expired_login_is_known_for_a_minute_more() {
     let address = browser.authorize(&Authorize::by("bakery")).await.url;
     let cookies = browser.logins();
     hub.advance(LOGIN + AFTERLIFE - MILLISECOND);
-    browser.open(&address).await.told(410, "Y420006");
+    browser.open(&address).await.assert_error(410, "Y420006");
     hub.advance(MILLISECOND);
     cookies.iter().for_each(|(name, value)| browser.plant(name, value));
-    browser.open(&address).await.told(404, "Y420001");
+    browser.open(&address).await.assert_error(404, "Y420001");
 }

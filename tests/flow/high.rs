@@ -189,7 +189,7 @@ async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
     let browser = hub.browser();
     let sandbox = browser.authorize(&asking("vault", "eidas3")).await.choose("amandier").await;
     let form = sandbox.signing_in_as("angela").with("level", "eidas2");
-    browser.submit(&form).await.told(200, "Y100002");
+    browser.submit(&form).await.assert_error(200, "Y100002");
     // A provider that can't reach the level is not offered.
     assert_eq!(browser.authorize(&asking("vault", "eidas3")).await.offered(), ["amandier"]);
     assert_eq!(
@@ -233,7 +233,7 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
         (&standard, "vault", "bakery", "eidas1", at_high.code(), at_standard.code()),
         (&high, "bakery", "vault", "eidas2", at_standard.code(), at_high.code()),
     ] {
-        hub.browser().authorize(&asking(stranger, level)).await.told(400, "Y000400");
+        hub.browser().authorize(&asking(stranger, level)).await.assert_error(400, "Y000400");
         let answer = hub.redeem(stranger, own_code).await;
         assert!(
             answer.status == 401 && answer.body.contains("invalid_client"),
@@ -271,7 +271,7 @@ async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
 /// R009: whatever the table says, so an operator who left it there is not kept from starting
 /// either.
 #[actix_web::test]
-async fn a_register_file_that_nobody_could_read_is_neither_read_nor_asked() {
+async fn an_unreadable_register_file_is_neither_read_nor_queried() {
     let broken = |folder: &Path| {
         std::fs::write(folder.join("register.csv"), b"\xff\xfe no CSV, no header, not even text")
             .unwrap();
@@ -374,14 +374,14 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
             parts.join(".")
         };
         for foreign in [other["id_token"].as_str().unwrap(), &changed] {
-            let page = browser.open(&ending(foreign)).await.told(400, "Y000400");
+            let page = browser.open(&ending(foreign)).await.assert_error(400, "Y000400");
             assert!(
                 page.answer.body.contains("Y190104")
                     && page.answer.body.contains("decrypt the ID token first"),
                 "{alg}"
             );
         }
-        let page = browser.open(&ending(&at_archive)).await.told(400, "Y000400");
+        let page = browser.open(&ending(&at_archive)).await.assert_error(400, "Y000400");
         assert!(
             page.answer.body.contains("Y190203"),
             "{alg}: the address belongs to another service provider"
@@ -457,7 +457,7 @@ async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
     .await;
     let whole = ending(tokens["id_token"].as_str().unwrap());
     let (without, _) = whole.split_once("&state=").unwrap();
-    let page = browser.open(without).await.told(400, "Y000400");
+    let page = browser.open(without).await.assert_error(400, "Y000400");
     assert!(page.answer.body.contains("Y190301"), "{}", page.answer.body);
     assert!(
         page.answer.body.contains("The parameter state is missing or empty"),

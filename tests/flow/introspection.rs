@@ -77,7 +77,7 @@ async fn token(hub: &TestHub) -> (String, Value) {
 }
 
 #[track_caller]
-fn told(answer: &Answer) -> Map<String, Value> {
+fn active_members(answer: &Answer) -> Map<String, Value> {
     assert_eq!((answer.status, answer.header("content-type")), (200, JSON), "{}", answer.body);
     assert_eq!(answer.header("cache-control"), "no-store");
     serde_json::from_str(&answer.body).unwrap()
@@ -91,17 +91,17 @@ fn refused(answer: &Answer) {
 
 #[track_caller]
 fn inactive(answer: &Answer) {
-    told(answer);
+    active_members(answer);
     assert_eq!(answer.body, INACTIVE);
 }
 
 #[actix_web::test]
-async fn a_data_provider_is_told_what_it_may_know_of_a_live_token() {
+async fn a_data_provider_receives_what_it_may_know_of_a_live_token() {
     let hub = hub().await;
     let (access_token, sub_at_bakery) = token(&hub).await;
     hub.advance(Duration::from_secs(10));
     let answer = asked_by(&hub, "archive", &access_token).await;
-    let mut facts = told(&answer);
+    let mut facts = active_members(&answer);
     let sub = facts.remove("sub").unwrap();
     assert!(sub.as_str().unwrap().len() == 45 && sub != sub_at_bakery, "pairwise: {sub}");
     let (iat, exp) = (facts.remove("iat").unwrap(), facts.remove("exp").unwrap());
@@ -116,7 +116,7 @@ async fn a_data_provider_is_told_what_it_may_know_of_a_live_token() {
     }
     // R012: as often as it likes, and the same person by the same name after another login.
     let (another, _) = token(&hub).await;
-    assert_eq!(told(&asked_by(&hub, "archive", &another).await)["sub"], sub);
+    assert_eq!(active_members(&asked_by(&hub, "archive", &another).await)["sub"], sub);
     // R185: no scope is shared but openid.
     inactive(&asked_by(&hub, "pharmacy", &access_token).await);
 }
@@ -221,11 +221,11 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
         !hub.metrics.render().contains("passerelle_introspections_total{"),
         "no token was looked at"
     );
-    assert_eq!(told(&asked_by(&hub, "archive", &access_token).await)["active"], true);
+    assert_eq!(active_members(&asked_by(&hub, "archive", &access_token).await)["active"], true);
 }
 
 #[actix_web::test]
-async fn a_token_parameter_that_is_missing_or_double_is_told_to_the_proven_alone() {
+async fn a_token_parameter_that_is_missing_or_double_is_reported_to_authenticated_clients_alone() {
     let hub = hub().await;
     let proven = [("client_id", "archive"), ("client_secret", SECRET)];
     for (more, words) in [
@@ -259,7 +259,7 @@ async fn a_service_provider_introspects_nothing_and_a_data_provider_redeems_noth
     let stolen = hub.redeem_at("archive", &redirect_uri, received.code()).await;
     assert_eq!((stolen.status, stolen.body.as_str()), (401, REFUSED));
     hub.tokens("bakery", &received).await;
-    browser.authorize(&Authorize::by("archive")).await.told(400, "Y000400");
+    browser.authorize(&Authorize::by("archive")).await.assert_error(400, "Y000400");
 }
 
 // R185
@@ -285,20 +285,20 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
     ] {
         inactive(&asked_by(&hub, "archive", other).await);
     }
-    assert_eq!(told(&asked_by(&hub, "archive", token).await)["active"], true);
+    assert_eq!(active_members(&asked_by(&hub, "archive", token).await)["active"], true);
     // The code is used a second time: what it had issued is worth nothing any more.
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
     inactive(&asked_by(&hub, "archive", token).await);
 
     let (token, _) = self::token(&hub).await;
     hub.advance(Duration::from_secs(60) - Duration::from_millis(1));
-    assert_eq!(told(&asked_by(&hub, "archive", &token).await)["active"], true);
+    assert_eq!(active_members(&asked_by(&hub, "archive", &token).await)["active"], true);
     hub.advance(Duration::from_millis(1));
     inactive(&asked_by(&hub, "archive", &token).await);
 }
 
 #[actix_web::test]
-async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
+async fn too_many_mistakes_are_429_and_a_client_without_mistakes_is_never_slowed() {
     let limits =
         "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
     let hub = TestHub::with_files(limits, &files()).await;
@@ -347,7 +347,7 @@ async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
         let expected = if round < 3 { (200, "") } else { (429, "20") };
         assert_eq!((answer.status, answer.header("retry-after")), expected, "{round}");
         assert_eq!(
-            told(&asked_by(&hub, "archive", &access_token).await)["active"],
+            active_members(&asked_by(&hub, "archive", &access_token).await)["active"],
             true,
             "{round}"
         );
@@ -393,7 +393,7 @@ fn toml(jwk: &Jwk, kid: &str) -> String {
 
 // R002, R012, R184 on the high platform
 #[actix_web::test]
-async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_providers_alone() {
+async fn on_high_the_achieved_level_is_released_and_only_its_data_provider_decrypts_an_answer() {
     let (of_sp, of_court) = (
         Jwk::generate_ec_key(EcCurve::P256).unwrap(),
         Jwk::generate_ec_key(EcCurve::P256).unwrap(),
@@ -426,7 +426,7 @@ async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_prov
             .unwrap()
             .to_owned();
 
-        let facts = told(&asked_by(&hub, "archive", &token).await);
+        let facts = active_members(&asked_by(&hub, "archive", &token).await);
         assert_eq!(
             (&facts["acr"], &facts["family_name"], &facts["client_id"]),
             (&json!(level), &json!("DUBOIS"), &json!("vault"))

@@ -138,7 +138,7 @@ async fn one_walked(
         opened += 1;
         let seen = match outcome {
             Err(fault) => {
-                page.told(200, fault.code().entry().code);
+                page.assert_error(200, fault.code().entry().code);
                 continue;
             }
             Ok(seen) => seen.as_str(),
@@ -160,16 +160,16 @@ async fn one_walked(
 }
 
 #[actix_web::test]
-async fn whatever_is_not_there_is_told_with_what_is() {
+async fn an_unknown_name_is_reported_with_the_known_ones() {
     let hub = TestHub::edited(with_connectors).await;
-    let told = |service, connector| {
+    let error_of = |service, connector| {
         explain_levels(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
     };
     assert!(
-        told("nobody", "low")
+        error_of("nobody", "low")
             .contains("no service provider nobody; known: bakery, cautious, clinic, library")
     );
-    assert!(told("bakery", "nobody").contains(
+    assert!(error_of("bakery", "nobody").contains(
         "no connector nobody; known: amandier, belvedere, closed, dark, low, strong, wide"
     ));
 }

@@ -129,7 +129,7 @@ async fn a_network_that_asks_too_often_harms_no_other() {
 }
 
 #[actix_web::test]
-async fn a_forged_address_escapes_no_limit_and_blames_nobody() {
+async fn a_forged_address_escapes_no_limit_and_blames_no_one() {
     let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 2").await;
     let ask = async |peer: &str, value: &str| {
         hub.send(from(peer, ("x-forwarded-for", value))).await.status
@@ -177,7 +177,7 @@ async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
         .await
         .choose("amandier")
         .await
-        .told(200, "Y020012");
+        .assert_error(200, "Y020012");
     assert!(page.is_choice(), "at {}", page.url);
     let page = page.choose("belvedere").await;
     page.sign_in_as("angela").await.consent().await.received().belongs_to("bakery");
@@ -313,7 +313,7 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
 }
 
 #[actix_web::test]
-async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
+async fn a_login_that_no_one_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
     let hub = TestHub::start().await;
     let (seen, unseen) = (hub.browser(), hub.browser());
     let begun = async |browser: &Browser<'_>| {
@@ -324,7 +324,7 @@ async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_se
     let choice = seen.open(&seen_at).await;
     assert!(choice.is_choice());
     hub.advance(SECONDS);
-    unseen.open(&unseen_at).await.told(404, "Y420001");
+    unseen.open(&unseen_at).await.assert_error(404, "Y420001");
     hub.advance(600 * SECONDS);
     choice.finish_as("angela").await.belongs_to("bakery");
     hub.advance(60 * SECONDS);

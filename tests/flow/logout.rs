@@ -201,7 +201,7 @@ async fn without_hint_address_and_session_it_asks_first_too() {
         assert_logged_out_page(&browser.submit(&question).await);
         // Somebody signs in in another tab before the question is answered.
         sign_in(&browser, "bakery", "angela").await;
-        browser.submit(&question).await.told(403, refusal);
+        browser.submit(&question).await.assert_error(403, refusal);
         assert!(is_signed_in(&browser, "bakery").await);
         browser.submit(&browser.open(END).await.form("/confirm")).await;
     }
@@ -214,7 +214,7 @@ async fn a_question_of_one_session_does_not_end_the_next() {
     sign_in(&browser, "bakery", "angela").await;
     let question = browser.open(END).await.form("/confirm");
     sign_in(&browser, "bakery", "jean").await;
-    let page = browser.submit(&question).await.told(403, "Y470002");
+    let page = browser.submit(&question).await.assert_error(403, "Y470002");
     assert_eq!(page.links(), [END], "the way to ask again");
     assert!(is_signed_in(&browser, "bakery").await);
 }
@@ -329,7 +329,7 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
 }
 
 #[actix_web::test]
-async fn a_flood_of_posts_with_one_hint_keeps_nobody_from_signing_out() {
+async fn a_flood_of_posts_with_one_hint_keeps_no_one_from_signing_out() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;

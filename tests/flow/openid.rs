@@ -130,20 +130,20 @@ async fn the_least_request_is_a_whole_login_and_gets_no_more_than_it_sent() {
     let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
     assert_eq!(received.to, redirect_uri("kiosk"));
     assert_eq!(received.fields.keys().collect::<Vec<_>>(), ["code", "iss"], "no state was sent");
-    let told = redeemed(&hub, "kiosk", &received).await;
-    assert_eq!(told.header["alg"], "RS256");
-    let names: Vec<_> = told.claims.keys().map(String::as_str).collect();
+    let tokens = redeemed(&hub, "kiosk", &received).await;
+    assert_eq!(tokens.header["alg"], "RS256");
+    let names: Vec<_> = tokens.claims.keys().map(String::as_str).collect();
     assert_eq!(names, ["iss", "sub", "aud", "exp", "iat", "auth_time", "acr"], "no nonce was sent");
     // By each of the three ways, and nothing but `sub`.
-    let bearer = ("authorization", format!("Bearer {}", told.access_token));
+    let bearer = ("authorization", format!("Bearer {}", tokens.access_token));
     let post = TestRequest::post().uri("/api/v2/userinfo").insert_header(bearer);
     let answers = [
-        hub.ask_userinfo(&told.access_token).await,
+        hub.ask_userinfo(&tokens.access_token).await,
         hub.send(post).await,
-        by_body(&hub, &told.access_token, "").await,
+        by_body(&hub, &tokens.access_token, "").await,
     ];
     for answer in answers {
-        assert_eq!(json_of(&answer), json!({ "sub": told.claims["sub"] }));
+        assert_eq!(json_of(&answer), json!({ "sub": tokens.claims["sub"] }));
     }
 }
 
@@ -156,15 +156,15 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
         "mamadou",
     )
     .await;
-    let told = redeemed(&hub, "kiosk", &received).await;
-    let claims = json_of(&hub.ask_userinfo(&told.access_token).await);
+    let tokens = redeemed(&hub, "kiosk", &received).await;
+    let claims = json_of(&hub.ask_userinfo(&tokens.access_token).await);
     let expected = json!({
-        "sub": told.claims["sub"], "name": "Mamadou DIALLO", "given_name": "Mamadou", "family_name": "DIALLO", "gender": "male",
+        "sub": tokens.claims["sub"], "name": "Mamadou DIALLO", "given_name": "Mamadou", "family_name": "DIALLO", "gender": "male",
         "birthdate": "1944", // presumed, as Core 5.1 writes it
         "email": claims["email"],
     });
     assert_eq!(claims, expected);
-    assert!(!told.claims.contains_key("name"), "claims of scopes are for userinfo");
+    assert!(!tokens.claims.contains_key("name"), "claims of scopes are for userinfo");
 }
 
 /// Some ordinary libraries send the secret in the form unasked, others in the header, and discovery
@@ -195,7 +195,7 @@ async fn where_no_method_is_registered_a_secret_may_come_either_way_but_not_both
 }
 
 #[actix_web::test]
-async fn claims_are_told_where_they_were_asked_for_and_shown_before() {
+async fn claims_are_released_where_they_were_requested_and_shown_before() {
     let hub = hub().await;
     let claims = json!({
         "userinfo": { "name": { "essential": true }, "shoe_size": null },
@@ -208,14 +208,14 @@ async fn claims_are_told_where_they_were_asked_for_and_shown_before() {
     let page = page.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
     assert_eq!(page.shown().keys().collect::<Vec<_>>(), ["E-mail address", "Full name"]);
     let received = page.consent().await.received();
-    let told = redeemed(&hub, "archive", &received).await;
+    let tokens = redeemed(&hub, "archive", &received).await;
     assert_eq!(
-        (&told.header["alg"], &told.claims["email"]),
+        (&tokens.header["alg"], &tokens.claims["email"]),
         (&json!("ES256"), &json!("angela@example.org"))
     );
-    assert!(!told.claims.contains_key("birthplace"), "none of its scopes has it");
+    assert!(!tokens.claims.contains_key("birthplace"), "none of its scopes has it");
     // It registered an algorithm, so userinfo is signed.
-    let answer = hub.ask_userinfo(&told.access_token).await;
+    let answer = hub.ask_userinfo(&tokens.access_token).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
     let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
@@ -232,7 +232,7 @@ async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another()
     let federation = hub.tokens("bakery", &received).await.access_token;
     let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
     let kiosk = redeemed(&hub, "kiosk", &received).await.access_token;
-    let told = |answer: &Answer| {
+    let error_of = |answer: &Answer| {
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         (
             answer.status,
@@ -242,25 +242,28 @@ async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another()
     };
     let malformed =
         (400, "invalid_request".to_owned(), "Bearer error=\"invalid_request\"".to_owned());
-    assert_eq!(told(&by_body(&hub, &federation, "").await), malformed);
-    assert_eq!(told(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await), malformed);
+    assert_eq!(error_of(&by_body(&hub, &federation, "").await), malformed);
+    assert_eq!(
+        error_of(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await),
+        malformed
+    );
     let both = TestRequest::post()
         .uri("/api/v2/userinfo")
         .insert_header(FORM)
         .insert_header(("authorization", format!("Bearer {kiosk}")))
         .set_payload(format!("access_token={kiosk}"));
-    assert_eq!(told(&hub.send(both).await), malformed);
+    assert_eq!(error_of(&hub.send(both).await), malformed);
     let query = TestRequest::get()
         .uri("/api/v2/userinfo")
         .set_payload(format!("access_token={kiosk}"))
         .insert_header(FORM);
-    assert_eq!(told(&hub.send(query).await), malformed, "a GET has no body");
-    assert_eq!(told(&by_body(&hub, "guessed", "").await).0, 401);
+    assert_eq!(error_of(&hub.send(query).await), malformed, "a GET has no body");
+    assert_eq!(error_of(&by_body(&hub, "guessed", "").await).0, 401);
     assert_eq!(by_body(&hub, &kiosk, "&x=1").await.status, 200);
 }
 
 #[actix_web::test]
-async fn where_nobody_may_a_body_token_is_not_even_read() {
+async fn where_no_client_may_send_it_a_body_token_is_not_even_read() {
     let hub = TestHub::start().await;
     let answer = by_body(&hub, "guessed", "").await;
     assert_eq!(answer.status, 400);
@@ -350,13 +353,13 @@ async fn who_authenticates_again_has_a_later_auth_time_and_who_does_not_has_the_
 async fn a_code_used_again_after_half_a_minute_still_revokes_its_token() {
     let hub = hub().await;
     let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
-    let told = redeemed(&hub, "kiosk", &received).await;
+    let tokens = redeemed(&hub, "kiosk", &received).await;
     hub.advance(Duration::from_secs(31));
-    assert_eq!(hub.ask_userinfo(&told.access_token).await.status, 200);
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
     let again = hub.redeem("kiosk", received.code()).await;
     assert_eq!(again.status, 400);
     assert!(again.body.contains("invalid_grant"), "{}", again.body);
-    assert_eq!(hub.ask_userinfo(&told.access_token).await.status, 401);
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
 }
 
 #[actix_web::test]
@@ -424,7 +427,10 @@ async fn monstrous_parameters_are_refused() {
         ("invalid_request".into(), None)
     );
     let browser = hub.browser();
-    browser.open(&Authorize::by("bakery").with("state", &big).url()).await.told(400, "Y000400");
+    browser
+        .open(&Authorize::by("bakery").with("state", &big).url())
+        .await
+        .assert_error(400, "Y000400");
     let received =
         browser.open(&Authorize::by("bakery").with("claims", &deep).url()).await.received();
     assert_eq!(received.error_at("bakery"), "invalid_request");
@@ -445,8 +451,11 @@ async fn what_is_not_understood_is_ignored_and_every_state_comes_back_unharmed()
         .with("ui_locales", "xx");
     let received = sign_in(&hub.browser(), &request, "angela").await;
     assert_eq!(received.fields["state"], printable);
-    let told = redeemed(&hub, "kiosk", &received).await;
-    assert_eq!((&told.claims["nonce"], &told.claims["acr"]), (&json!(printable), &json!("eidas1")));
+    let tokens = redeemed(&hub, "kiosk", &received).await;
+    assert_eq!(
+        (&tokens.claims["nonce"], &tokens.claims["acr"]),
+        (&json!(printable), &json!("eidas1"))
+    );
     // And through the page that posts.
     let browser = hub.browser();
     let page = browser
@@ -478,9 +487,12 @@ async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
         .await
         .sign_in_as("angela")
         .await;
-    let told = redeemed(&hub, "kiosk", &page.received()).await;
-    assert!(!told.claims.contains_key("email"), "for userinfo alone: {:?}", told.claims);
-    assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["email"], "angela@example.org");
+    let tokens = redeemed(&hub, "kiosk", &page.received()).await;
+    assert!(!tokens.claims.contains_key("email"), "for userinfo alone: {:?}", tokens.claims);
+    assert_eq!(
+        json_of(&hub.ask_userinfo(&tokens.access_token).await)["email"],
+        "angela@example.org"
+    );
 }
 
 #[actix_web::test]
@@ -521,11 +533,11 @@ async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
             .sign_in_as(person)
             .await
             .received();
-        let told = redeemed(&hub, "kiosk", &received).await;
-        subjects.push(told.claims["sub"].as_str().unwrap().to_owned());
+        let tokens = redeemed(&hub, "kiosk", &received).await;
+        subjects.push(tokens.claims["sub"].as_str().unwrap().to_owned());
         // Again, and by the session: the same account is the same user.
         let again = browser.authorize(&kiosk).await.received();
-        assert_eq!(redeemed(&hub, "kiosk", &again).await.claims["sub"], told.claims["sub"]);
+        assert_eq!(redeemed(&hub, "kiosk", &again).await.claims["sub"], tokens.claims["sub"]);
     }
     subjects.sort();
     subjects.dedup();
@@ -546,8 +558,11 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
         let (one, two) =
             (redeemed(&hub, "notary", &one).await, redeemed(&hub, "notary", &two).await);
         assert_ne!(one.claims["sub"], two.claims["sub"]);
-        for (told, family) in [(&one, "DUBOIS"), (&two, "LEFÈVRE")] {
-            assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["family_name"], family);
+        for (tokens, family) in [(&one, "DUBOIS"), (&two, "LEFÈVRE")] {
+            assert_eq!(
+                json_of(&hub.ask_userinfo(&tokens.access_token).await)["family_name"],
+                family
+            );
         }
         // Whoever finished last has the session, with their own yes and nobody else's.
         let last = browser.authorize(&request.with("prompt", "none")).await.received();

@@ -8,7 +8,7 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 #[actix_web::test]
-async fn beyond_the_limit_a_newcomer_is_told_so_honestly() {
+async fn beyond_the_limit_a_new_login_gets_an_honest_error() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browsers: Vec<_> = (0..3).map(|_| hub.browser()).collect();
     let mut open = Vec::new();
@@ -16,7 +16,7 @@ async fn beyond_the_limit_a_newcomer_is_told_so_honestly() {
         open.push(browser.authorize(&Authorize::by("bakery")).await);
     }
     let fourth = hub.browser();
-    let page = fourth.authorize(&Authorize::by("bakery")).await.told(503, "Y500002");
+    let page = fourth.authorize(&Authorize::by("bakery")).await.assert_error(503, "Y500002");
     assert_eq!(page.links(), [home_page("bakery")]);
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(
@@ -39,7 +39,7 @@ async fn a_login_that_is_over_makes_room_for_another() {
     }
     // A login's record stays for a minute after its end.
     hub.advance(Duration::from_millis(1_860_000 - 1));
-    browser.authorize(&Authorize::by("bakery")).await.told(503, "Y500002");
+    browser.authorize(&Authorize::by("bakery")).await.assert_error(503, "Y500002");
     hub.advance(Duration::from_secs(2));
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
 }
@@ -56,7 +56,7 @@ async fn where_no_code_can_be_kept_the_service_hears_of_it() {
         .await
         .sign_in_as("jean")
         .await;
-    let page = consent.consent().await.told(503, "Y500002");
+    let page = consent.consent().await.assert_error(503, "Y500002");
     assert_eq!(page.cancel().await.received().error_at("bakery"), "temporarily_unavailable");
     assert_eq!(second.session(), None);
     // Where nothing may be shown, no page of the hub's own trouble is shown either.
@@ -79,7 +79,7 @@ async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let by_hand = page.form("/provider").with("provider", "closed");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
-    page.told(200, "Y020002").finish_as("angela").await.belongs_to("bakery");
+    page.assert_error(200, "Y020002").finish_as("angela").await.belongs_to("bakery");
 }
 
 #[actix_web::test]
@@ -92,7 +92,7 @@ async fn a_blocked_connector_is_refused_to_this_service_alone() {
     let by_hand = page.form("/provider").with("provider", "belvedere");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
-    page.told(200, "Y420008").finish_as("angela").await.belongs_to("cautious");
+    page.assert_error(200, "Y420008").finish_as("angela").await.belongs_to("cautious");
     assert!(
         browser
             .authorize(&Authorize::by("bakery"))
@@ -143,7 +143,7 @@ async fn a_connector_that_does_not_exist_is_refused() {
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
     let nobody = page.form("/provider").with("provider", "nobody");
-    browser.submit(&nobody).await.told(200, "Y020001");
+    browser.submit(&nobody).await.assert_error(200, "Y020001");
     let malformed = page.form("/provider").with("provider", "../amandier");
-    browser.submit(&malformed).await.told(400, "Y000400");
+    browser.submit(&malformed).await.assert_error(400, "Y000400");
 }

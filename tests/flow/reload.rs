@@ -122,7 +122,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
 }
 
 #[actix_web::test]
-async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended() {
+async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixed() {
     let hub = TestHub::start().await;
     let (connector, service) = (hub.text(CONNECTOR), hub.text("service-providers/bakery.toml"));
     hub.put(CONNECTOR, &connector.replace("lowest", "lovest"));
@@ -132,7 +132,9 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended()
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let complaints = hub.reload().findings();
     assert!(
-        complaints.iter().any(|line| line.contains("amandier.toml:3 levels.lovest is not a key")),
+        complaints
+            .iter()
+            .any(|line| line.contains("amandier.toml:3 levels.lovest is not a known key")),
         "{complaints:?}"
     );
     assert!(complaints.iter().any(|line| line.contains("bakery.toml:")), "{complaints:?}");
@@ -231,7 +233,7 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
     hub.remove("service-providers/library.toml");
     hub.reread().await;
     // With its file its redirect URIs are withdrawn: a page, not a redirect.
-    consent.consent().await.told(403, "Y420320");
+    consent.consent().await.assert_error(403, "Y420320");
     let body = format!(
         "grant_type=authorization_code&client_id=library&client_secret={}&code={}&redirect_uri=x",
         super::federation::SECRET.replace(' ', "+"),

@@ -61,7 +61,7 @@ async fn a_revoked_token_is_dead_everywhere_and_can_not_be_replayed() {
 }
 
 #[actix_web::test]
-async fn nobody_revokes_anothers_token_nor_learns_that_it_exists() {
+async fn no_client_revokes_anothers_token_or_learns_that_it_exists() {
     let hub = TestHub::start().await;
     let token = token(&hub).await;
     for (service, token) in [

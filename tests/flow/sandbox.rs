@@ -22,7 +22,7 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
             .sign_in_failing(failure)
             .await;
         assert!(page.is_choice(), "{failure} at {}", page.url);
-        let page = page.told(200, code);
+        let page = page.assert_error(200, code);
         assert!(
             page.answer.body.contains("Signing in with “Belvedere identity” did not work."),
             "{failure}"
@@ -75,7 +75,7 @@ async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() 
 }
 
 #[actix_web::test]
-async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
+async fn what_can_not_be_fixed_here_is_a_page_that_waits_for_the_person() {
     let hub = TestHub::start().await;
     for (person, failure, code) in [
         ("angela", "missing-claim", "Y010010"),
@@ -90,7 +90,7 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         let browser = hub.browser();
         let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
         let form = sandbox.signing_in_as(person).with("failure", failure);
-        let page = browser.submit(&form).await.told(403, code);
+        let page = browser.submit(&form).await.assert_error(403, code);
         let family_name = if person == "angela" { "DUBOIS" } else { person };
         assert!(
             !page.answer.body.to_lowercase().contains(&family_name.to_lowercase()),
@@ -99,7 +99,7 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         assert_eq!(browser.session(), None, "{person} {failure}");
         // Failure is sticky: neither a look at the choice nor the identity provider's answer again
         // gets on.
-        let again = browser.open(&browser.interaction()).await.told(403, code);
+        let again = browser.open(&browser.interaction()).await.assert_error(403, code);
         assert_eq!(again.support_id(), page.support_id());
         let received = again.cancel().await.received();
         assert_eq!(received.error_at("bakery"), "access_denied", "{person} {failure}");

@@ -225,7 +225,7 @@ async fn the_same_persons_yes_outlives_a_new_authentication() {
 }
 
 #[actix_web::test]
-async fn whoever_logs_in_must_be_the_user_who_was_asked_for() {
+async fn the_user_who_logs_in_must_be_the_one_who_was_asked_for() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;

@@ -92,7 +92,7 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
 /// A primary that may not write alone: as one that is cut off from its replicas, or is being
 /// replaced.
 #[actix_web::test]
-async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
+async fn while_the_store_is_away_people_get_an_error_and_go_on_afterwards() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(2, &on(&server)).await;
     let (browser, newcomer) = (hub.browser(), hub.browser());
@@ -231,7 +231,7 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     );
     agree_with(&hub, 0).await;
     // Each of these requests is another hub's.
-    sandbox.sign_in_as("angela").await.told(403, "Y020150");
+    sandbox.sign_in_as("angela").await.assert_error(403, "Y020150");
     for _ in 0..3 {
         assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["belvedere"]);
     }
@@ -290,7 +290,7 @@ async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
 
 /// A browser that sends its callback again while a hub works on it, and the others hear of that.
 #[actix_web::test]
-async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_none_is_told_that_it_broke() {
+async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_no_hub_reports_an_error() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(3, &on(&server)).await;
     for _ in 0..10 {

@@ -47,8 +47,8 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
     let empty = browser.submit(&form.with("password", "")).await;
     assert_eq!(empty.answer.status, 400);
     assert!(
-        empty.answer.body.contains("aria-invalid=\"true\" aria-describedby=\"trouble\""),
-        "told at the fields"
+        empty.answer.body.contains("aria-invalid=\"true\" aria-describedby=\"sign-in-error\""),
+        "the fields refer to the error"
     );
     // Another account is one step away, and the same login goes on there.
     let back = empty.links().into_iter().find(|link| link.contains("/interaction/")).unwrap();

@@ -9,7 +9,7 @@ use super::hub::TestHub;
 use super::service::{Authorize, STATE};
 
 #[actix_web::test]
-async fn of_ten_tabs_eight_finish_and_two_are_told_why() {
+async fn of_ten_tabs_eight_finish_and_two_get_an_error() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let mut tabs = Vec::new();
@@ -20,7 +20,7 @@ async fn of_ten_tabs_eight_finish_and_two_are_told_why() {
     }
     let eight = tabs.split_off(2);
     for (n, tab) in tabs.into_iter().enumerate() {
-        let page = tab.choose("amandier").await.told(409, "Y420007");
+        let page = tab.choose("amandier").await.assert_error(409, "Y420007");
         assert!(
             page.links().is_empty() && page.forms().is_empty(),
             "tab {n}: its cookie went with the login"
@@ -43,7 +43,7 @@ async fn choosing_again_closes_the_older_attempt() {
     let first = choice.choose("amandier").await;
     let second = browser.open(&address).await.choose("belvedere").await;
     // The first tab's answer comes late.
-    let page = first.sign_in_as("jean").await.told(400, "Y420003");
+    let page = first.sign_in_as("jean").await.assert_error(400, "Y420003");
     assert_eq!(page.links(), [address.as_str()]);
     let page = second.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
@@ -70,13 +70,13 @@ async fn the_way_on_leads_to_where_the_login_stands() {
     );
     hub.tokens("bakery", &received).await;
     for page in [&address, &consent_page] {
-        let page = browser.open(page).await.told(409, "Y420005");
+        let page = browser.open(page).await.assert_error(409, "Y420005");
         assert_eq!(page.links(), [home_page("bakery")]);
     }
 }
 
 #[actix_web::test]
-async fn cancel_and_refusal_are_told_to_the_service() {
+async fn cancel_and_refusal_are_reported_to_the_service() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.cancel().await.received();
@@ -119,7 +119,7 @@ async fn a_double_click_gets_the_same_code_while_it_lives() {
         "a no after the yes takes nothing back"
     );
     hub.tokens("bakery", &first).await;
-    let page = browser.submit(&yes).await.told(409, "Y420005");
+    let page = browser.submit(&yes).await.assert_error(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
 }
 
@@ -139,7 +139,7 @@ async fn a_double_click_after_the_codes_life_is_already_done() {
     hub.advance(Duration::from_millis(29_999));
     assert_eq!(browser.submit(&yes).await.received(), first);
     hub.advance(Duration::from_millis(1));
-    browser.submit(&yes).await.told(409, "Y420005");
+    browser.submit(&yes).await.assert_error(409, "Y420005");
 }
 
 #[actix_web::test]
@@ -174,7 +174,7 @@ async fn a_reloaded_callback_gets_the_same_answer() {
     let received = consent.consent().await.received();
     assert_eq!(browser.open(&callback).await.received(), received);
     hub.tokens("bakery", &received).await;
-    browser.open(&callback).await.told(409, "Y420005");
+    browser.open(&callback).await.assert_error(409, "Y420005");
 }
 
 #[actix_web::test]

@@ -156,7 +156,7 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
         fourth
             .open(&fourth_back)
             .await
-            .told(200, "Y020011")
+            .assert_error(200, "Y020011")
             .finish_as("angela")
             .await
             .belongs_to("bakery");
@@ -254,7 +254,7 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
     browser
         .submit(&by_hand)
         .await
-        .told(200, "Y020100")
+        .assert_error(200, "Y020100")
         .finish_as("angela")
         .await
         .belongs_to("bakery");

@@ -121,7 +121,7 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
 }
 
 #[actix_web::test]
-async fn so_is_whoever_is_not_believed_at_introspection_and_revocation() {
+async fn so_is_a_client_rejected_at_introspection_and_revocation() {
     let hub = super::introspection::hub().await;
     let log = Log::begin();
     for (path, client_id, code) in
@@ -140,7 +140,7 @@ async fn so_is_whoever_is_not_believed_at_introspection_and_revocation() {
 
 /// What is bad at every reading is not told at every reading.
 #[actix_web::test]
-async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_mended() {
+async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let hub = TestHub::start().await;
     hub.reread().await;
     let log = Log::begin();

@@ -55,10 +55,10 @@ async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
     let waiting = consent.url.clone();
     hub.withdraw_redirect_uri().await;
     for page in [
-        choice.cancel().await.told(403, "Y420320"),
-        sandbox.sign_in_as("angela").await.told(403, "Y420320"),
-        consent.consent().await.told(403, "Y420320"),
-        other.refuse().await.told(403, "Y420320"),
+        choice.cancel().await.assert_error(403, "Y420320"),
+        sandbox.sign_in_as("angela").await.assert_error(403, "Y420320"),
+        consent.consent().await.assert_error(403, "Y420320"),
+        other.refuse().await.assert_error(403, "Y420320"),
     ] {
         assert!(page.links().iter().all(|link| *link == home_page("bakery")), "{:?}", page.links());
         assert!(!page.answer.body.contains("bakery.example/callback"), "{}", page.answer.body);

@@ -158,8 +158,8 @@ const check = (file) => new Promise((resolve, reject) => {
   const args = ['check', 'connector', path.join(hub.folder, file), '--config', hub.folder, '--online', '--json'];
   execFile(program, args, (error, stdout, stderr) => {
     try {
-      const { findings } = JSON.parse(stdout);
-      resolve({ code: error?.code ?? 0, of: Object.fromEntries(findings.map((finding) => [finding.name, finding])) });
+      const { diagnostics } = JSON.parse(stdout);
+      resolve({ code: error?.code ?? 0, of: Object.fromEntries(diagnostics.map((diagnostic) => [diagnostic.name, diagnostic])) });
     } catch {
       reject(new Error(`${error} ${stdout} ${stderr}`));
     }

@@ -62,7 +62,7 @@ test('a real identity provider is examined: well, with a wrong secret, with a sl
 
     write('absent.toml', oidcConnector('http://localhost:1'));
     const absent = await check(hub.folder, 'absent.toml');
-    assert.deepEqual([absent.code, failed(absent.report)], [1, ['reachable fault']]);
+    assert.deepEqual([absent.code, failed(absent.report)], [1, ['reachable error']]);
   } finally {
     await hub?.stop();
     for (const idp of idps) await idp.close();

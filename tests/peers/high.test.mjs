@@ -93,7 +93,9 @@ for (const alg of ALGS) {
         assert.deepEqual(person.given_name_array, ['Angela', 'Claire', 'Louise']);
         const raw = await userinfo(federation.hub, tokens.access_token);
         assert.equal(raw.headers.get('content-type'), 'application/jwt');
-        assert.deepEqual(await opened(await raw.text(), sp), person);
+        // The two responses may be signed in different seconds.
+        const timeless = ({ iat, exp, ...claims }) => claims;
+        assert.deepEqual(timeless(await opened(await raw.text(), sp)), timeless(person));
       }
     });
   }

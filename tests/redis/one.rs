@@ -80,7 +80,7 @@ async fn over_tls_by_the_right_authority_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_would_evict_is_refused_with_the_mend() {
+async fn a_server_that_would_evict_is_rejected_with_the_fix() {
     let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     let refused = store.join_blocking().unwrap_err().to_string();
@@ -140,7 +140,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
 /// Cookies and client ids of two platforms may be alike, and what proves a person to one must not
 /// prove them to the other.
 #[tokio::test]
-async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
+async fn two_platforms_under_one_prefix_are_rejected_before_they_read_each_other() {
     let server = Server::start(&[]);
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |issuer: &str| {
@@ -161,7 +161,7 @@ async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_told_and_nothing_is_stored() {
+async fn a_wrong_password_is_reported_and_nothing_is_stored() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
     let Err(StoreError::Unavailable(why)) =

@@ -97,7 +97,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
+async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back() {
     let mut server = Server::start(&[]);
     let (store, metrics) =
         store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
@@ -216,7 +216,7 @@ async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm()
 }
 
 #[tokio::test]
-async fn scripts_that_the_server_forgot_are_told_again() {
+async fn scripts_that_the_server_forgot_are_loaded_again() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     for name in ["a", "b"] {
@@ -227,7 +227,7 @@ async fn scripts_that_the_server_forgot_are_told_again() {
 
 /// What it may read it reads; and yet nobody can sign in.
 #[tokio::test]
-async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
+async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
     let server = Server::start(&[]);
     let rule = "user passerelle on >right ~hub:* resetchannels -@all +get +getex +ping +info +time +select";
     let words: Vec<&str> =
@@ -249,7 +249,7 @@ async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
 /// As when the disk is full: the server goes on reading, and takes no writes until it can save
 /// again.
 #[tokio::test]
-async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
+async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     until("the store is well", || store.last_error().is_none().then_some(()));

@@ -79,7 +79,7 @@ async fn blocks_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn nobody_else_reads_or_writes_the_file() {
+async fn no_other_user_reads_or_writes_the_file() {
     let hub = Hub::new();
     hub.blocks().add(block("one", None)).await.unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;

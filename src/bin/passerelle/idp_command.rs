@@ -240,16 +240,16 @@ async fn lift_blocks(
         .copied()
         .filter(|block| block.id.as_deref().is_none_or(|id| !ids.contains(&id)))
         .collect();
-    let rest_told: String = rest.iter().map(|block| format_block(block)).collect();
+    let rest_text: String = rest.iter().map(|block| format_block(block)).collect();
     match (ids.is_empty(), rest.is_empty()) {
         (true, true) => Err(format!("nothing blocks {connector}").into()),
         (true, false) => Err(format!(
-            "no matching block of {connector} was set by a command; its blocks (remove one set by file from its [[block]] table):\n{rest_told}"
+            "no matching block of {connector} was set by a command; its blocks (remove one set by file from its [[block]] table):\n{rest_text}"
         )
         .into()),
         (false, true) => Ok(()),
         (false, false) => {
-            out!("remaining blocks:\n{rest_told}");
+            out!("remaining blocks:\n{rest_text}");
             Ok(())
         }
     }

@@ -100,7 +100,12 @@ fn each_bad_data_provider_is_named_with_its_fix() {
             "at least 32 random characters",
         ),
         ("client_id", "sector = \" \"\nclient_id", "sector", "name the sector"),
-        ("client_id", "sector = \"sp\"\nclient_id", "sector", "write sector = \"sp\" there too"),
+        (
+            "client_id",
+            "sector = \"sp\"\nclient_id",
+            "sector",
+            "write sector = \"sp\" in that file too",
+        ),
         ("client_id", "subject_key_version = 2\nclient_id", "subject_key_version", "one of: 1"),
         (
             "client_id",

@@ -246,7 +246,7 @@ fn a_conflict_is_attributed_to_the_file_that_changed_last() {
         (
             "a scope that the tables lose",
             |scene| scene.put("scopes.toml", "[scopes]\nopenid = [\"sub\"]\n"),
-            "scopes.toml does not go with",
+            "scopes.toml conflicts with",
             "is not in the scopes table",
         ),
     ];
@@ -321,8 +321,10 @@ fn an_invalid_connector_does_not_delay_another() {
     scene.put("connectors/zz.toml", format!("{lower}{kind}"));
     let complaints = scene.read();
     assert!(
-        complaints.iter().all(|line| line
-            .starts_with("connectors/idp.toml does not go with service-providers/sp.toml")),
+        complaints
+            .iter()
+            .all(|line| line
+                .starts_with("connectors/idp.toml conflicts with service-providers/sp.toml")),
         "{complaints:?}"
     );
     assert_eq!(
@@ -364,7 +366,7 @@ fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() 
     fs::create_dir(&folder).unwrap();
     let complaints = scene.read();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.starts_with("connectors holds no connector")),
+        matches!(complaints.as_slice(), [line] if line.starts_with("connectors contains no connector")),
         "{complaints:?}"
     );
     assert_eq!(scene.counts().0, [""; 0]);
@@ -443,6 +445,6 @@ fn a_connector_that_can_not_be_built_is_a_bad_file() {
     assert!(
         scene.files.diagnostics()[0]
             .to_single_line()
-            .contains("kind.oidc.issuer can't work; write another one")
+            .contains("kind.oidc.issuer makes the connector unusable; write another one")
     );
 }

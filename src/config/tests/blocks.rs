@@ -42,7 +42,7 @@ fn a_block_of_a_connectors_file_is_read() {
 fn a_bad_block_is_named_with_its_fix() {
     for (table, key, words) in [
         ("message = { en = \"x\" }", "block[0].reason", "is missing"),
-        ("reason = \"\"", "block[0].reason", "write 1 to 200 plain characters"),
+        ("reason = \"\"", "block[0].reason", "write 1 to 200 printable characters"),
         (
             "reason = \"r\"\nmessage = { english = \"x\" }",
             "block[0].message.english",
@@ -51,7 +51,7 @@ fn a_bad_block_is_named_with_its_fix() {
         (
             "reason = \"r\"\nmessage = { en = \"a\\nb\" }",
             "block[0].message.en",
-            "write 1 to 300 plain characters",
+            "write 1 to 300 printable characters",
         ),
         (
             "reason = \"r\"\nservice_providers = []",

@@ -141,7 +141,7 @@ fn an_invalid_file_is_rejected_with_line_and_fix() {
         (format!("{HEADER}{good}Angela,DUBOIS\n"), "line 3: 2 fields instead of 7"),
         (
             format!("{HEADER}{good}{good}A,B,1962-02-30,female,75107,99100,\n"),
-            "line 4: column `birthdate`: must be a day",
+            "line 4: column `birthdate`: must be a calendar day",
         ),
         (
             format!("{HEADER}A,B,1962-02-03,F,75107,99100,\n"),

@@ -163,7 +163,11 @@ async fn an_answer_that_breaks_the_contract_is_rejected_with_code_and_message() 
         ),
         (with("family_name", json!("OTHER ELSE")), "Y010006", "not the person asked about"),
         (with("birthdate", json!("1962-02-30")), "Y010008", "birthdate: must be a calendar day"),
-        (with("birthdate", json!("1962-08-24T00:00:00Z")), "Y010008", "birthdate: must be a day"),
+        (
+            with("birthdate", json!("1962-08-24T00:00:00Z")),
+            "Y010008",
+            "birthdate: must be a calendar day",
+        ),
         (with("birthdate", Value::Null), "Y010008", "birthdate: required"),
         (
             with("birthplace", Value::Null),

@@ -197,7 +197,7 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
         (
             "modes",
             |s| s.discovery["response_modes_supported"] = json!(["fragment"]),
-            "text-mode",
+            "response-mode",
             DiagnosticStatus::Error,
             "query",
         ),
