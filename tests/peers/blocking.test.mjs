@@ -18,7 +18,7 @@ function idp(...args) {
 const block = (...more) => idp('block', 'real', '--reason', 'a test', '--message', 'en=Back on Monday.', ...more);
 const opened = async (browser) => browser.open((await request(client, fed.sp)).url);
 
-test('a login that is at the identity provider stops when it comes back, and one anew is offered nothing', async () => {
+test('a login that is at the identity provider stops when it comes back, and a new one is offered nothing', async () => {
   const browser = new Browser();
   const upstream = await choose(browser, await opened(browser), 'real');
   block();
@@ -42,7 +42,7 @@ test('a block for one service provider leaves the other alone', async () => {
   assert.match((await opened(new Browser())).html, /value="real"/);
 });
 
-test('a logout sends nobody to an identity provider that is blocked', async () => {
+test('a logout sends no one to an identity provider that is blocked', async () => {
   const browser = new Browser();
   const asked = await request(client, fed.sp);
   const back = new URL(await signIn(browser, asked.url, { stopAt: fed.sp.redirectUri }));

@@ -319,7 +319,7 @@ for (const { level, suffix } of [{ level: 'eidas1', suffix: '' }, { level: 'eida
 }
 
 for (const { locale, viewport } of [{ locale: 'fr-FR', viewport: PHONE }, { locale: 'en-GB', viewport: DESKTOP }]) {
-  test(`whoever comes to sign out without a service is asked, and told: ${locale}`, async () => {
+  test(`a user who signs out without a service is asked, and sees the result: ${locale}`, async () => {
     const { context, page } = await visit({ locale, viewport });
     let hub;
     await toConsent(page, click, async (step) => { if (step === '2-choice') hub = new URL(page.url()).origin; });

@@ -109,7 +109,7 @@ test('R009: on high the identity is the provider\'s, also of someone whom no reg
   assert.equal(person.family_name, 'INCONNUE');
 });
 
-test('a token sealed to one service provider opens with nobody else\'s key', async () => {
+test('a token encrypted to one service provider is decrypted by no other key', async () => {
   const [sp, other] = services.filter(({ alg }) => alg === 'ECDH-ES');
   const client = await libraryOf(sp, other);
   await assert.rejects(tokensFor(client, await backFrom(client, sp, 'eidas2')));
@@ -142,7 +142,7 @@ test('a lower level than asked, or one that the provider is not registered for, 
   }
 });
 
-test('a higher level than asked is told as obtained; eidas2 may be reused, eidas3 never', async () => {
+test('a higher level than requested is released as achieved; eidas2 may be reused, eidas3 never', async () => {
   const [sp, other] = services;
   const client = await libraryOf(sp);
   const browser = new Browser();
@@ -155,7 +155,7 @@ test('a higher level than asked is told as obtained; eidas2 may be reused, eidas
   assert.match((await next('eidas3')).html, /\/provider"/);
 });
 
-test('a service provider whose keys can not be read hears so at once, and nobody signs in for nothing', async () => {
+test('a service provider whose keys can not be read gets an error at once, and no one signs in for nothing', async () => {
   const { silent } = federation;
   const { url, stopped } = await new Browser().open(
     (await request(await discover(federation.hub, silent), silent, { acr_values: 'eidas2' })).url, { stopAt: silent.redirectUri });

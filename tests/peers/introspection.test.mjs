@@ -74,7 +74,7 @@ test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in 
   }
 });
 
-test('RFC 7009: a real library has a token revoked, and nobody takes it any more', async (t) => {
+test('RFC 7009: a real library has a token revoked, and no one accepts it any more', async (t) => {
   const federation = await startFederation('hub-revocation', {}, { files: dataProviders({ archive: '' }) });
   t.after(() => federation.stop());
   const { hub, sp, other } = federation;

@@ -148,7 +148,7 @@ test('what the check says of a real directory, and of a provider without OpenID 
   assert.deepEqual(statuses(await check('hosting')), provider, 'there is no TLS');
 });
 
-test('nobody signs in by a wrong password, none, a pattern or a name that two have', async () => {
+test('no one signs in by a wrong password, none, a pattern or a name that two have', async () => {
   const browser = new Browser();
   const page = await pageOf(browser, 'town');
   const tries = [['angela', 'wrong', 403], ['nobody', PASSWORD, 403], ['*', PASSWORD, 403], ['twin', PASSWORD, 403], ['angela', '', 400], ['', PASSWORD, 400]];
@@ -198,7 +198,7 @@ test('guessing is slowed down, for one name and whatever the login', async () =>
   assert.ok(late.status === 429 && Number(late.headers.get('retry-after')) > 0 && /Wait 15 minutes/.test(late.html), late.html);
 });
 
-test('a certificate of another authority, and a directory that is away, are told with their code, and the login goes on', async () => {
+test('a certificate of another authority and an unavailable directory are reported with their code, and the login goes on', async () => {
   for (const [connector, code] of [['forged', 'Y020123'], ['dead', 'Y020003']]) {
     const browser = new Browser();
     const offered = await browser.open(authorize());

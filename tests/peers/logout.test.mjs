@@ -67,7 +67,7 @@ test('R170 R171 R172 R173 R176: a logout ends both sessions, and comes back with
   assert.deepEqual(idp.faults, []);
 });
 
-test('whoever keeps their session at the identity provider comes back all the same', async () => {
+test('a user who keeps the session at the identity provider comes back nevertheless', async () => {
   const { sp } = federation;
   const { browser, tokens } = await signedIn();
   const state = random();

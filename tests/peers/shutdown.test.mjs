@@ -72,7 +72,7 @@ test('a second signal cuts what is in flight', async (t) => {
   assert.equal(await slow.answered.catch(() => ''), '', 'it has no answer');
 });
 
-test('passerelle health asks the probes: 0 while all is well, 1 when nobody answers', async (t) => {
+test('passerelle health asks the probes: 0 while the hub is alive, 1 when no one answers', async (t) => {
   const running = await hub();
   t.after(running.stop);
   const ask = (...more) => spawnSync(program, ['health', '--address', `127.0.0.1:${privatePort}`, ...more], { encoding: 'utf8' });

@@ -72,7 +72,7 @@ async function until(condition, what) {
   }
 }
 
-test('one login is one tree, its parties are told as the settings say, and nothing secret is in it', async () => {
+test('one login is one tree, its parties are named as the settings say, and nothing secret is in it', async () => {
   const collector = await startCollector();
   const federation = await startFederation('hub-traces', {}, {
     files, settings: settings(`http://127.0.0.1:${collector.port}/v1/traces`, 'propagate = "all"'),
@@ -145,7 +145,7 @@ test('one login is one tree, its parties are told as the settings say, and nothi
   }
 });
 
-test('by default nobody outside hears of a trace', async () => {
+test('by default no one outside receives a trace context', async () => {
   const collector = await startCollector();
   const federation = await startFederation('hub-traces-silent', {}, { files, settings: settings(`http://127.0.0.1:${collector.port}/v1/traces`) });
   try {
@@ -159,7 +159,7 @@ test('by default nobody outside hears of a trace', async () => {
   }
 });
 
-test('a collector that is away harms no login, and is told of once', async () => {
+test('an unavailable collector harms no login, and is reported once', async () => {
   const [port] = await freePorts(1);
   const federation = await startFederation('hub-traces-away', {}, {
     files, settings: settings(`http://127.0.0.1:${port}/v1/traces`, 'queue_spans = 128'),

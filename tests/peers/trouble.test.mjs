@@ -52,7 +52,7 @@ test('new keys under the old names are found at the next login', async () => {
   assert.equal(await circuit(), 'closed');
 });
 
-test('one that is down is greyed, told of once, and found to be back without a restart', async () => {
+test('one that is down is disabled, reported once, and found to be back without a restart', async () => {
   const signedIn = new Browser();
   const { id_token: hint } = await logIn(signedIn);
   const backs = [];
