@@ -99,7 +99,7 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
       put(file, oidcConnector(attacker.issuer, '', { secret }));
       await until(async () => (await complaints()).includes('evil.toml'), 'the complaint');
       const told = await complaints();
-      assert.match(told, /client_secret\.(file|env) names (a file outside|an environment variable that this file may not)/, told);
+      assert.match(told, /client_secret\.(file|env) references (a file|an environment variable) that (this file may not|only passerelle\.toml may) reference/, told);
       assert.match(told, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
       silent(told, 'the probe');
       const checked = await run(['check', '--config', hub.folder]);

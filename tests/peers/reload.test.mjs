@@ -57,10 +57,10 @@ test('a person imported into the register file can log in, without a restart', a
   const look = () => run(['register', 'lookup'], JSON.stringify(person));
   assert.ok((await identified('nobody')).includes('Y010001'));
   assert.ok(look().code === 1 && look().output.startsWith('not_found\n'), look().output);
-  // A bad line: every fault is told by line, column and mend, and nothing changes.
+  // A bad line: every error is reported with line, column and fix, and nothing changes.
   writeFileSync(source, `${header}Personne,INCONNUE,1970-02-30,female,75101,99100,\nA,B\n`);
   const refused = run(['register', 'import', source]);
-  assert.ok(refused.code === 1 && /line 2: column `birthdate`: must be a day/.test(refused.output) && /line 3: 2 fields/.test(refused.output), refused.output);
+  assert.ok(refused.code === 1 && /line 2: column `birthdate`: must be a calendar day/.test(refused.output) && /line 3: 2 fields/.test(refused.output), refused.output);
   writeFileSync(source, `${header}Personne,INCONNUE,1970-01-01,female,75101,99100,\n`);
   const done = run(['register', 'import', source]);
   assert.ok(done.code === 0 && done.output.includes('2 persons; 1 added, 0 changed, 0 removed'), done.output);
