@@ -52,7 +52,7 @@ impl LoginActor {
     pub(super) fn new(hash: InteractionHash, services: Arc<LoginServices>) -> Self {
         Self {
             hash,
-            services: services,
+            services,
             cached: None,
             running: false,
             queue: VecDeque::new(),

@@ -168,7 +168,7 @@ impl Logins {
         limits: LoginLimits,
     ) -> Self {
         Self {
-            services: services,
+            services,
             arbiters: arbiters.into(),
             actors: Arc::default(),
             started: Arc::default(),

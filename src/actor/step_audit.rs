@@ -71,7 +71,7 @@ impl<'m> StepAudit<'m> {
         };
         let before = login.state.name();
         Self {
-            services: services,
+            services,
             state_before: before,
             kind,
             reused,

@@ -162,7 +162,7 @@ impl RecentEvents {
     /// Creates an empty memory with these limits.
     #[must_use]
     pub fn new(limits: RetentionLimits, env: &Env) -> Self {
-        Self { env: env.clone(), limits: limits, shards: Default::default() }
+        Self { env: env.clone(), limits, shards: Default::default() }
     }
 
     /// Returns the limits.

@@ -145,8 +145,8 @@ mod tests {
         }
         let sent_at = Timestamp::from_seconds(NOW);
         TimedResponse {
-            response: response,
-            sent_at: sent_at,
+            response,
+            sent_at,
             received_at: sent_at + std::time::Duration::from_secs(took),
         }
     }

@@ -66,7 +66,7 @@ impl HttpRegister {
         metrics: Arc<Metrics>,
         now: Timestamp,
     ) -> Result<Self, HttpRegisterConfigError> {
-        let refuse = |key, reason: String| HttpRegisterConfigError { key, reason: reason };
+        let refuse = |key, reason: String| HttpRegisterConfigError { key, reason };
         credentials::check_credentials(credentials, now)?;
         let schemes = if config.insecure_http {
             AllowedSchemes::HttpAndHttps

@@ -160,7 +160,7 @@ impl SpanExporter {
                 pause = MIN_RETRY_DELAY;
             }
             if let Some(done) = flush {
-                let _nobody_waits = done.send(());
+                let _receiver_gone = done.send(());
             }
         }
     }

@@ -97,7 +97,7 @@ impl Fixture {
             reauthenticate: true,
             max_age: None,
             redirected_at: Timestamp::from_seconds(NOW - 30),
-            redirect: redirect,
+            redirect,
         }
     }
 

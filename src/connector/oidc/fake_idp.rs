@@ -337,6 +337,6 @@ pub fn attempt(
         reauthenticate: request.reauthenticate,
         max_age: request.max_age,
         redirected_at: Timestamp::from_seconds(NOW - 30),
-        redirect: redirect,
+        redirect,
     }
 }

@@ -63,7 +63,7 @@ async fn attempt(connector: &PersonaConnector, level: Level) -> LoginAttempt {
         reauthenticate: false,
         max_age: None,
         redirected_at: Timestamp::from_seconds(1_000_000),
-        redirect: redirect,
+        redirect,
     }
 }
 
