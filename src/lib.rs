@@ -38,7 +38,7 @@
 //! # Where to begin reading
 //!
 //! 1. [`login`]: the state machine. `(state, request, inputs) → (state, effect or answer)`, one
-//! file per state.
+//!    file per state.
 //! 2. [`actor`]: runs it. An actor is a queue and a cache; the [`store`] has the truth.
 //! 3. [`protocol::authorize`]: the checks of an authorization request, as one ordered table.
 //! 4. [`connector::oidc`]: every check of an identity provider's answer.

@@ -199,7 +199,7 @@ test('keys rotate has the running hub read the keys before it returns', async ()
   const rotated = await run(['keys', 'rotate', '--config', hub.folder]);
   assert.equal(rotated.status, 0, rotated.output);
   assert.match(rotated.output, /the hub at http:\S+ has loaded them/);
-  const made = [...rotated.output.matchAll(/made (\S+) \(tokens\)/g)].map(([, kid]) => kid);
+  const made = [...rotated.output.matchAll(/created (\S+) \(tokens\)/g)].map(([, kid]) => kid);
   assert.equal(made.length, 2);
   const after = await kids();
   for (const kid of made) assert.ok(after.includes(kid) && !before.includes(kid), kid);
@@ -231,7 +231,7 @@ test('a refused authorization request is logged with the client_id that is regis
     const before = hub.log().length;
     const query = new URLSearchParams({ client_id, redirect_uri: `${hub.base}/sp/callback`, response_type: 'code', scope: 'openid', state: random(), nonce: random(), ...more });
     await fetch(`${hub.issuer}/authorize?${query}`, { redirect: 'manual' });
-    await until(() => /refused/.test(hub.log().slice(before)), 'a line');
+    await until(() => /authorization request rejected/.test(hub.log().slice(before)), 'a line');
     return hub.log().slice(before);
   };
   assert.match(await ask('alpha'), /client_id="alpha"/, 'on a page: acr_values is missing');
