@@ -252,7 +252,7 @@ impl Login {
     #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
         let open_attempt = match &self.state {
-            LoginState::AwaitingCallback(state) => Some(state.attempt.state.as_str()),
+            LoginState::AwaitingCallback(state) => Some(state.attempt.request.state.as_str()),
             _ => None,
         };
         open_attempt
