@@ -33,7 +33,7 @@ pub(super) async fn find_reusable_user(
         services,
         &login.context.request.client_id,
         &authentication,
-        &session.identity,
+        &session.login.identity,
     )
     .ok()?;
     let hint = request.idp_hint.clone().filter(|hint| {
@@ -55,23 +55,23 @@ pub(super) async fn find_reusable_user(
         required_subjects: login.context.required_subjects.clone(),
         session_subject: subject.clone(),
     };
-    let gate_input = services.connectors.gate_input(&request.client_id, &session.connector);
+    let gate_input = services.connectors.gate_input(&request.client_id, &session.login.connector);
     let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
         .filter(|level| request.accepts_acr(*level))?;
-    let claims = services.federation.load().released_claim_values(request, &session.identity);
+    let claims = services.federation.load().released_claim_values(request, &session.login.identity);
     let consented = session.has_consented(&request.client_id, &claim_names(&claims));
     Some(IdentifiedUser {
         authentication,
         level,
-        identity: session.identity,
+        identity: session.login.identity,
         subject,
         source: match services.identity_source {
             IdentitySource::Register => ClaimsSource::Register,
             IdentitySource::Provider => ClaimsSource::Provider,
         },
-        evidence: session.evidence,
+        evidence: session.login.evidence,
         claims,
         consented,
         session: Some(digest::fingerprint(cookie.reveal())),
@@ -81,12 +81,12 @@ pub(super) async fn find_reusable_user(
 /// Returns the authentication that a session stands for.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
-        connector: session.connector.clone(),
-        upstream_subject: session.upstream_subject.clone(),
-        level: session.level,
+        connector: session.login.connector.clone(),
+        upstream_subject: session.login.upstream_subject.clone(),
+        level: session.login.level,
         amr: UpstreamAmr::Absent,
-        auth_time: session.auth_time,
+        auth_time: session.login.auth_time,
         claims: serde_json::Map::new(),
-        id_token: session.id_token.clone(),
+        id_token: session.login.id_token.clone(),
     }
 }
