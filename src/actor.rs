@@ -41,5 +41,5 @@ pub use logouts::{LogoutOutcome, Logouts};
 pub use prober::OutboundNetwork;
 pub use registry::Connectors;
 pub use sandbox::{SandboxError, SandboxOffer, SandboxUser};
-pub use sign_in::{PasswordForm, SignInOutcome};
+pub use sign_in::{PasswordCredentials, PasswordOutcome};
 pub use unauthenticated_logins::{UNSEEN_LOGIN_LIFETIME, UnauthenticatedLogins};
