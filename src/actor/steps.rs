@@ -19,6 +19,7 @@ use crate::connector::ConnectorError;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_error_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::login::state_name::FAILED;
 use crate::login::{
     self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
     Step, StepInputs, StepOutput,
@@ -31,9 +32,6 @@ use crate::store::{
 };
 use crate::telemetry::trace::{self, Span, TraceScope};
 use crate::telemetry::{LoginOutcome, at_level};
-
-/// The name of the failed state, as [`login::LoginState::name`] returns it.
-const FAILED: &str = "failed";
 
 /// How long the record outlives the login, so that a repeated request can still be answered.
 pub(super) const RECORD_RETENTION: Duration = Duration::from_secs(60);
