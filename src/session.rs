@@ -230,8 +230,9 @@ pub fn check_reuse(
     now: Timestamp,
 ) -> Result<Level, ReuseError> {
     let held = acr::level_if_reusable(session.login.level, request.level, request.platform);
-    let too_old =
-        |max_age: u64| max_age == 0 || now.since(session.login.auth_time) > Duration::from_secs(max_age);
+    let too_old = |max_age: u64| {
+        max_age == 0 || now.since(session.login.auth_time) > Duration::from_secs(max_age)
+    };
     let reasons = [
         (session.expires_at(limits) <= now, ReuseError::Expired),
         (request.prompt_login == PromptLogin::Requested, ReuseError::LoginRequested),

@@ -30,7 +30,7 @@ use crate::telemetry::Metrics;
 
 pub use operator_view::{
     BlockError, BlockOrigin, BlockRow, ConnectorCondition, ConnectorRow, ConnectorState, HealthRow,
-    NewBlock, ReportedCircuit,
+    NewBlock,
 };
 
 /// Interval between two searches for dead connector actors.

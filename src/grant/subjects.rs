@@ -47,7 +47,9 @@ impl SubjectDeriver {
     #[must_use]
     pub fn is_same_person(&self, one: &Session, other: &Session, federation: &Federation) -> bool {
         let is_proven = |session: &Session| {
-            federation.connector(&session.login.connector).is_some_and(|facts| facts.proves_identity)
+            federation
+                .connector(&session.login.connector)
+                .is_some_and(|facts| facts.proves_identity)
         };
         let is_same_pivot = || {
             self.source == SubjectSource::Pivot

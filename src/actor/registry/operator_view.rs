@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Connectors, gate_input};
 use crate::actor::blocks::{BlockUpdateError, OperatorBlock, Persistence};
-use crate::actor::health::{CircuitState, HealthView};
+use crate::actor::health::HealthView;
 use crate::assurance::Level;
 use crate::config::blocks::{self, Block, BlockInput, BlockTarget};
 use crate::config::{ConnectorMetadata, Federation, FieldDiagnostic, format_rfc3339};
+use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::session::gate;
@@ -91,7 +92,7 @@ pub struct ConnectorRow {
 /// Health of a connector's identity provider, by the calls of the last minute.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HealthRow {
-    pub circuit: ReportedCircuit,
+    pub circuit: CircuitState,
     /// From 0 to 1, of the calls that say something about the identity provider; 0 without any.
     pub failure_ratio: f64,
     /// The 99th percentile of call durations; `None` without any.
@@ -102,15 +103,6 @@ pub struct HealthRow {
     /// How far its clock is ahead of the hub's, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_seconds: Option<i64>,
-}
-
-/// State of the circuit, named as in the metric `passerelle_connector_circuit_state`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportedCircuit {
-    Closed,
-    Open,
-    HalfOpen,
 }
 
 /// Whether a connector can be used.
@@ -161,15 +153,15 @@ impl ConnectorRow {
             (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
             (ConnectorState::On, None) => ConnectorCondition::Well,
             (ConnectorState::On, Some(health)) => match health.circuit {
-                ReportedCircuit::Open => ConnectorCondition::Down,
-                ReportedCircuit::HalfOpen => ConnectorCondition::Recovering,
-                ReportedCircuit::Closed
+                CircuitState::Open => ConnectorCondition::Down,
+                CircuitState::HalfOpen => ConnectorCondition::Recovering,
+                CircuitState::Closed
                     if health.failure_ratio >= 0.5
                         && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
                 {
                     ConnectorCondition::Failing
                 }
-                ReportedCircuit::Closed => ConnectorCondition::Well,
+                CircuitState::Closed => ConnectorCondition::Well,
             },
         }
     }
@@ -400,11 +392,7 @@ impl HealthRow {
 
     fn new(view: HealthView, skew_seconds: Option<i64>) -> Self {
         Self {
-            circuit: match view.circuit {
-                CircuitState::Closed => ReportedCircuit::Closed,
-                CircuitState::Open => ReportedCircuit::Open,
-                CircuitState::HalfOpen => ReportedCircuit::HalfOpen,
-            },
+            circuit: view.circuit,
             failure_ratio: view.tally.failure_ratio(),
             p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
             reasons: view
