@@ -1,6 +1,6 @@
 //! Password pages for the web layer: which connector has one, and the check of a password.
 
-use super::logins::LoginSummary;
+use super::login_summary::LoginSummary;
 use super::registry::Connectors;
 use crate::assurance::AcrCheck;
 pub use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};

@@ -10,7 +10,7 @@ use super::connector::ConnectorHandle;
 use super::identify;
 use super::live_login_counter::LoginPosition;
 use super::login_services::LoginServices;
-use super::logins::{LoginSummary, Reply, StepError};
+use super::login_summary::{LoginSummary, Reply, StepError};
 use super::session_reuse;
 use super::step_admission::StepPermit;
 use super::step_audit::StepAudit;
