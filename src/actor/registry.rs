@@ -2,7 +2,9 @@
 //! publishes an immutable map of handles. The federation's snapshot describes the connectors; an
 //! actor only makes their calls.
 
-mod operator_view;
+mod block_commands;
+mod block_lookup;
+mod connector_overview;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,10 +30,8 @@ use crate::session::gate::{self, GateError};
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-pub use operator_view::{
-    BlockError, BlockOrigin, BlockRow, ConnectorCondition, ConnectorRow, ConnectorState, HealthRow,
-    NewBlock,
-};
+pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
+pub use connector_overview::{ConnectorCondition, ConnectorRow, ConnectorState, HealthRow};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
