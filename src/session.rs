@@ -213,7 +213,7 @@ pub enum ReuseError {
     #[error("the request names another user")]
     OtherUser,
     #[error("the gate refuses: {0}")]
-    Gate(gate::GateError),
+    Gate(gate::UnavailableReason),
 }
 
 /// Checks whether this session may answer this request. Returns the level of the answer, never
@@ -255,7 +255,7 @@ pub fn check_reuse(
     gate::check_gate(input, AcrCheck::Achieved(session.login.level)).map_err(ReuseError::Gate)?;
     // An authentication time that is not proven is not compared with `max_age`.
     if request.max_age.is_some() && !input.proves_reauthentication() {
-        return Err(ReuseError::Gate(gate::GateError::ReauthenticationUnproven));
+        return Err(ReuseError::Gate(gate::UnavailableReason::ReauthenticationUnproven));
     }
     held.ok_or(ReuseError::LevelTooLow)
 }

@@ -8,7 +8,7 @@ use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
 use crate::grant::session::claim_names;
-use crate::ids::Secret;
+use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
 use crate::session::{self, PromptLogin, ReuseRequest, Session};
@@ -36,25 +36,7 @@ pub(super) async fn find_reusable_user(
         &session.login.identity,
     )
     .ok()?;
-    let hint = request.idp_hint.clone().filter(|hint| {
-        services
-            .connectors
-            .check_access(&request.client_id, hint, AcrCheck::Requested(request.requirement()))
-            .is_ok()
-    });
-    let reuse_request = ReuseRequest {
-        platform: services.platform,
-        prompt_login: if request.prompt.login {
-            PromptLogin::Requested
-        } else {
-            PromptLogin::NotRequested
-        },
-        max_age: request.max_age,
-        level: request.level,
-        idp_hint: hint,
-        required_subjects: login.context.required_subjects.clone(),
-        session_subject: subject.clone(),
-    };
+    let reuse_request = reuse_request(services, login, subject.clone());
     let gate_input = services.connectors.gate_input(&request.client_id, &session.login.connector);
     let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
@@ -76,6 +58,31 @@ pub(super) async fn find_reusable_user(
         consented,
         session: Some(digest::fingerprint(cookie.reveal())),
     })
+}
+
+/// Returns what the login demands of a session whose user has this `sub`.
+fn reuse_request(
+    services: &LoginServices,
+    login: &Login,
+    session_subject: Subject,
+) -> ReuseRequest {
+    let request = &login.context.request;
+    let at = AcrCheck::Requested(request.requirement());
+    let is_allowed =
+        |hint: &ConnectorId| services.connectors.check_access(&request.client_id, hint, at).is_ok();
+    ReuseRequest {
+        platform: services.platform,
+        prompt_login: if request.prompt.login {
+            PromptLogin::Requested
+        } else {
+            PromptLogin::NotRequested
+        },
+        max_age: request.max_age,
+        level: request.level,
+        idp_hint: request.idp_hint.clone().filter(is_allowed),
+        required_subjects: login.context.required_subjects.clone(),
+        session_subject,
+    }
 }
 
 /// Returns the authentication that a session stands for.

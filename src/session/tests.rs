@@ -1,6 +1,8 @@
 use super::*;
 use crate::identity::samples::angela;
-use crate::session::gate::{ConnectorStatus, GateError, GateInput, Pairing, ServiceProviderStatus};
+use crate::session::gate::{
+    ConnectorStatus, GateInput, Pairing, ServiceProviderStatus, UnavailableReason,
+};
 use Level::{Eidas1, Eidas2, Eidas3};
 
 const START: Timestamp = Timestamp::from_seconds(1_700_000_000);
@@ -154,18 +156,24 @@ fn reuse_checks_the_gate_again() {
     for (facts, reason) in [
         (
             GateInput { service_provider: ServiceProviderStatus::Inactive, ..open() },
-            GateError::ServiceProviderInactive,
+            UnavailableReason::ServiceProviderInactive,
         ),
-        (GateInput { connector: ConnectorStatus::Off, ..open() }, GateError::ConnectorOff),
-        (GateInput { connector: ConnectorStatus::Unknown, ..open() }, GateError::ConnectorUnknown),
+        (GateInput { connector: ConnectorStatus::Off, ..open() }, UnavailableReason::ConnectorOff),
+        (
+            GateInput { connector: ConnectorStatus::Unknown, ..open() },
+            UnavailableReason::ConnectorUnknown,
+        ),
         (
             GateInput { pairing: Pairing::ExcludedByServiceProvider, ..open() },
-            GateError::ExcludedByServiceProvider,
+            UnavailableReason::ExcludedByServiceProvider,
         ),
-        (GateInput { connector: ConnectorStatus::Blocked, ..open() }, GateError::ConnectorBlocked),
+        (
+            GateInput { connector: ConnectorStatus::Blocked, ..open() },
+            UnavailableReason::ConnectorBlocked,
+        ),
         (
             GateInput { pairing: Pairing::BlockedByOperator, ..open() },
-            GateError::BlockedForServiceProvider,
+            UnavailableReason::BlockedForServiceProvider,
         ),
         // The connector's highest level was lowered since.
         (
@@ -177,7 +185,7 @@ fn reuse_checks_the_gate_again() {
                 },
                 ..open()
             },
-            GateError::LevelTooHigh,
+            UnavailableReason::LevelTooHigh,
         ),
     ] {
         let answer = check_reuse(
@@ -323,7 +331,7 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
     };
     for (max_age, answer) in [
         (None, Ok(Eidas1)),
-        (Some(3600), Err(ReuseError::Gate(GateError::ReauthenticationUnproven))),
+        (Some(3600), Err(ReuseError::Gate(UnavailableReason::ReauthenticationUnproven))),
     ] {
         let request = ReuseRequest { max_age, ..reuse_request(Platform::Standard, Eidas1) };
         let limits = SessionLimits::for_platform(Platform::Standard);
