@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
+use super::build_error::BuildError;
 use super::from_settings::{
     auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits, quota_rates,
 };
@@ -14,7 +15,7 @@ use super::prepare::DiscoveryPublisher;
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
 use super::store::StoreCheck;
-use super::{BuildError, counter_sync, metrics_sampler};
+use super::{counter_sync, metrics_sampler};
 use crate::actor::blocks::Blocks;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
@@ -65,7 +66,7 @@ pub(super) struct HubParts<'a> {
 }
 
 impl HubParts<'_> {
-    fn settings(&self) -> &Settings {
+    const fn settings(&self) -> &Settings {
         &self.loaded.settings
     }
 
