@@ -148,19 +148,35 @@ pub enum LoginState {
     Failed(Failed),
 }
 
+/// Names of the states, for metrics and logs.
+pub mod state_name {
+    pub const CHOOSING: &str = "choosing";
+    pub const PREPARING_REDIRECT: &str = "preparing_redirect";
+    pub const AWAITING_CALLBACK: &str = "awaiting_callback";
+    pub const VERIFYING: &str = "verifying";
+    pub const IDENTIFYING: &str = "identifying";
+    pub const CONSENTING: &str = "consenting";
+    pub const COMPLETED: &str = "completed";
+    pub const FAILED: &str = "failed";
+
+    /// Stored states of a login without an outcome.
+    pub const IN_PROGRESS: [&str; 5] =
+        [CHOOSING, AWAITING_CALLBACK, VERIFYING, IDENTIFYING, CONSENTING];
+}
+
 impl LoginState {
-    /// Returns the name of the state, for metrics and logs.
+    /// Returns the name of the state.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Choosing(_) => "choosing",
-            Self::PreparingRedirect(_) => "preparing_redirect",
-            Self::AwaitingCallback(_) => "awaiting_callback",
-            Self::Verifying(_) => "verifying",
-            Self::Identifying(_) => "identifying",
-            Self::Consenting(_) => "consenting",
-            Self::Completed(_) => "completed",
-            Self::Failed(_) => "failed",
+            Self::Choosing(_) => state_name::CHOOSING,
+            Self::PreparingRedirect(_) => state_name::PREPARING_REDIRECT,
+            Self::AwaitingCallback(_) => state_name::AWAITING_CALLBACK,
+            Self::Verifying(_) => state_name::VERIFYING,
+            Self::Identifying(_) => state_name::IDENTIFYING,
+            Self::Consenting(_) => state_name::CONSENTING,
+            Self::Completed(_) => state_name::COMPLETED,
+            Self::Failed(_) => state_name::FAILED,
         }
     }
 
@@ -252,7 +268,7 @@ impl Login {
     #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
         let open_attempt = match &self.state {
-            LoginState::AwaitingCallback(state) => Some(state.attempt.state.as_str()),
+            LoginState::AwaitingCallback(state) => Some(state.attempt.request.state.as_str()),
             _ => None,
         };
         open_attempt

@@ -12,10 +12,10 @@ mod rate_window;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use self::limit_key::{LimitKey, PrefixLengths};
 pub use self::rate_limiter::KeyedRateLimiter;
+pub use self::rate_window::RateLimitError;
 use crate::client_network;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
@@ -29,24 +29,6 @@ const MAX_MEMBERS: usize = 65_536;
 /// How many of its networks' limits an IPv6 site has. A mobile carrier gives each of its
 /// subscribers a network, and the subscribers of one site do not all log in at once.
 const SITE_FACTOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
-
-/// Error returned when a rate limit is exceeded.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("rate limit exceeded; retry in {retry_after:?}")]
-pub struct RateLimitError {
-    /// Time until the next one is admitted, unless another takes its place.
-    pub retry_after: Duration,
-}
-
-impl RateLimitError {
-    /// Returns whole seconds for `Retry-After`, rounded up and at least 1.
-    #[must_use]
-    pub fn retry_after_seconds(self) -> u64 {
-        self.retry_after.as_secs()
-            + u64::from(self.retry_after.subsec_nanos() > 0)
-                .max(u64::from(self.retry_after.is_zero()))
-    }
-}
 
 /// Rate limits per minute; `None` means unlimited.
 #[derive(Clone, Copy, Debug)]

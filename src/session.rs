@@ -21,17 +21,8 @@ use crate::ids::{ClientId, ConnectorId, Secret, Subject};
 /// A completed authentication that one browser may reuse.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
-    pub connector: ConnectorId,
-    /// The identity provider's own `sub`, for `subject = "provider"`. Never leaves the hub.
-    pub upstream_subject: Secret<String>,
-    /// The achieved level.
-    pub level: Level,
-    pub evidence: AmrEvidence,
-    pub auth_time: Timestamp,
-    /// The delivered identity: the register's on standard, the identity provider's on high.
-    pub identity: Identity,
-    /// The identity provider's ID token, the `id_token_hint` of a later logout.
-    pub id_token: Option<Secret<String>>,
+    #[serde(flatten)]
+    pub login: FinishedLogin,
     pub started_at: Timestamp,
     pub last_used_at: Timestamp,
     /// Identifies what was issued in this session and in those that it continues. A logout ends all
@@ -47,38 +38,27 @@ pub struct Session {
 }
 
 /// Result of a completed login: a [`Session`] without its history.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FinishedLogin {
     pub connector: ConnectorId,
+    /// The identity provider's own `sub`, for `subject = "provider"`. Never leaves the hub.
     pub upstream_subject: Secret<String>,
+    /// The achieved level.
     pub level: Level,
     pub evidence: AmrEvidence,
     pub auth_time: Timestamp,
+    /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
+    /// The identity provider's ID token, the `id_token_hint` of a later logout.
     pub id_token: Option<Secret<String>>,
 }
 
 impl Session {
     /// Starts a session. `lineage` identifies it, is unique, and is not a credential.
     #[must_use]
-    pub fn start(finished: FinishedLogin, lineage: &str, now: Timestamp) -> Self {
-        let FinishedLogin {
-            connector,
-            upstream_subject,
-            level,
-            evidence,
-            auth_time,
-            identity,
-            id_token,
-        } = finished;
+    pub fn start(login: FinishedLogin, lineage: &str, now: Timestamp) -> Self {
         Self {
-            connector,
-            upstream_subject,
-            level,
-            evidence,
-            auth_time,
-            identity,
-            id_token,
+            login,
             started_at: now,
             last_used_at: now,
             lineage: lineage.to_owned(),
@@ -94,7 +74,7 @@ impl Session {
         let begin = match limits.lifetime_start {
             LifetimeStart::SessionStart => self.started_at,
             // An identity provider's clock that runs ahead must not lengthen the session.
-            LifetimeStart::AuthTime => self.auth_time.min(self.started_at),
+            LifetimeStart::AuthTime => self.login.auth_time.min(self.started_at),
         };
         (begin + limits.lifetime).min(self.last_used_at + limits.idle)
     }
@@ -107,7 +87,8 @@ impl Session {
     /// Returns whether both belong to one account at one identity provider.
     #[must_use]
     pub fn is_same_account(&self, other: &Self) -> bool {
-        self.connector == other.connector && self.upstream_subject == other.upstream_subject
+        self.login.connector == other.login.connector
+            && self.login.upstream_subject == other.login.upstream_subject
     }
 
     /// Takes over the history of the former session: the same user has authenticated again in the
@@ -232,7 +213,7 @@ pub enum ReuseError {
     #[error("the request names another user")]
     OtherUser,
     #[error("the gate refuses: {0}")]
-    Gate(gate::GateError),
+    Gate(gate::UnavailableReason),
 }
 
 /// Checks whether this session may answer this request. Returns the level of the answer, never
@@ -248,16 +229,17 @@ pub fn check_reuse(
     input: &gate::GateInput,
     now: Timestamp,
 ) -> Result<Level, ReuseError> {
-    let held = acr::level_if_reusable(session.level, request.level, request.platform);
-    let too_old =
-        |max_age: u64| max_age == 0 || now.since(session.auth_time) > Duration::from_secs(max_age);
+    let held = acr::level_if_reusable(session.login.level, request.level, request.platform);
+    let too_old = |max_age: u64| {
+        max_age == 0 || now.since(session.login.auth_time) > Duration::from_secs(max_age)
+    };
     let reasons = [
         (session.expires_at(limits) <= now, ReuseError::Expired),
         (request.prompt_login == PromptLogin::Requested, ReuseError::LoginRequested),
         (request.max_age.is_some_and(too_old), ReuseError::TooOld),
         (held.is_none(), ReuseError::LevelTooLow),
         (
-            request.idp_hint.as_ref().is_some_and(|hint| *hint != session.connector),
+            request.idp_hint.as_ref().is_some_and(|hint| *hint != session.login.connector),
             ReuseError::OtherConnector,
         ),
         (
@@ -270,10 +252,10 @@ pub fn check_reuse(
     }
     // The gate checks the level that was achieved: the connector's range bounds what it proves, not
     // what the hub counts it as.
-    gate::check_gate(input, AcrCheck::Achieved(session.level)).map_err(ReuseError::Gate)?;
+    gate::check_gate(input, AcrCheck::Achieved(session.login.level)).map_err(ReuseError::Gate)?;
     // An authentication time that is not proven is not compared with `max_age`.
     if request.max_age.is_some() && !input.proves_reauthentication() {
-        return Err(ReuseError::Gate(gate::GateError::ReauthenticationUnproven));
+        return Err(ReuseError::Gate(gate::UnavailableReason::ReauthenticationUnproven));
     }
     held.ok_or(ReuseError::LevelTooLow)
 }

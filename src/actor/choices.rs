@@ -16,50 +16,21 @@ use crate::config::connector_rules::ConnectorOrder;
 use crate::config::logo::Logo;
 use crate::config::provider_display::ProviderDisplay;
 use crate::ids::{ClientId, ConnectorId};
-use crate::session::gate::{self, GateError};
+use crate::session::gate;
+pub use crate::session::gate::UnavailableReason;
 
 /// One entry of the choice page.
 #[derive(Clone, Debug)]
 pub struct ChoiceEntry {
     pub id: ConnectorId,
     pub display: Arc<ProviderDisplay>,
-    /// Why it can't be chosen; `None` if it can.
+    /// Why the gate refuses it; `None` if it doesn't.
     pub unavailable: Option<UnavailableReason>,
-    /// Unavailable connectors come last, and are marked.
+    /// The operator's message by language, empty without one. `None` if it isn't blocked.
+    pub block_message: Option<Arc<BTreeMap<String, String>>>,
+    /// Unavailable connectors can't be chosen, and come last. The hub probes them, and offers them
+    /// again as soon as they work.
     pub availability: Availability,
-}
-
-/// Why a connector can't be chosen.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum UnavailableReason {
-    Off,
-    /// Blocked by an operator, with the operator's message by language; empty without one.
-    Blocked(Arc<BTreeMap<String, String>>),
-    NotForThisService,
-    LevelTooLow,
-    /// The request demands a new authentication, which the identity provider can't prove.
-    ReauthenticationUnproven,
-    /// Its last calls failed. The hub probes it, and offers it again as soon as it works.
-    Failing,
-}
-
-impl UnavailableReason {
-    fn from_gate_error(
-        error: GateError,
-        message: impl FnOnce() -> Arc<BTreeMap<String, String>>,
-    ) -> Self {
-        match error {
-            GateError::ConnectorBlocked | GateError::BlockedForServiceProvider => {
-                Self::Blocked(message())
-            }
-            GateError::ConnectorUnknown | GateError::ConnectorOff => Self::Off,
-            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => {
-                Self::NotForThisService
-            }
-            GateError::LevelTooHigh | GateError::LevelTooLow => Self::LevelTooLow,
-            GateError::ReauthenticationUnproven => Self::ReauthenticationUnproven,
-        }
-    }
 }
 
 impl Connectors {
@@ -83,23 +54,15 @@ impl Connectors {
             .filter_map(|id| Some((id, federation.connector(id)?)));
         let snapshot = self.gate_snapshot();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let availability = self.availability(id);
-            let error = gate::check_gate(
-                &snapshot.gate_input(&federation, client_id, id),
-                AcrCheck::Requested(demand),
-            )
-            .err();
-            let unavailable = error.map(|error| {
-                UnavailableReason::from_gate_error(error, || self.operator_message(client_id, id))
-            });
-            let unavailable = unavailable
-                .or((availability == Availability::Unavailable)
-                    .then_some(UnavailableReason::Failing));
+            let input = snapshot.gate_input(&federation, client_id, id);
+            let unavailable = gate::check_gate(&input, AcrCheck::Requested(demand)).err();
+            let is_blocked = unavailable.is_some_and(UnavailableReason::is_block);
             ChoiceEntry {
                 id: id.clone(),
                 display: Arc::clone(&facts.display),
                 unavailable,
-                availability,
+                block_message: is_blocked.then(|| self.operator_message(client_id, id)),
+                availability: self.availability(id),
             }
         };
         let mut choices: Vec<ChoiceEntry> = known.map(entry).collect();

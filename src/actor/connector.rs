@@ -25,6 +25,7 @@ use super::live_actor::LiveActor;
 use crate::client_network::ClientNetwork;
 use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use crate::connector::{Connector, ConnectorError};
+use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Env;
 use crate::ids::ConnectorId;
 use crate::login::upstream::{
@@ -359,11 +360,7 @@ impl ConnectorHandle {
     /// Sets the gauges of this connector.
     pub(super) fn publish_metrics(&self, id: &ConnectorId, metrics: &Metrics) {
         let view = self.health.view(self.env.now());
-        metrics.set_connector_circuit(
-            id,
-            view.circuit.label(),
-            &super::health::CircuitState::LABELS,
-        );
+        metrics.set_connector_circuit(id, view.circuit.label(), &CircuitState::LABELS);
         metrics.set_connector_failure_ratio(id, view.tally.failure_ratio());
         if let Some(latency) = view.latency {
             for (quantile, within) in

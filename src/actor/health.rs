@@ -22,12 +22,13 @@ use std::time::Duration;
 pub use self::attribution::{Attribution, attribute_outcome};
 use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};
-pub use self::circuit::{Availability, CallKind, CircuitState, OpenCause};
+pub use self::circuit::{Availability, CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
 pub use self::probe_record::{ProbeFailures, ProbeOutcome};
 use crate::client_network::ClientNetwork;
+use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
+use crate::login::state_name::IN_PROGRESS;
 use crate::login::{Login, LoginState};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{LoginOutcome, Metrics};
@@ -19,10 +20,6 @@ use crate::telemetry::{LoginOutcome, Metrics};
 /// A step that began before the expiry may end within this time, which is longer than any step
 /// takes.
 const ABANDON_GRACE: Duration = Duration::from_secs(20);
-
-/// States without an outcome, as [`LoginState::name`] returns them.
-const STATES: [&str; 5] =
-    ["choosing", "awaiting_callback", "verifying", "identifying", "consenting"];
 
 /// What a login is counted under.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -113,10 +110,10 @@ impl LiveLoginCounter {
         &self,
         now: Timestamp,
         metrics: &Metrics,
-    ) -> [(&'static str, i64); STATES.len()] {
+    ) -> [(&'static str, i64); IN_PROGRESS.len()] {
         self.count_abandoned_logins(now, metrics);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        STATES.map(|state| (state, counts.live.get(state).copied().unwrap_or_default()))
+        IN_PROGRESS.map(|state| (state, counts.live.get(state).copied().unwrap_or_default()))
     }
 
     /// Counts abandoned logins. Called with each new login, because the metrics may never be

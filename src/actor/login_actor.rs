@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::live_actor::LiveActor;
 use super::login_services::LoginServices;
-use super::logins::{Reply, StepError};
+use super::login_summary::{Reply, StepError};
 use super::steps::{self, BrowserStep, CachedLogin};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;

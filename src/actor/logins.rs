@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::live_login_counter::LoginPosition;
 use super::login_actor::{LoginActor, RunStep};
 use super::login_services::LoginServices;
+use super::login_summary::{LoginSummary, Reply, StepError, StoredLogin};
 use super::step_admission::StepAdmission;
 use super::step_audit;
 use super::steps::{self, BrowserStep};
@@ -21,14 +22,11 @@ use crate::audit::EventKind;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::grant::store_error_code;
-use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
-use crate::login::{
-    Completed, Login, LoginAnswer, LoginContext, LoginRequest, LoginState, TimeBreakdown,
-};
-use crate::protocol::acr::AuthenticationRequirement;
+use crate::ids::{InteractionHash, Secret, Subject, SupportId};
+use crate::login::{Login, LoginContext, LoginRequest, TimeBreakdown};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{NewRecord, Record, RecordKind};
+use crate::store::{NewRecord, RecordKind};
 use crate::telemetry::trace;
 
 /// Addresses of stopped actors are removed each time this many actors have been started.
@@ -52,97 +50,6 @@ pub struct LoginLimits {
     pub steps_in_flight: usize,
     /// Longest time that a browser waits for a step; the step itself continues.
     pub response_timeout: Duration,
-}
-
-/// Result of a step.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    pub answer: LoginAnswer,
-    pub summary: LoginSummary,
-}
-
-/// What a page needs to know of a login.
-#[derive(Clone, Debug)]
-pub struct LoginSummary {
-    pub client_id: ClientId,
-    pub support_id: SupportId,
-    pub requirement: AuthenticationRequirement,
-    pub ui_locales: Vec<String>,
-    pub opened_at: Timestamp,
-    pub expires_at: Timestamp,
-    /// Whether the service provider has its answer; the login's cookie expires a minute later.
-    pub is_completed: bool,
-    pub is_failed: bool,
-    /// Whether it was closed because too many younger logins are open in its browser.
-    pub is_displaced: bool,
-    /// The connector through which the user authenticated, once the service provider has its code.
-    pub granted_by: Option<ConnectorId>,
-}
-
-impl LoginSummary {
-    /// Returns the summary of a login.
-    pub(super) fn from_login(login: &Login) -> Self {
-        let context = &login.context;
-        Self {
-            client_id: context.request.client_id.clone(),
-            support_id: context.support_id.clone(),
-            requirement: context.request.requirement(),
-            ui_locales: context.request.ui_locales.clone(),
-            opened_at: context.opened_at,
-            expires_at: context.expires_at,
-            is_completed: login.is_completed(),
-            is_failed: matches!(login.state, LoginState::Failed(_)),
-            is_displaced: matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
-            granted_by: match &login.state {
-                LoginState::Completed(Completed::Granted { connector, .. }) => {
-                    Some(connector.clone())
-                }
-                _ => None,
-            },
-        }
-    }
-}
-
-/// A login as stored.
-pub struct StoredLogin(Login);
-
-impl StoredLogin {
-    /// Returns the summary of the login.
-    #[must_use]
-    pub fn summary(&self) -> LoginSummary {
-        LoginSummary::from_login(&self.0)
-    }
-
-    /// Returns whether the login expects a callback with this `state`, or has accepted it last.
-    #[must_use]
-    pub fn expects_state(&self, state: &str) -> bool {
-        self.0.expects_state(state)
-    }
-
-    /// Returns whether the login can continue.
-    #[must_use]
-    pub fn is_live(&self, now: Timestamp) -> bool {
-        now < self.0.context.expires_at
-            && !self.0.is_completed()
-            && !matches!(self.0.state, LoginState::Failed(_))
-    }
-}
-
-impl std::fmt::Debug for StoredLogin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StoredLogin(***)")
-    }
-}
-
-/// Error returned when a login could not run a step.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StepError {
-    #[error("the login is unknown or has expired")]
-    Unknown,
-    #[error("the step was interrupted")]
-    Interrupted,
-    #[error("the hub could not run the step: {}", .0.entry().code)]
-    Hub(ErrorCode),
 }
 
 /// Error returned when a login could not be opened. The service provider gets it.
@@ -195,7 +102,7 @@ impl Logins {
         // Its user is in `required_subjects`; the token itself is no longer needed.
         request.id_token_hint = None;
         let support_id = SupportId::generate(services.env.entropy());
-        let context = LoginContext {
+        let login = Login::new(LoginContext {
             trace: trace::start_login_trace(&support_id),
             hash: hash.clone(),
             support_id,
@@ -206,14 +113,36 @@ impl Logins {
             hint_followed: false,
             accepted_state: None,
             time_spent: TimeBreakdown::default(),
-        };
-        let expires_at = context.expires_at;
-        let login = Login::new(context);
+        });
+        self.store_new_login(&login, network, now).await?;
+        services.metrics.record_login_transition(login.state.name());
+        services.live_logins.count_abandoned_logins(now, &services.metrics);
+        services.live_logins.record_move(
+            unseen_expiry(&login.context),
+            None,
+            LoginPosition::from_login(&login),
+        );
+        services.grants.audit.record(|| {
+            step_audit::login_event(EventKind::AuthorizationReceived, &login)
+                .level(login.context.request.level)
+        });
+        let expires_at = login.context.expires_at;
+        Ok(OpenedLogin { cookie: Secret::new(cookie), hash, expires_at })
+    }
+
+    /// Stores a new login, in place of older ones of its network where that has too many.
+    async fn store_new_login(
+        &self,
+        login: &Login,
+        network: Option<ClientNetwork>,
+        now: Timestamp,
+    ) -> Result<(), LoginAdmissionError> {
+        let (services, hash) = (&self.services, &login.context.hash);
         let value =
-            serde_json::to_vec(&login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
+            serde_json::to_vec(login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
         if let Some(network) = network {
             let used = services.store.usage(RecordKind::Login);
-            let admitted = services.unauthenticated.admit(&hash, (network, value.len()), used, now);
+            let admitted = services.unauthenticated.admit(hash, (network, value.len()), used, now);
             for (displaced, version) in
                 admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkCrowded))?
             {
@@ -224,32 +153,18 @@ impl Logins {
                     .await;
             }
         }
-        // Browsers fetch the page at once: a login whose page is not fetched expires early.
-        let unread_until = Some(unseen_expiry(&login.context));
-        let stored_until = steps::stored_until(&login, now);
         let draft = NewRecord {
             value,
-            expires_at: stored_until,
-            expires_unread_at: unread_until,
+            expires_at: steps::stored_until(login, now),
+            // Browsers fetch the page at once: a login whose page is not fetched expires early.
+            expires_unread_at: Some(unseen_expiry(&login.context)),
             families: Arc::default(),
         };
-        if let Err(error) = services.store.insert(steps::login_key(&hash), draft, now).await {
-            services.unauthenticated.remove(&hash);
+        if let Err(error) = services.store.insert(steps::login_key(hash), draft, now).await {
+            services.unauthenticated.remove(hash);
             return Err(LoginAdmissionError(store_error_code(&error)));
         }
-        services.metrics.record_login_transition(login.state.name());
-        services.live_logins.count_abandoned_logins(now, &services.metrics);
-        services.live_logins.record_move(
-            unseen_expiry(&login.context),
-            None,
-            LoginPosition::from_login(&login),
-        );
-        let audit = &services.grants.audit;
-        audit.record(|| {
-            step_audit::login_event(EventKind::AuthorizationReceived, &login)
-                .level(login.context.request.level)
-        });
-        Ok(OpenedLogin { cookie: Secret::new(cookie), hash, expires_at })
+        Ok(())
     }
 
     /// Runs a step, to its end even if the browser disconnects.
@@ -306,7 +221,7 @@ impl Logins {
             .load(&steps::login_key(hash), self.services.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
-        Ok(found.map(parse_stored_login).transpose()?.map(|login| login.summary()))
+        Ok(found.as_ref().map(StoredLogin::parse).transpose()?.map(|login| login.summary()))
     }
 
     /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is
@@ -325,7 +240,7 @@ impl Logins {
             .load_many(&keys, self.services.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
-        Ok(found.into_iter().map(|record| parse_stored_login(record?).ok()).collect())
+        Ok(found.into_iter().map(|record| StoredLogin::parse(&record?).ok()).collect())
     }
 
     async fn send_step(
@@ -388,10 +303,6 @@ impl Logins {
             actors.remove(hash);
         }
     }
-}
-
-fn parse_stored_login(record: Record) -> Result<StoredLogin, ErrorCode> {
-    serde_json::from_slice(&record.value).map(StoredLogin).map_err(|_| ErrorCode::Internal)
 }
 
 impl std::fmt::Debug for Logins {

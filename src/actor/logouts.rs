@@ -62,7 +62,7 @@ impl Logouts {
                 services,
                 &hint.audience,
                 &session_authentication(session),
-                &session.identity,
+                &session.login.identity,
             )
             .ok()
         });
@@ -91,7 +91,7 @@ impl Logouts {
                 &self.services,
                 audience,
                 &session_authentication(&session),
-                &session.identity,
+                &session.login.identity,
             )
             .ok()?;
             Some(LogoutHint { audience: audience.clone(), user })
@@ -109,11 +109,11 @@ impl Logouts {
         destination: &LogoutDestination,
     ) -> Result<LogoutOutcome, ErrorCode> {
         let grants = &self.services.grants;
-        let connector = &session.connector;
+        let connector = &session.login.connector;
         let state = self.services.env.entropy().token();
         // The destination is stored first: the browser that comes back must find it. Without room
         // for it the session ends, and the identity provider is not notified.
-        let is_saved = session.id_token.is_some()
+        let is_saved = session.login.id_token.is_some()
             && self.save_destination(connector, &state, destination).await;
         let Some(ended) = grants.end_session(cookie).await? else {
             self.remove_destination(connector, &state).await;

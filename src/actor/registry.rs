@@ -2,7 +2,9 @@
 //! publishes an immutable map of handles. The federation's snapshot describes the connectors; an
 //! actor only makes their calls.
 
-mod operator_view;
+mod block_commands;
+mod block_lookup;
+mod connector_overview;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +26,12 @@ use crate::env::Env;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::gate::{self, GateError};
+use crate::session::gate::{self, UnavailableReason};
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-pub use operator_view::{
-    BlockError, BlockOrigin, BlockRow, ConnectorCondition, ConnectorRow, ConnectorState, HealthRow,
-    NewBlock, ReportedCircuit,
-};
+pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
+pub use connector_overview::{ConnectorCondition, ConnectorRow, ConnectorState, HealthRow};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -197,15 +197,16 @@ impl Gate for Connectors {
         at: AcrCheck,
     ) -> Result<(), ErrorCode> {
         gate::check_gate(&self.gate_input(client_id, connector), at).map_err(|error| match error {
-            GateError::ConnectorUnknown => ErrorCode::IdpUnknown,
-            GateError::ConnectorOff => ErrorCode::IdpOff,
-            GateError::ConnectorBlocked => ErrorCode::IdpBlocked,
-            GateError::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
-            GateError::ServiceProviderInactive | GateError::ExcludedByServiceProvider => {
-                ErrorCode::GateClosed
+            UnavailableReason::ConnectorUnknown => ErrorCode::IdpUnknown,
+            UnavailableReason::ConnectorOff => ErrorCode::IdpOff,
+            UnavailableReason::ConnectorBlocked => ErrorCode::IdpBlocked,
+            UnavailableReason::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
+            UnavailableReason::ServiceProviderInactive
+            | UnavailableReason::ExcludedByServiceProvider => ErrorCode::GateClosed,
+            UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => {
+                ErrorCode::AcrTooLow
             }
-            GateError::LevelTooHigh | GateError::LevelTooLow => ErrorCode::AcrTooLow,
-            GateError::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
+            UnavailableReason::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
 use crate::grant::session::claim_names;
-use crate::ids::Secret;
+use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
 use crate::session::{self, PromptLogin, ReuseRequest, Session};
@@ -33,16 +33,44 @@ pub(super) async fn find_reusable_user(
         services,
         &login.context.request.client_id,
         &authentication,
-        &session.identity,
+        &session.login.identity,
     )
     .ok()?;
-    let hint = request.idp_hint.clone().filter(|hint| {
-        services
-            .connectors
-            .check_access(&request.client_id, hint, AcrCheck::Requested(request.requirement()))
-            .is_ok()
-    });
-    let reuse_request = ReuseRequest {
+    let reuse_request = reuse_request(services, login, subject.clone());
+    let gate_input = services.connectors.gate_input(&request.client_id, &session.login.connector);
+    let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
+        .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
+        .ok()
+        .filter(|level| request.accepts_acr(*level))?;
+    let claims = services.federation.load().released_claim_values(request, &session.login.identity);
+    let consented = session.has_consented(&request.client_id, &claim_names(&claims));
+    Some(IdentifiedUser {
+        authentication,
+        level,
+        identity: session.login.identity,
+        subject,
+        source: match services.identity_source {
+            IdentitySource::Register => ClaimsSource::Register,
+            IdentitySource::Provider => ClaimsSource::Provider,
+        },
+        evidence: session.login.evidence,
+        claims,
+        consented,
+        session: Some(digest::fingerprint(cookie.reveal())),
+    })
+}
+
+/// Returns what the login demands of a session whose user has this `sub`.
+fn reuse_request(
+    services: &LoginServices,
+    login: &Login,
+    session_subject: Subject,
+) -> ReuseRequest {
+    let request = &login.context.request;
+    let at = AcrCheck::Requested(request.requirement());
+    let is_allowed =
+        |hint: &ConnectorId| services.connectors.check_access(&request.client_id, hint, at).is_ok();
+    ReuseRequest {
         platform: services.platform,
         prompt_login: if request.prompt.login {
             PromptLogin::Requested
@@ -51,42 +79,21 @@ pub(super) async fn find_reusable_user(
         },
         max_age: request.max_age,
         level: request.level,
-        idp_hint: hint,
+        idp_hint: request.idp_hint.clone().filter(is_allowed),
         required_subjects: login.context.required_subjects.clone(),
-        session_subject: subject.clone(),
-    };
-    let gate_input = services.connectors.gate_input(&request.client_id, &session.connector);
-    let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
-        .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
-        .ok()
-        .filter(|level| request.accepts_acr(*level))?;
-    let claims = services.federation.load().released_claim_values(request, &session.identity);
-    let consented = session.has_consented(&request.client_id, &claim_names(&claims));
-    Some(IdentifiedUser {
-        authentication,
-        level,
-        identity: session.identity,
-        subject,
-        source: match services.identity_source {
-            IdentitySource::Register => ClaimsSource::Register,
-            IdentitySource::Provider => ClaimsSource::Provider,
-        },
-        evidence: session.evidence,
-        claims,
-        consented,
-        session: Some(digest::fingerprint(cookie.reveal())),
-    })
+        session_subject,
+    }
 }
 
 /// Returns the authentication that a session stands for.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
-        connector: session.connector.clone(),
-        upstream_subject: session.upstream_subject.clone(),
-        level: session.level,
+        connector: session.login.connector.clone(),
+        upstream_subject: session.login.upstream_subject.clone(),
+        level: session.login.level,
         amr: UpstreamAmr::Absent,
-        auth_time: session.auth_time,
+        auth_time: session.login.auth_time,
         claims: serde_json::Map::new(),
-        id_token: session.id_token.clone(),
+        id_token: session.login.id_token.clone(),
     }
 }

@@ -1,41 +1,13 @@
 //! Password pages for the web layer: which connector has one, and the check of a password.
 
-use std::time::Duration;
-
-use super::logins::LoginSummary;
+use super::login_summary::LoginSummary;
 use super::registry::Connectors;
 use crate::assurance::AcrCheck;
-use crate::client_network::ClientNetwork;
-use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
+pub use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use crate::grant::Gate as _;
-use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::at_level;
-
-/// A submitted password form, and the attempt that it belongs to.
-#[derive(Clone, Debug)]
-pub struct PasswordForm {
-    pub login: InteractionHash,
-    /// The attempt's `state`, from the page's address.
-    pub state: String,
-    pub username: Secret<String>,
-    pub password: Secret<String>,
-    /// The network that the form was sent from.
-    pub network: ClientNetwork,
-}
-
-/// Result of a password check.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SignInOutcome {
-    /// The password is right. Holds the query, without `?`, for the connector's callback.
-    Accepted(Secret<String>),
-    /// The username or the password is wrong.
-    Refused,
-    /// Too many attempts failed: the next is allowed after this time.
-    Wait(Duration),
-    /// The password could not be checked; the error is logged.
-    Failed(ErrorCode),
-}
 
 impl Connectors {
     /// Returns whether the hub shows a password page for this connector.
@@ -55,30 +27,19 @@ impl Connectors {
     }
 
     /// Checks the password, within the connector's limits of calls and time.
+    ///
+    /// # Errors
+    /// Why the password could not be checked; the error is logged.
     pub async fn sign_in(
         &self,
         id: &ConnectorId,
-        form: PasswordForm,
+        credentials: PasswordCredentials,
         summary: &LoginSummary,
-    ) -> SignInOutcome {
-        let PasswordForm { login, state, username, password, network } = form;
-        let outcome = match self.handle(id) {
-            Ok(handle) => {
-                handle
-                    .sign_in(PasswordCredentials { login, state, username, password, network })
-                    .await
-            }
-            Err(code) => return SignInOutcome::Failed(code),
-        };
-        match outcome {
-            Ok(PasswordOutcome::Accepted(query)) => SignInOutcome::Accepted(query),
-            Ok(PasswordOutcome::Rejected) => SignInOutcome::Refused,
-            Ok(PasswordOutcome::RateLimited(wait)) => SignInOutcome::Wait(wait),
-            Err(error) => {
-                let support_id = summary.support_id.as_str();
-                at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
-                SignInOutcome::Failed(error.code)
-            }
-        }
+    ) -> Result<PasswordOutcome, ErrorCode> {
+        self.handle(id)?.sign_in(credentials).await.map_err(|error| {
+            let support_id = summary.support_id.as_str();
+            at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
+            error.code
+        })
     }
 }

@@ -6,11 +6,9 @@ use super::login_services::LoginServices;
 use crate::assurance::Level;
 use crate::audit::{Audit, Event, EventKind};
 use crate::ids::{ConnectorId, Subject};
+use crate::login::state_name::{COMPLETED, FAILED};
 use crate::login::{ConsentAnswer, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest};
 use crate::protocol::catalogue::ErrorCode;
-
-/// The name of the failed state, as [`crate::login::LoginState::name`] returns it.
-const FAILED: &str = "failed";
 
 /// Audit recorder of one step.
 pub(super) struct StepAudit<'m> {
@@ -97,7 +95,7 @@ impl<'m> StepAudit<'m> {
                 });
             }
             // A repeated grant: its events were recorded the first time.
-            Effect::Grant(_) if self.state_before == "completed" => {}
+            Effect::Grant(_) if self.state_before == COMPLETED => {}
             Effect::Grant(grant) => {
                 self.record_session_reuse(login);
                 let name = match (&self.kind, grant.consented) {

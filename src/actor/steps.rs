@@ -10,7 +10,7 @@ use super::connector::ConnectorHandle;
 use super::identify;
 use super::live_login_counter::LoginPosition;
 use super::login_services::LoginServices;
-use super::logins::{LoginSummary, Reply, StepError};
+use super::login_summary::{LoginSummary, Reply, StepError};
 use super::session_reuse;
 use super::step_admission::StepPermit;
 use super::step_audit::StepAudit;
@@ -18,7 +18,8 @@ use super::unauthenticated_logins::unseen_expiry;
 use crate::connector::ConnectorError;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_error_code};
-use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
+use crate::login::state_name::FAILED;
 use crate::login::{
     self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
     Step, StepInputs, StepOutput,
@@ -31,9 +32,6 @@ use crate::store::{
 };
 use crate::telemetry::trace::{self, Span, TraceScope};
 use crate::telemetry::{LoginOutcome, at_level};
-
-/// The name of the failed state, as [`login::LoginState::name`] returns it.
-const FAILED: &str = "failed";
 
 /// How long the record outlives the login, so that a repeated request can still be answered.
 pub(super) const RECORD_RETENTION: Duration = Duration::from_secs(60);
@@ -160,26 +158,14 @@ async fn run_step(
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
 ) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
-    let CachedLogin { mut login, mut version, mut expires_at } = current;
-    let mut timer = StepTimer::start(&mut login, services.env.now());
-    let (mut position, mut chosen) =
-        (LoginPosition::from_login(&login), login.state.connector().cloned());
+    let CachedLogin { mut login, version, expires_at } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let check_registration =
         |request: &AuthorizationRequest| services.federation.load().check_registration(request);
-    let consent = match services
-        .federation
-        .load()
-        .active_service_provider(&sp)
-        .map(|sp| sp.registration.consent)
-    {
-        Some(ConsentRequirement::Required) => ConsentPolicy::Required,
-        Some(ConsentRequirement::None) => ConsentPolicy::None,
-        Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
-    };
-    let inputs = |now| StepInputs {
-        now,
+    let consent = consent_policy(services, &sp);
+    let inputs = || StepInputs {
+        now: services.env.now(),
         entropy: services.env.entropy(),
         gate: &gate,
         check_registration: &check_registration,
@@ -188,18 +174,20 @@ async fn run_step(
         session: browser.session.as_ref(),
         nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
     };
-    let before = login.state.name();
-    let request = match browser.request.clone() {
-        // The interaction page is one of the few places where a session is loaded.
-        LoginRequest::OpenPage { .. } => LoginRequest::OpenPage {
-            reuse: session_reuse::find_reusable_user(services, &login, browser.session.as_ref())
-                .await
-                .map(Box::new),
-        },
-        other => other,
+    let timer = StepTimer::start(&mut login, services.env.now());
+    let request = add_reusable_user(services, &login, browser).await;
+    let mut running = RunningStep {
+        services,
+        browser,
+        timer,
+        audit: StepAudit::new(services, &login, &request),
+        state_before: login.state.name(),
+        position: LoginPosition::from_login(&login),
+        chosen: login.state.connector().cloned(),
+        version,
+        expires_at,
     };
-    let mut audit = StepAudit::new(services, &login, &request);
-    let mut step = login::on_request(login, request, &inputs(services.env.now()));
+    let mut step = login::on_request(login, request, &inputs());
     // A stored result proves by its version that it started from the current state. An unsaved
     // answer proves nothing: this node's outdated copy must not refuse a login that another node
     // has advanced.
@@ -211,44 +199,104 @@ async fn run_step(
     }
     loop {
         let Step { mut login, save, output } = step;
-        timer.record(&mut login);
-        chosen = login.state.connector().cloned().or(chosen);
-        if save == Save::Yes {
-            (version, expires_at) = save_login(services, &login, version).await?;
-            if !LoginPosition::is_expired(&login) {
-                let new_position = LoginPosition::from_login(&login);
-                services.live_logins.record_move(
-                    login.context.expires_at,
-                    position.as_ref(),
-                    new_position.clone(),
-                );
-                position = new_position;
-            }
-        }
+        running.record_decision(&mut login, save).await?;
         match output {
-            StepOutput::Answer(answer) => {
-                timer.record(&mut login);
-                record_outcome(services, before, &login, chosen.as_ref(), &answer);
-                audit.record_step_end(&login, &answer);
-                return Ok((CachedLogin { login, version, expires_at }, answer));
-            }
+            StepOutput::Answer(answer) => return Ok(running.finish(login, answer)),
             StepOutput::Perform(effect) => {
-                if effect.calls_idp() {
-                    browser.permit.release_slot();
-                }
-                if matches!(*effect, Effect::Identify(_)) {
-                    services.unauthenticated.remove(&login.context.hash);
-                }
-                audit.before_effect(&login, &effect);
-                let owner = TimeOwner::for_effect(&effect);
-                let mut error_detail = None;
-                let outcome = timer
-                    .measure(owner, perform_effect(services, &login, *effect, &mut error_detail))
-                    .await;
-                audit.after_effect(&outcome, error_detail);
-                step = login::on_effect_outcome(login, outcome, &inputs(services.env.now()));
+                let outcome = running.perform(&login, *effect).await;
+                step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
+    }
+}
+
+/// Returns when the service provider wants the consent page.
+fn consent_policy(services: &LoginServices, client_id: &ClientId) -> ConsentPolicy {
+    let federation = services.federation.load();
+    match federation.active_service_provider(client_id).map(|sp| sp.registration.consent) {
+        Some(ConsentRequirement::Required) => ConsentPolicy::Required,
+        Some(ConsentRequirement::None) => ConsentPolicy::None,
+        Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
+    }
+}
+
+/// Returns the browser's request, with the user of its session where the login may reuse it. The
+/// interaction page is one of the few places where a session is loaded.
+async fn add_reusable_user(
+    services: &LoginServices,
+    login: &Login,
+    browser: &BrowserStep,
+) -> LoginRequest {
+    match browser.request.clone() {
+        LoginRequest::OpenPage { .. } => LoginRequest::OpenPage {
+            reuse: session_reuse::find_reusable_user(services, login, browser.session.as_ref())
+                .await
+                .map(Box::new),
+        },
+        other => other,
+    }
+}
+
+/// A step between its first decision and its answer.
+struct RunningStep<'a> {
+    services: &'a LoginServices,
+    browser: &'a BrowserStep,
+    timer: StepTimer,
+    audit: StepAudit<'a>,
+    state_before: &'static str,
+    position: Option<LoginPosition>,
+    /// The connector that was chosen last.
+    chosen: Option<ConnectorId>,
+    version: RecordVersion,
+    expires_at: Timestamp,
+}
+
+impl RunningStep<'_> {
+    /// Records what the state machine decided, and stores the login if it changed.
+    async fn record_decision(&mut self, login: &mut Login, save: Save) -> Result<(), AttemptError> {
+        self.timer.record(login);
+        self.chosen = login.state.connector().cloned().or(self.chosen.take());
+        if save == Save::No {
+            return Ok(());
+        }
+        (self.version, self.expires_at) = save_login(self.services, login, self.version).await?;
+        if !LoginPosition::is_expired(login) {
+            let position = LoginPosition::from_login(login);
+            self.services.live_logins.record_move(
+                login.context.expires_at,
+                self.position.as_ref(),
+                position.clone(),
+            );
+            self.position = position;
+        }
+        Ok(())
+    }
+
+    /// Performs an effect and records it.
+    async fn perform(&mut self, login: &Login, effect: Effect) -> EffectOutcome {
+        if effect.calls_idp() {
+            self.browser.permit.release_slot();
+        }
+        if matches!(effect, Effect::Identify(_)) {
+            self.services.unauthenticated.remove(&login.context.hash);
+        }
+        self.audit.before_effect(login, &effect);
+        let owner = TimeOwner::for_effect(&effect);
+        let mut error_detail = None;
+        let performed = perform_effect(self.services, login, effect, &mut error_detail);
+        let outcome = self.timer.measure(owner, performed).await;
+        self.audit.after_effect(&outcome, error_detail);
+        outcome
+    }
+
+    /// Records the answer. Returns the login to cache.
+    fn finish(mut self, mut login: Login, answer: LoginAnswer) -> (CachedLogin, LoginAnswer) {
+        self.timer.record(&mut login);
+        let (before, chosen) = (self.state_before, self.chosen.as_ref());
+        record_outcome(self.services, before, &login, chosen, &answer);
+        log_answer(before, &login, &answer);
+        self.audit.record_step_end(&login, &answer);
+        (CachedLogin { login, version: self.version, expires_at: self.expires_at }, answer)
     }
 }
 
@@ -329,6 +377,7 @@ fn displayed_detail(error: &ConnectorError) -> Option<String> {
     (!repeats_the_query).then(|| error.detail.clone())
 }
 
+/// Counts the transition, and the outcome if the login has one now.
 fn record_outcome(
     services: &LoginServices,
     before: &'static str,
@@ -338,29 +387,35 @@ fn record_outcome(
 ) {
     let (metrics, sp) = (&services.metrics, &login.context.request.client_id);
     let after = login.state.name();
-    if before != after {
-        metrics.record_login_transition(after);
-        match (login.outcome(), answer) {
-            // The failure was counted before; now the service provider gets the error.
-            _ if before == FAILED => {}
-            (Some(Ok(())), _) => {
-                metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
-                metrics.record_granted_login(
-                    &timer::time_parts(&login.context.time_spent),
-                    services.env.now(),
-                );
-            }
-            (Some(Err(code)), _) => {
-                metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1)
-            }
-            // Counted as abandoned once its second is past.
-            (None, _) if LoginPosition::is_expired(login) => {}
-            (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
-                metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
-            }
-            (None, _) => {}
-        }
+    if before == after {
+        return;
     }
+    metrics.record_login_transition(after);
+    match (login.outcome(), answer) {
+        // The failure was counted before; now the service provider gets the error.
+        _ if before == FAILED => {}
+        (Some(Ok(())), _) => {
+            metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
+            metrics.record_granted_login(
+                &timer::time_parts(&login.context.time_spent),
+                services.env.now(),
+            );
+        }
+        (Some(Err(code)), _) => {
+            metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1)
+        }
+        // Counted as abandoned once its second is past.
+        (None, _) if LoginPosition::is_expired(login) => {}
+        (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
+            metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
+        }
+        (None, _) => {}
+    }
+}
+
+/// Logs what the answer says about the login.
+fn log_answer(before: &'static str, login: &Login, answer: &LoginAnswer) {
+    let after = login.state.name();
     let support_id = login.context.support_id.as_str();
     match answer {
         LoginAnswer::ErrorPage(problem) => {

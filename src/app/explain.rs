@@ -17,7 +17,7 @@ use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::authorize;
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::gate::{self, GateError};
+use crate::session::gate::{self, UnavailableReason};
 
 /// Explanation of one kind of request; its `Display` is the output of the command.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub enum LevelDecision {
     /// The authorization request is rejected for any connector.
     Rejected(ErrorCode),
     /// The connector can't be used for this request.
-    Unavailable(GateError),
+    Unavailable(UnavailableReason),
     Allowed(LevelFlow),
 }
 
@@ -153,7 +153,7 @@ fn evaluate_levels(
 ) -> LevelDecision {
     // Nothing else of an inactive service provider's request is checked.
     if facts.service_provider == gate::ServiceProviderStatus::Inactive {
-        return LevelDecision::Unavailable(GateError::ServiceProviderInactive);
+        return LevelDecision::Unavailable(UnavailableReason::ServiceProviderInactive);
     }
     let (asked, required) = match asked {
         Ok(asked) => asked,
@@ -230,19 +230,19 @@ impl fmt::Display for Explanation {
     }
 }
 
-const fn consequence(closed: GateError) -> &'static str {
+const fn consequence(closed: UnavailableReason) -> &'static str {
     match closed {
-        GateError::ServiceProviderInactive => {
+        UnavailableReason::ServiceProviderInactive => {
             "each of its requests ends on an error page, without a response to it"
         }
-        GateError::ConnectorUnknown
-        | GateError::ConnectorOff
-        | GateError::ConnectorBlocked
-        | GateError::ExcludedByServiceProvider
-        | GateError::BlockedForServiceProvider
-        | GateError::LevelTooHigh
-        | GateError::LevelTooLow
-        | GateError::ReauthenticationUnproven => {
+        UnavailableReason::ConnectorUnknown
+        | UnavailableReason::ConnectorOff
+        | UnavailableReason::ConnectorBlocked
+        | UnavailableReason::ExcludedByServiceProvider
+        | UnavailableReason::BlockedForServiceProvider
+        | UnavailableReason::LevelTooHigh
+        | UnavailableReason::LevelTooLow
+        | UnavailableReason::ReauthenticationUnproven => {
             "it is disabled on the choice page, a hint to it is ignored, and a session from it is not reused"
         }
     }

@@ -13,9 +13,10 @@ use super::reload::Reload;
 use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
-use crate::actor::registry::{ConnectorRow, ConnectorState, ReportedCircuit};
+use crate::actor::registry::{ConnectorRow, ConnectorState};
 use crate::audit::Audit;
 use crate::config::LoadedConfig;
+use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Env;
 use crate::protocol::alg::SigningAlg;
 use crate::quota::counter_sync::CounterSync;
@@ -190,7 +191,7 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
     let on: Vec<&ConnectorRow> =
         rows.iter().filter(|row| row.state == ConnectorState::On).collect();
     let is_unavailable = |row: &&&ConnectorRow| {
-        row.health.as_ref().is_some_and(|health| health.circuit != ReportedCircuit::Closed)
+        row.health.as_ref().is_some_and(|health| health.circuit != CircuitState::Closed)
     };
     let unavailable: Vec<&str> =
         on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
@@ -250,7 +251,7 @@ mod tests {
     use crate::actor::registry::HealthRow;
     use crate::assurance::Level;
 
-    fn row(id: &str, circuit: ReportedCircuit, skew_seconds: Option<i64>) -> ConnectorRow {
+    fn row(id: &str, circuit: CircuitState, skew_seconds: Option<i64>) -> ConnectorRow {
         let health = HealthRow {
             circuit,
             failure_ratio: 0.0,
@@ -272,9 +273,9 @@ mod tests {
     #[test]
     fn unavailable_connectors_are_counted_and_named() {
         let rows = [
-            row("a", ReportedCircuit::Closed, None),
-            row("b", ReportedCircuit::Open, None),
-            row("c", ReportedCircuit::HalfOpen, None),
+            row("a", CircuitState::Closed, None),
+            row("b", CircuitState::Open, None),
+            row("c", CircuitState::HalfOpen, None),
         ];
         let findings = find_unavailable_connectors(&rows);
         assert!(
@@ -283,8 +284,7 @@ mod tests {
             "{findings:?}"
         );
         assert_eq!(find_unavailable_connectors(&rows[..1]), [] as [String; 0]);
-        let off =
-            ConnectorRow { state: ConnectorState::Off, ..row("a", ReportedCircuit::Open, None) };
+        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
         assert!(find_unavailable_connectors(&[off])[0].starts_with("no connector is on"));
     }
 
@@ -295,7 +295,7 @@ mod tests {
             find_clock_skew(
                 &ids.iter()
                     .zip(skews)
-                    .map(|(id, skew)| row(id, ReportedCircuit::Closed, Some(*skew)))
+                    .map(|(id, skew)| row(id, CircuitState::Closed, Some(*skew)))
                     .collect::<Vec<_>>(),
             )
         };

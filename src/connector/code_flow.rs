@@ -106,8 +106,8 @@ pub async fn redeem_code(
         // The endpoint at the time of the authorization request, even if the metadata has changed
         // since. Stops mix-up attacks (RFC 9700 §4.4).
         token_endpoint: &attempt.redirect.token_endpoint,
-        redirect_uri: &attempt.redirect_uri,
-        verifier: attempt.verifier.reveal().clone(),
+        redirect_uri: &attempt.request.redirect_uri,
+        verifier: attempt.request.verifier.reveal().clone(),
     };
     request_tokens(client, http, code, binding, assertion_params).await
 }

@@ -305,8 +305,9 @@ impl Connector for LdapConnector {
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
         let code = code_flow::validate_callback(&self.issuer, CLIENT_ID, &attempt, callback)?;
-        let bind = self.codes.redeem(code.reveal(), &attempt.state, self.env.now()).await?;
-        let level = self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.level));
+        let bind = self.codes.redeem(code.reveal(), &attempt.request.state, self.env.now()).await?;
+        let level =
+            self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
             connector: self.id.clone(),
             upstream_subject: bind.subject,

@@ -129,7 +129,7 @@ mod tests {
             Ok(Authentication {
                 connector: attempt.connector,
                 upstream_subject: Secret::new("s-1".to_owned()),
-                level: attempt.level,
+                level: attempt.request.level,
                 amr: crate::assurance::amr::UpstreamAmr::from_claim(None),
                 auth_time: Timestamp::from_seconds(1),
                 claims,

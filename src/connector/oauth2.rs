@@ -224,7 +224,8 @@ impl Connector for Oauth2Connector {
         .await?;
         let claims = parse_userinfo(&body)?;
         let upstream_subject = extract_subject(&claims, &self.kind.subject_claim)?;
-        let level = self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.level));
+        let level =
+            self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
             connector: self.id.clone(),
             upstream_subject,

@@ -182,14 +182,14 @@ impl Connector for OidcConnector {
             AuthTimeSource::Claim => {
                 let sent_prompt_login = authorization_request::sends_prompt_login(
                     &upstream.kind,
-                    attempt.reauthenticate,
-                    attempt.max_age,
+                    attempt.request.reauthenticate,
+                    attempt.request.max_age,
                 );
                 id_token::verify_auth_time(&id_token, &attempt, sent_prompt_login, now)?
             }
             AuthTimeSource::Callback => now,
         };
-        let level = upstream.check_level(&id_token, attempt.level)?;
+        let level = upstream.check_level(&id_token, attempt.request.level)?;
         let userinfo = upstream.fetch_userinfo(&provider, &tokens, &id_token).await?;
         Ok(Authentication {
             connector: upstream.id.clone(),
@@ -422,7 +422,7 @@ impl Upstream {
             issuer: &provider.issuer,
             client_id: &self.kind.client_id,
             alg: self.kind.id_token_signed_response_alg,
-            nonce: &attempt.nonce,
+            nonce: &attempt.request.nonce,
             access_token: &tokens.access_token,
             now,
         };

@@ -377,16 +377,18 @@ impl Connector for PersonaConnector {
                 "neither code nor error is present",
             )
         })?;
-        let picked = self.codes.redeem(code.reveal(), &attempt.state, self.env.now()).await?;
+        let picked =
+            self.codes.redeem(code.reveal(), &attempt.request.state, self.env.now()).await?;
         if picked.failure == Some(SimulatedFailure::LevelTooLow) {
             return Err(ConnectorError::new(
                 ErrorCode::AcrTooLow,
                 "a level that is too low was picked in the sandbox",
             ));
         }
-        let level = self
-            .acr_policy
-            .evaluate(Some(picked.level.as_str()), self.acr_policy.level_to_request(attempt.level));
+        let level = self.acr_policy.evaluate(
+            Some(picked.level.as_str()),
+            self.acr_policy.level_to_request(attempt.request.level),
+        );
         let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
             connector: self.id.clone(),

@@ -6,6 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 /// Consecutive failures that open the circuit.
@@ -13,21 +14,23 @@ pub const FAILURES_TO_OPEN: u32 = 5;
 /// How long the circuit stays open before one trial call is allowed.
 pub const DEFAULT_OPEN_DURATION: Duration = Duration::from_secs(10);
 
-/// State of a circuit breaker.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BreakerState {
+/// State of a circuit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircuitState {
     Closed,
     Open,
-    /// One trial call is under way; all others are rejected.
+    /// Tried again, without a success yet.
     HalfOpen,
 }
 
-impl BreakerState {
-    /// All metric labels.
+impl CircuitState {
+    /// Labels of all states.
     pub const LABELS: [&str; 3] =
         [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
-    /// Returns the metric label of the state.
+    /// Returns the label of the state, for metrics and logs.
+    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -38,7 +41,7 @@ impl BreakerState {
 }
 
 /// Called at each state change, in order, with the old and the new state.
-pub type StateChangeListener = Box<dyn Fn(BreakerState, BreakerState) + Send + Sync>;
+pub type StateChangeListener = Box<dyn Fn(CircuitState, CircuitState) + Send + Sync>;
 
 /// Circuit breaker of one remote server.
 pub struct CircuitBreaker {
@@ -55,11 +58,11 @@ enum State {
 }
 
 impl State {
-    const fn circuit_state(self) -> BreakerState {
+    const fn circuit_state(self) -> CircuitState {
         match self {
-            Self::Closed { .. } => BreakerState::Closed,
-            Self::Open { .. } => BreakerState::Open,
-            Self::HalfOpen { .. } => BreakerState::HalfOpen,
+            Self::Closed { .. } => CircuitState::Closed,
+            Self::Open { .. } => CircuitState::Open,
+            Self::HalfOpen { .. } => CircuitState::HalfOpen,
         }
     }
 }
@@ -76,7 +79,7 @@ impl CircuitBreaker {
     }
 
     /// Returns the current state.
-    pub fn state(&self) -> BreakerState {
+    pub fn state(&self) -> CircuitState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).circuit_state()
     }
 
@@ -168,7 +171,7 @@ mod tests {
 
     struct Fixture {
         breaker: CircuitBreaker,
-        changes: Arc<Mutex<Vec<(BreakerState, BreakerState)>>>,
+        changes: Arc<Mutex<Vec<(CircuitState, CircuitState)>>>,
         now: Instant,
     }
 
@@ -188,7 +191,7 @@ mod tests {
             }
         }
 
-        fn changes(&self) -> Vec<BreakerState> {
+        fn changes(&self) -> Vec<CircuitState> {
             self.changes.lock().unwrap().iter().map(|(_, to)| *to).collect()
         }
     }
@@ -208,7 +211,7 @@ mod tests {
                 .try_acquire(fixture.now + DEFAULT_OPEN_DURATION - Duration::from_millis(1))
                 .is_none()
         );
-        assert_eq!(fixture.changes(), [BreakerState::Open], "reported once");
+        assert_eq!(fixture.changes(), [CircuitState::Open], "reported once");
     }
 
     #[tokio::test]
@@ -224,7 +227,7 @@ mod tests {
         fixture.breaker.try_acquire(fixture.now).unwrap().record_success();
         fixture.fail(FAILURES_TO_OPEN - 1);
         assert!(fixture.breaker.try_acquire(fixture.now).is_some());
-        use BreakerState::{Closed, HalfOpen, Open};
+        use CircuitState::{Closed, HalfOpen, Open};
         assert_eq!(fixture.changes(), [Open, HalfOpen, Open, HalfOpen, Closed]);
     }
 

@@ -47,11 +47,13 @@ impl SubjectDeriver {
     #[must_use]
     pub fn is_same_person(&self, one: &Session, other: &Session, federation: &Federation) -> bool {
         let is_proven = |session: &Session| {
-            federation.connector(&session.connector).is_some_and(|facts| facts.proves_identity)
+            federation
+                .connector(&session.login.connector)
+                .is_some_and(|facts| facts.proves_identity)
         };
         let is_same_pivot = || {
             self.source == SubjectSource::Pivot
-                && self.keys.is_same_person(&one.identity, &other.identity)
+                && self.keys.is_same_person(&one.login.identity, &other.login.identity)
         };
         one.is_same_account(other) || (is_proven(one) && is_proven(other) && is_same_pivot())
     }

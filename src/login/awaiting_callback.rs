@@ -55,7 +55,7 @@ impl AwaitingCallback {
         let attempt = &self.attempt;
         // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700
         // §4.4), leave the attempt open: the real answer may still arrive.
-        if attempt.state != callback.state || attempt.connector != callback.connector {
+        if attempt.request.state != callback.state || attempt.connector != callback.connector {
             return Step::answer_unsaved(
                 context,
                 LoginState::AwaitingCallback(self),

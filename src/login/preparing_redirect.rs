@@ -4,21 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
 use super::{AwaitingCallback, Effect, LoginAnswer, LoginContext, LoginState, Step, StepInputs};
-use crate::assurance::Level;
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
 /// Parameters of the redirect that the connector prepares.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreparingRedirect {
     connector: ConnectorId,
-    state: String,
-    nonce: String,
-    verifier: Secret<String>,
-    redirect_uri: String,
-    level: Level,
-    reauthenticate: bool,
-    max_age: Option<u64>,
+    #[serde(flatten)]
+    request: UpstreamAuthorizationRequest,
 }
 
 impl PreparingRedirect {
@@ -35,13 +29,7 @@ impl PreparingRedirect {
     ) -> Step {
         let state = LoginState::PreparingRedirect(Self {
             connector: connector.clone(),
-            state: request.state.clone(),
-            nonce: request.nonce.clone(),
-            verifier: request.verifier.clone(),
-            redirect_uri: request.redirect_uri.clone(),
-            level: request.level,
-            reauthenticate: request.reauthenticate,
-            max_age: request.max_age,
+            request: request.clone(),
         });
         Step::perform_unsaved(context, state, Effect::BeginLogin(connector, request))
     }
@@ -60,13 +48,7 @@ impl PreparingRedirect {
         let url = redirect.url.clone();
         let attempt = LoginAttempt {
             connector: self.connector,
-            state: self.state,
-            nonce: self.nonce,
-            verifier: self.verifier,
-            redirect_uri: self.redirect_uri,
-            level: self.level,
-            reauthenticate: self.reauthenticate,
-            max_age: self.max_age,
+            request: self.request,
             redirected_at: inputs.now,
             redirect,
         };

@@ -8,8 +8,9 @@ use crate::assurance::{AuthenticationRequirement, Level};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
-/// Parameters of the authorization request to an identity provider.
-#[derive(Clone)]
+/// Parameters of the authorization request to an identity provider. Stored without the parameters
+/// that the callback does not need.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct UpstreamAuthorizationRequest {
     /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's
     /// address.
@@ -25,7 +26,9 @@ pub struct UpstreamAuthorizationRequest {
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,
     pub max_age: Option<u64>,
+    #[serde(skip)]
     pub login_hint: Option<String>,
+    #[serde(skip)]
     pub ui_locales: Option<String>,
 }
 
@@ -45,13 +48,8 @@ pub struct AuthorizationRedirect {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct LoginAttempt {
     pub connector: ConnectorId,
-    pub state: String,
-    pub nonce: String,
-    pub verifier: Secret<String>,
-    pub redirect_uri: String,
-    pub level: Level,
-    pub reauthenticate: bool,
-    pub max_age: Option<u64>,
+    #[serde(flatten)]
+    pub request: UpstreamAuthorizationRequest,
     /// When the browser was redirected.
     #[serde(rename = "left_at")]
     pub redirected_at: Timestamp,
@@ -64,8 +62,8 @@ impl LoginAttempt {
     #[must_use]
     pub const fn requirement(&self) -> AuthenticationRequirement {
         AuthenticationRequirement {
-            level: self.level,
-            reauthentication: self.reauthenticate || self.max_age.is_some(),
+            level: self.request.level,
+            reauthentication: self.request.reauthenticate || self.request.max_age.is_some(),
         }
     }
 }

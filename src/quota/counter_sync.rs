@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
+use super::limit_key::LimitKey;
+use super::rate_limiter::KeyedRateLimiter;
 use super::rate_window::window_number;
-use super::{KeyedRateLimiter, LimitKey};
 use crate::env::Env;
 use crate::store::counters::{CounterBatch, CounterKey, Counters, MAX_ADDITIONS_PER_BATCH};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::rate_window::RateWindow;
-use super::{LimitKey, RateLimitError};
+use super::limit_key::LimitKey;
+use super::rate_window::{RateLimitError, RateWindow};
 use crate::env::{Env, Timestamp};
 use crate::telemetry::Metrics;
 

@@ -9,12 +9,29 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
-use super::RateLimitError;
 use crate::env::{Env, Timestamp};
 use crate::store::counters::WINDOW_LENGTH;
 
 /// Largest disorder between threads that read the clock one after the other.
 const CLOCK_SET_BACK_TOLERANCE: Duration = Duration::from_secs(1);
+
+/// Error returned when a rate limit is exceeded.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("rate limit exceeded; retry in {retry_after:?}")]
+pub struct RateLimitError {
+    /// Time until the next one is admitted, unless another takes its place.
+    pub retry_after: Duration,
+}
+
+impl RateLimitError {
+    /// Returns whole seconds for `Retry-After`, rounded up and at least 1.
+    #[must_use]
+    pub fn retry_after_seconds(self) -> u64 {
+        self.retry_after.as_secs()
+            + u64::from(self.retry_after.subsec_nanos() > 0)
+                .max(u64::from(self.retry_after.is_zero()))
+    }
+}
 
 /// Admissions of one key in the current minute.
 pub(super) struct RateWindow {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::{ANSWER_TIMEOUT, Register, RegisterAnswer, RegisterError};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::circuit_breaker::{self, BreakerState, CircuitBreaker};
+use crate::egress::circuit_breaker::{self, CircuitBreaker, CircuitState};
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
 };
@@ -109,7 +109,7 @@ impl HttpRegister {
             headers.insert(AUTHORIZATION, value);
         }
         let watcher = Arc::clone(&metrics);
-        watcher.set_register_circuit(BreakerState::Closed.label(), &BreakerState::LABELS);
+        watcher.set_register_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
         Ok(Self {
             client,
             url: config.url.trim_end_matches('/').to_owned(),
@@ -213,7 +213,7 @@ impl Register for HttpRegister {
     }
 
     fn warning(&self) -> Option<String> {
-        (self.breaker.state() != BreakerState::Closed).then(|| {
+        (self.breaker.state() != CircuitState::Closed).then(|| {
             "the register has failed several times in a row, and its circuit is open: logins that need it fail at once; \
              fix: ask its operator; the hub retries by itself"
                 .to_owned()
@@ -240,21 +240,21 @@ fn describe_status(status: StatusCode) -> String {
 }
 
 /// Logs and counts each change of the circuit.
-fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
-    metrics.set_register_circuit(to.label(), &BreakerState::LABELS);
+fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
+    metrics.set_register_circuit(to.label(), &CircuitState::LABELS);
     match (from, to) {
-        (BreakerState::Closed, BreakerState::Open) => tracing::error!(
+        (CircuitState::Closed, CircuitState::Open) => tracing::error!(
             failures = circuit_breaker::FAILURES_TO_OPEN,
             pause_seconds = circuit_breaker::DEFAULT_OPEN_DURATION.as_secs(),
             "circuit of the register opened: logins that need it fail at once"
         ),
-        (_, BreakerState::Closed) => {
+        (_, CircuitState::Closed) => {
             tracing::info!("circuit of the register closed: it answers again")
         }
-        (_, BreakerState::HalfOpen) => {
+        (_, CircuitState::HalfOpen) => {
             tracing::info!("circuit of the register half open: trying one query")
         }
-        (_, BreakerState::Open) => {
+        (_, CircuitState::Open) => {
             tracing::warn!("circuit of the register reopened: it still does not answer")
         }
     }

@@ -50,9 +50,9 @@ pub enum Pairing {
     BlockedByOperator,
 }
 
-/// Error returned when the gate refuses: the first reason in this order.
+/// Why the gate refuses: the first reason in this order.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum GateError {
+pub enum UnavailableReason {
     #[error("the service provider is not active")]
     ServiceProviderInactive,
     #[error("the connector does not exist")]
@@ -73,6 +73,14 @@ pub enum GateError {
     ReauthenticationUnproven,
 }
 
+impl UnavailableReason {
+    /// Returns whether an operator has blocked the connector.
+    #[must_use]
+    pub const fn is_block(self) -> bool {
+        matches!(self, Self::ConnectorBlocked | Self::BlockedForServiceProvider)
+    }
+}
+
 impl GateInput {
     /// Returns whether the connector proves when its user authenticated; true if it is not enabled.
     #[must_use]
@@ -86,17 +94,19 @@ impl GateInput {
 /// # Errors
 /// The first reason against it. `LevelTooHigh` before the callback means that the connector's
 /// highest level is below the request.
-pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), GateError> {
+pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), UnavailableReason> {
     let (lowest, highest) = match (input.service_provider, input.connector) {
-        (ServiceProviderStatus::Inactive, _) => return Err(GateError::ServiceProviderInactive),
+        (ServiceProviderStatus::Inactive, _) => {
+            return Err(UnavailableReason::ServiceProviderInactive);
+        }
         (ServiceProviderStatus::Active, ConnectorStatus::Unknown) => {
-            return Err(GateError::ConnectorUnknown);
+            return Err(UnavailableReason::ConnectorUnknown);
         }
         (ServiceProviderStatus::Active, ConnectorStatus::Off) => {
-            return Err(GateError::ConnectorOff);
+            return Err(UnavailableReason::ConnectorOff);
         }
         (ServiceProviderStatus::Active, ConnectorStatus::Blocked) => {
-            return Err(GateError::ConnectorBlocked);
+            return Err(UnavailableReason::ConnectorBlocked);
         }
         (ServiceProviderStatus::Active, ConnectorStatus::On { lowest, highest, .. }) => {
             (lowest, highest)
@@ -109,11 +119,11 @@ pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), GateError> {
     let is_unproven = matches!(at, AcrCheck::Requested(demand) if demand.reauthentication)
         && !input.proves_reauthentication();
     match input.pairing {
-        Pairing::ExcludedByServiceProvider => Err(GateError::ExcludedByServiceProvider),
-        Pairing::BlockedByOperator => Err(GateError::BlockedForServiceProvider),
-        Pairing::Allowed if level > highest => Err(GateError::LevelTooHigh),
-        Pairing::Allowed if level < lowest => Err(GateError::LevelTooLow),
-        Pairing::Allowed if is_unproven => Err(GateError::ReauthenticationUnproven),
+        Pairing::ExcludedByServiceProvider => Err(UnavailableReason::ExcludedByServiceProvider),
+        Pairing::BlockedByOperator => Err(UnavailableReason::BlockedForServiceProvider),
+        Pairing::Allowed if level > highest => Err(UnavailableReason::LevelTooHigh),
+        Pairing::Allowed if level < lowest => Err(UnavailableReason::LevelTooLow),
+        Pairing::Allowed if is_unproven => Err(UnavailableReason::ReauthenticationUnproven),
         Pairing::Allowed => Ok(()),
     }
 }
@@ -136,8 +146,8 @@ mod tests {
         let blocked = GateInput { pairing: Pairing::ExcludedByServiceProvider, ..OPEN };
         for (input, level, answer) in [
             (OPEN, Eidas2, Ok(())),
-            (OPEN, Eidas3, Err(GateError::LevelTooHigh)),
-            (OPEN, Eidas1, Err(GateError::LevelTooLow)),
+            (OPEN, Eidas3, Err(UnavailableReason::LevelTooHigh)),
+            (OPEN, Eidas1, Err(UnavailableReason::LevelTooLow)),
             (
                 GateInput {
                     connector: ConnectorStatus::On {
@@ -162,48 +172,48 @@ mod tests {
                 Eidas3,
                 Ok(()),
             ),
-            (blocked, Eidas2, Err(GateError::ExcludedByServiceProvider)),
-            (blocked, Eidas3, Err(GateError::ExcludedByServiceProvider)),
+            (blocked, Eidas2, Err(UnavailableReason::ExcludedByServiceProvider)),
+            (blocked, Eidas3, Err(UnavailableReason::ExcludedByServiceProvider)),
             (
                 GateInput { pairing: Pairing::BlockedByOperator, ..OPEN },
                 Eidas2,
-                Err(GateError::BlockedForServiceProvider),
+                Err(UnavailableReason::BlockedForServiceProvider),
             ),
             (
                 GateInput { connector: ConnectorStatus::Blocked, ..OPEN },
                 Eidas2,
-                Err(GateError::ConnectorBlocked),
+                Err(UnavailableReason::ConnectorBlocked),
             ),
             (
                 GateInput { connector: ConnectorStatus::Blocked, ..blocked },
                 Eidas3,
-                Err(GateError::ConnectorBlocked),
+                Err(UnavailableReason::ConnectorBlocked),
             ),
             (
                 GateInput { connector: ConnectorStatus::Blocked, ..inactive },
                 Eidas2,
-                Err(GateError::ServiceProviderInactive),
+                Err(UnavailableReason::ServiceProviderInactive),
             ),
             (
                 GateInput { connector: ConnectorStatus::Off, ..OPEN },
                 Eidas2,
-                Err(GateError::ConnectorOff),
+                Err(UnavailableReason::ConnectorOff),
             ),
             (
                 GateInput { connector: ConnectorStatus::Off, ..blocked },
                 Eidas2,
-                Err(GateError::ConnectorOff),
+                Err(UnavailableReason::ConnectorOff),
             ),
             (
                 GateInput { connector: ConnectorStatus::Unknown, ..OPEN },
                 Eidas2,
-                Err(GateError::ConnectorUnknown),
+                Err(UnavailableReason::ConnectorUnknown),
             ),
-            (inactive, Eidas2, Err(GateError::ServiceProviderInactive)),
+            (inactive, Eidas2, Err(UnavailableReason::ServiceProviderInactive)),
             (
                 GateInput { connector: ConnectorStatus::Unknown, ..inactive },
                 Eidas2,
-                Err(GateError::ServiceProviderInactive),
+                Err(UnavailableReason::ServiceProviderInactive),
             ),
         ] {
             assert_eq!(
@@ -222,7 +232,7 @@ mod tests {
             AcrCheck::Requested(AuthenticationRequirement { level: Eidas2, reauthentication })
         };
         for (connector, at, answer) in [
-            (unproven, requested(true), Err(GateError::ReauthenticationUnproven)),
+            (unproven, requested(true), Err(UnavailableReason::ReauthenticationUnproven)),
             (unproven, requested(false), Ok(())),
             (unproven, AcrCheck::Achieved(Eidas2), Ok(())),
             (OPEN.connector, requested(true), Ok(())),
@@ -241,12 +251,15 @@ mod tests {
             check_gate(&OPEN, AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas1))),
             Ok(())
         );
-        assert_eq!(check_gate(&OPEN, AcrCheck::Achieved(Eidas1)), Err(GateError::LevelTooLow));
+        assert_eq!(
+            check_gate(&OPEN, AcrCheck::Achieved(Eidas1)),
+            Err(UnavailableReason::LevelTooLow)
+        );
         for at in [
             AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas3)),
             AcrCheck::Achieved(Eidas3),
         ] {
-            assert_eq!(check_gate(&OPEN, at), Err(GateError::LevelTooHigh));
+            assert_eq!(check_gate(&OPEN, at), Err(UnavailableReason::LevelTooHigh));
         }
     }
 }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::identity::samples::angela;
-use crate::session::gate::{ConnectorStatus, GateError, GateInput, Pairing, ServiceProviderStatus};
+use crate::session::gate::{
+    ConnectorStatus, GateInput, Pairing, ServiceProviderStatus, UnavailableReason,
+};
 use Level::{Eidas1, Eidas2, Eidas3};
 
 const START: Timestamp = Timestamp::from_seconds(1_700_000_000);
@@ -154,18 +156,24 @@ fn reuse_checks_the_gate_again() {
     for (facts, reason) in [
         (
             GateInput { service_provider: ServiceProviderStatus::Inactive, ..open() },
-            GateError::ServiceProviderInactive,
+            UnavailableReason::ServiceProviderInactive,
         ),
-        (GateInput { connector: ConnectorStatus::Off, ..open() }, GateError::ConnectorOff),
-        (GateInput { connector: ConnectorStatus::Unknown, ..open() }, GateError::ConnectorUnknown),
+        (GateInput { connector: ConnectorStatus::Off, ..open() }, UnavailableReason::ConnectorOff),
+        (
+            GateInput { connector: ConnectorStatus::Unknown, ..open() },
+            UnavailableReason::ConnectorUnknown,
+        ),
         (
             GateInput { pairing: Pairing::ExcludedByServiceProvider, ..open() },
-            GateError::ExcludedByServiceProvider,
+            UnavailableReason::ExcludedByServiceProvider,
         ),
-        (GateInput { connector: ConnectorStatus::Blocked, ..open() }, GateError::ConnectorBlocked),
+        (
+            GateInput { connector: ConnectorStatus::Blocked, ..open() },
+            UnavailableReason::ConnectorBlocked,
+        ),
         (
             GateInput { pairing: Pairing::BlockedByOperator, ..open() },
-            GateError::BlockedForServiceProvider,
+            UnavailableReason::BlockedForServiceProvider,
         ),
         // The connector's highest level was lowered since.
         (
@@ -177,7 +185,7 @@ fn reuse_checks_the_gate_again() {
                 },
                 ..open()
             },
-            GateError::LevelTooHigh,
+            UnavailableReason::LevelTooHigh,
         ),
     ] {
         let answer = check_reuse(
@@ -231,14 +239,17 @@ fn limits_by_table() {
 #[test]
 fn on_high_the_ten_minutes_start_at_the_authentication() {
     let high = SessionLimits::for_platform(Platform::High);
-    let earlier = Session { auth_time: START - minutes(4), ..session(Eidas2) };
+    let mut earlier = session(Eidas2);
+    earlier.login.auth_time = START - minutes(4);
     assert_eq!(earlier.expires_at(&high), START + minutes(6));
-    let mut clock_ahead = Session { auth_time: START + minutes(1), ..session(Eidas2) };
+    let mut clock_ahead = session(Eidas2);
+    clock_ahead.login.auth_time = START + minutes(1);
     clock_ahead.record_use(START + minutes(5));
     assert_eq!(clock_ahead.expires_at(&high), START + minutes(10));
     // On standard an old authentication at the identity provider does not shorten the session;
     // `max_age` bounds it.
-    let old = Session { auth_time: START - minutes(600), ..session(Eidas1) };
+    let mut old = session(Eidas1);
+    old.login.auth_time = START - minutes(600);
     assert_eq!(
         old.expires_at(&SessionLimits::for_platform(Platform::Standard)),
         START + minutes(30)
@@ -301,10 +312,11 @@ fn a_session_that_continues_another_keeps_its_lineage_and_consent() {
 
 #[test]
 fn one_account_is_one_connector_and_one_upstream_subject() {
-    let account = |connector: &str, user: &str| Session {
-        connector: connector.into(),
-        upstream_subject: Secret::new(user.into()),
-        ..session(Eidas1)
+    let account = |connector: &str, user: &str| {
+        let mut session = session(Eidas1);
+        session.login.connector = connector.into();
+        session.login.upstream_subject = Secret::new(user.into());
+        session
     };
     assert!(account("a", "x").is_same_account(&account("a", "x")));
     assert!(!account("a", "x").is_same_account(&account("a", "y")));
@@ -319,7 +331,7 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
     };
     for (max_age, answer) in [
         (None, Ok(Eidas1)),
-        (Some(3600), Err(ReuseError::Gate(GateError::ReauthenticationUnproven))),
+        (Some(3600), Err(ReuseError::Gate(UnavailableReason::ReauthenticationUnproven))),
     ] {
         let request = ReuseRequest { max_age, ..reuse_request(Platform::Standard, Eidas1) };
         let limits = SessionLimits::for_platform(Platform::Standard);
@@ -336,7 +348,7 @@ fn a_session_can_be_stored_and_prints_no_personal_data() {
     session.remember_consent(&"sp".into(), BTreeSet::from([Claim::Email]));
     let stored = serde_json::to_vec(&session).unwrap();
     let loaded: Session = serde_json::from_slice(&stored).unwrap();
-    assert_eq!(loaded.identity, session.identity);
+    assert_eq!(loaded.login.identity, session.login.identity);
     assert!(loaded.has_consented(&"sp".into(), &BTreeSet::from([Claim::Email])));
     let printed = format!("{session:?}");
     assert!(!printed.contains("DUBOIS") && !printed.contains("upstream\""), "{printed}");

@@ -409,7 +409,7 @@ fn confirmation_page(
         service: service.map(|service| {
             (locale.localize(&service.name).to_owned(), service.registration.home_page.clone())
         }),
-        provider: session.map(|session| name(&session.connector)),
+        provider: session.map(|session| name(&session.login.connector)),
     }
 }
 

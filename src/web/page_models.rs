@@ -32,14 +32,12 @@ pub fn choice_page(
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
         shown: &entry.display,
-        unavailable_label: entry.unavailable.as_ref().map(|reason| match reason {
-            UnavailableReason::Off => UnavailableLabel::Off,
-            UnavailableReason::Blocked(message) => blocked_label(locale, message),
-            UnavailableReason::NotForThisService => UnavailableLabel::NotForThisService,
-            UnavailableReason::LevelTooLow => UnavailableLabel::LevelTooLow,
-            UnavailableReason::ReauthenticationUnproven => UnavailableLabel::NoReauthentication,
-            UnavailableReason::Failing => UnavailableLabel::Failing,
-        }),
+        unavailable_label: match (&entry.block_message, entry.unavailable) {
+            (Some(message), _) => Some(blocked_label(locale, message)),
+            (None, Some(reason)) => Some(unavailable_label(reason)),
+            (None, None) => (entry.availability == Availability::Unavailable)
+                .then_some(UnavailableLabel::Failing),
+        },
         warning: (entry.availability != Availability::Available)
             .then_some(ProviderWarning::RecentFailure),
     });
@@ -81,6 +79,23 @@ pub fn choice_page(
             code: banner.code,
             support_id: summary.support_id.to_string(),
         }),
+    }
+}
+
+const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
+    match reason {
+        UnavailableReason::ConnectorBlocked | UnavailableReason::BlockedForServiceProvider => {
+            UnavailableLabel::Blocked
+        }
+        UnavailableReason::ConnectorUnknown | UnavailableReason::ConnectorOff => {
+            UnavailableLabel::Off
+        }
+        UnavailableReason::ServiceProviderInactive
+        | UnavailableReason::ExcludedByServiceProvider => UnavailableLabel::NotForThisService,
+        UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => {
+            UnavailableLabel::LevelTooLow
+        }
+        UnavailableReason::ReauthenticationUnproven => UnavailableLabel::NoReauthentication,
     }
 }
 

@@ -18,7 +18,7 @@ use super::pages::{HiddenField, SignInError, SignInPage};
 use super::rejection::{self, RejectionContext};
 use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
 use super::{error_pages, form};
-use crate::actor::{LoginSummary, PasswordForm, SignInOutcome};
+use crate::actor::{LoginSummary, PasswordCredentials, PasswordOutcome};
 use crate::audit::{Event, EventKind};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -112,10 +112,11 @@ pub async fn submit_form(
     };
     let network = hub.proxies.client_network(&request);
     let (login, state) = (attempt.hash.clone(), attempt.state.clone());
+    let username_secret = Secret::new(username.clone());
     let credentials =
-        PasswordForm { login, state, username: Secret::new(username.clone()), password, network };
+        PasswordCredentials { login, state, username: username_secret, password, network };
     let outcome = hub.connectors.sign_in(&attempt.connector, credentials, &attempt.summary).await;
-    if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
+    if matches!(outcome, Ok(PasswordOutcome::Rejected | PasswordOutcome::RateLimited(_))) {
         hub.grants.audit.record(|| {
             let event = Event::new(EventKind::PasswordRefused)
                 .sp(&attempt.summary.client_id)
@@ -124,10 +125,10 @@ pub async fn submit_form(
         });
     }
     match outcome {
-        SignInOutcome::Accepted(query) => {
+        Ok(PasswordOutcome::Accepted(query)) => {
             see_other(&format!("{BASE_PATH}/callback/{}?{}", attempt.connector, query.reveal()))
         }
-        SignInOutcome::Refused => sign_in_response(
+        Ok(PasswordOutcome::Rejected) => sign_in_response(
             &hub,
             &request,
             &attempt,
@@ -135,7 +136,7 @@ pub async fn submit_form(
             username,
             Some(SignInError::WrongCredentials),
         ),
-        SignInOutcome::Wait(wait) => {
+        Ok(PasswordOutcome::RateLimited(wait)) => {
             let mut response = sign_in_response(
                 &hub,
                 &request,
@@ -147,7 +148,7 @@ pub async fn submit_form(
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             response
         }
-        SignInOutcome::Failed(code) => {
+        Err(code) => {
             let support_id = attempt.summary.support_id.to_string();
             sign_in_response(
                 &hub,

@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Timestamp;
 
 /// Minimum time for which failed logins open the circuit; each reopening doubles it.
@@ -44,31 +45,6 @@ impl CallKind {
     /// Returns whether only a user's login shows that it works.
     pub(super) const fn is_login(self) -> bool {
         matches!(self, Self::CompleteLogin | Self::SignIn)
-    }
-}
-
-/// State of a circuit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CircuitState {
-    Closed,
-    Open,
-    /// Offered again, without a successful login yet.
-    HalfOpen,
-}
-
-impl CircuitState {
-    /// Labels of all states.
-    pub const LABELS: [&str; 3] =
-        [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
-
-    /// Returns the label of the state, for metrics and logs.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-        }
     }
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::actor::registry::{
-    BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock, ReportedCircuit,
+    BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock,
 };
 use passerelle::app::admin_client::{AdminClient, AdminClientError};
 use passerelle::config::admin_access::AdminAccess;
 use passerelle::config::{Environment, format_rfc3339, text_in_language};
+use passerelle::egress::circuit_breaker::CircuitState;
 use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId};
 use passerelle::web::admin::BlockChange;
@@ -281,10 +282,10 @@ fn format_connector(row: &ConnectorRow) -> String {
 /// Formats the health of a connector; empty if it is healthy.
 fn format_health(health: &HealthRow) -> String {
     let what = match health.circuit {
-        ReportedCircuit::Open => "circuit open",
-        ReportedCircuit::HalfOpen => "circuit half-open",
-        ReportedCircuit::Closed if health.failure_ratio > 0.0 => "some calls fail",
-        ReportedCircuit::Closed => return String::new(),
+        CircuitState::Open => "circuit open",
+        CircuitState::HalfOpen => "circuit half-open",
+        CircuitState::Closed if health.failure_ratio > 0.0 => "some calls fail",
+        CircuitState::Closed => return String::new(),
     };
     let within = health
         .p99_seconds

@@ -105,13 +105,7 @@ impl Fixture {
         let left = self.connector.begin_login(request.clone()).await.unwrap();
         LoginAttempt {
             connector: "town".into(),
-            state: request.state,
-            nonce: request.nonce,
-            verifier: request.verifier,
-            redirect_uri: request.redirect_uri,
-            level: request.level,
-            reauthenticate: true,
-            max_age: Some(0),
+            request,
             redirected_at: Timestamp::from_seconds(NOW - 30),
             redirect: left,
         }
@@ -456,7 +450,8 @@ async fn a_code_of_another_login_or_another_issuer_is_refused() {
         fixture.connector.complete_login(own.clone(), bare).await.unwrap_err().code,
         ErrorCode::IdpIssMissing
     );
-    let high = LoginAttempt { level: Level::Eidas2, ..own };
+    let mut high = own;
+    high.request.level = Level::Eidas2;
     assert_eq!(
         fixture.connector.complete_login(high, callback(&query)).await.unwrap_err().code,
         ErrorCode::AcrTooLow

@@ -12,7 +12,7 @@ use crate::connector::{code_flow, connection_check};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use crate::ids::Secret;
-use crate::login::upstream::{AuthorizationRedirect, LoginAttempt};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
 
 /// Returns the diagnostics of an OAuth 2.0 provider.
 pub async fn diagnose(
@@ -118,13 +118,17 @@ async fn diagnose_authentication(
     let (kind, env) = (&connector.kind, &connector.env);
     let attempt = LoginAttempt {
         connector: connector.id.clone(),
-        state: String::new(),
-        nonce: String::new(),
-        verifier: Secret::new(env.entropy().token()),
-        redirect_uri: context.redirect_uri.clone(),
-        level: connector.acr_policy.lowest,
-        reauthenticate: false,
-        max_age: None,
+        request: UpstreamAuthorizationRequest {
+            state: String::new(),
+            nonce: String::new(),
+            verifier: Secret::new(env.entropy().token()),
+            redirect_uri: context.redirect_uri.clone(),
+            level: connector.acr_policy.lowest,
+            reauthenticate: false,
+            max_age: None,
+            login_hint: None,
+            ui_locales: None,
+        },
         redirected_at: env.now(),
         redirect: AuthorizationRedirect {
             url: String::new(),

@@ -89,13 +89,7 @@ impl Fixture {
         let redirect = self.connector.begin_login(request.clone()).await.unwrap();
         LoginAttempt {
             connector: "hub".into(),
-            state: request.state,
-            nonce: request.nonce,
-            verifier: request.verifier,
-            redirect_uri: request.redirect_uri,
-            level: request.level,
-            reauthenticate: true,
-            max_age: None,
+            request: UpstreamAuthorizationRequest { reauthenticate: true, ..request },
             redirected_at: Timestamp::from_seconds(NOW - 30),
             redirect,
         }
@@ -442,7 +436,8 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
 #[tokio::test]
 async fn a_level_above_the_assumed_level_is_rejected() {
     let fixture = Fixture::new().await;
-    let attempt = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
+    let mut attempt = fixture.attempt().await;
+    attempt.request.level = Level::Eidas2;
     assert_eq!(
         fixture.complete_login_with(attempt, callback()).await.err(),
         Some(ErrorCode::AcrTooLow)

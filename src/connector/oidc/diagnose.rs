@@ -23,7 +23,7 @@ use crate::connector::online_check::{
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use crate::ids::Secret;
-use crate::login::upstream::{AuthorizationRedirect, LoginAttempt};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
 use crate::protocol::json;
 
 /// Returns the diagnostics of an OpenID provider.
@@ -268,13 +268,17 @@ async fn diagnose_authentication(
     let (kind, now) = (&upstream.kind, upstream.env.now());
     let attempt = LoginAttempt {
         connector: upstream.id.clone(),
-        state: String::new(),
-        nonce: String::new(),
-        verifier: Secret::new(upstream.env.entropy().token()),
-        redirect_uri: context.redirect_uri.clone(),
-        level: upstream.acr_policy.lowest,
-        reauthenticate: false,
-        max_age: None,
+        request: UpstreamAuthorizationRequest {
+            state: String::new(),
+            nonce: String::new(),
+            verifier: Secret::new(upstream.env.entropy().token()),
+            redirect_uri: context.redirect_uri.clone(),
+            level: upstream.acr_policy.lowest,
+            reauthenticate: false,
+            max_age: None,
+            login_hint: None,
+            ui_locales: None,
+        },
         redirected_at: now,
         redirect: AuthorizationRedirect {
             url: String::new(),

@@ -329,13 +329,7 @@ pub fn attempt(
 ) -> LoginAttempt {
     LoginAttempt {
         connector: "fake".into(),
-        state: request.state,
-        nonce: request.nonce,
-        verifier: request.verifier,
-        redirect_uri: request.redirect_uri,
-        level: request.level,
-        reauthenticate: request.reauthenticate,
-        max_age: request.max_age,
+        request,
         redirected_at: Timestamp::from_seconds(NOW - 30),
         redirect,
     }

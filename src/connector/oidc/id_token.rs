@@ -296,7 +296,7 @@ pub fn verify_auth_time(
     }
     // Reauthentication requires a time after the redirect, `max_age` one not older than that before
     // it.
-    let oldest = match (attempt.reauthenticate, attempt.max_age) {
+    let oldest = match (attempt.request.reauthenticate, attempt.request.max_age) {
         (true, _) => Some(attempt.redirected_at),
         (false, Some(seconds)) => Some(attempt.redirected_at - Duration::from_secs(seconds)),
         (false, None) => None,
@@ -339,15 +339,20 @@ mod tests {
 
     #[test]
     fn an_auth_time_of_a_clock_that_is_ahead_is_not_passed_on_as_the_future() {
+        use crate::login::upstream::UpstreamAuthorizationRequest;
         let attempt = LoginAttempt {
             connector: "idp".into(),
-            state: String::new(),
-            nonce: String::new(),
-            verifier: Secret::new(String::new()),
-            redirect_uri: String::new(),
-            level: Level::Eidas1,
-            reauthenticate: true,
-            max_age: None,
+            request: UpstreamAuthorizationRequest {
+                state: String::new(),
+                nonce: String::new(),
+                verifier: Secret::new(String::new()),
+                redirect_uri: String::new(),
+                level: Level::Eidas1,
+                reauthenticate: true,
+                max_age: None,
+                login_hint: None,
+                ui_locales: None,
+            },
             redirected_at: OPENED,
             redirect: authorization_redirect(),
         };

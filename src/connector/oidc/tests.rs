@@ -298,7 +298,8 @@ async fn clocks_may_differ_by_a_minute_and_a_correct_at_hash_is_accepted() {
 #[tokio::test]
 async fn a_level_below_the_requested_one_is_rejected() {
     let fixture = OidcFixture::new().await;
-    let request = LoginAttempt { level: Level::Eidas2, ..fixture.attempt().await };
+    let mut request = fixture.attempt().await;
+    request.request.level = Level::Eidas2;
     assert_eq!(
         fixture.complete_login_with(request.clone()).await.err(),
         Some(ErrorCode::AcrTooLow)
@@ -311,8 +312,10 @@ async fn a_level_below_the_requested_one_is_rejected() {
 async fn reauthentication_must_be_proven_by_auth_time() {
     let fixture = OidcFixture::new().await;
     let attempt = fixture.attempt().await; // redirect at NOW - 30
-    let again = LoginAttempt { reauthenticate: true, ..attempt.clone() };
-    let aged = LoginAttempt { max_age: Some(100), ..attempt };
+    let mut again = attempt.clone();
+    again.request.reauthenticate = true;
+    let mut aged = attempt;
+    aged.request.max_age = Some(100);
     let error = Some(ErrorCode::PromptLoginIgnored);
     let table = [
         (&again, NOW - 90, None),
@@ -330,7 +333,8 @@ async fn reauthentication_must_be_proven_by_auth_time() {
     }
     let timeless = OidcFixture::with("auth_time = \"callback\"").await;
     without(&mut timeless.script(), "auth_time");
-    let again = LoginAttempt { reauthenticate: true, ..timeless.attempt().await };
+    let mut again = timeless.attempt().await;
+    again.request.reauthenticate = true;
     assert_eq!(timeless.complete_login_with(again).await.unwrap().auth_time.seconds(), NOW);
 }
 

@@ -51,17 +51,9 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
 
 async fn attempt(connector: &PersonaConnector, level: Level) -> LoginAttempt {
     let redirect = connector.begin_login(authorization_request()).await.unwrap();
-    let UpstreamAuthorizationRequest { state, nonce, verifier, redirect_uri, .. } =
-        authorization_request();
     LoginAttempt {
         connector: "sun".into(),
-        state,
-        nonce,
-        verifier,
-        redirect_uri,
-        level,
-        reauthenticate: false,
-        max_age: None,
+        request: UpstreamAuthorizationRequest { level, ..authorization_request() },
         redirected_at: Timestamp::from_seconds(1_000_000),
         redirect,
     }
@@ -130,7 +122,8 @@ async fn a_sandbox_code_works_once_in_its_minute_for_its_own_attempt() {
         connector.complete_login(attempt.clone(), once).await.err().map(|error| error.code),
         rejected
     );
-    let other = LoginAttempt { state: "another".into(), ..attempt.clone() };
+    let mut other = attempt.clone();
+    other.request.state = "another".into();
     assert_eq!(
         connector.complete_login(other, code(&connector).await).await.err().map(|error| error.code),
         rejected

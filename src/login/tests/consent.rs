@@ -325,9 +325,9 @@ fn a_login_in_a_log_line_reveals_no_personal_data() {
     let crate::login::LoginState::Consenting(page) = &harness.login.state else { panic!() };
     let printed = format!("{away} {:?} {:?} {page:?}", harness.login, page.user.authentication);
     for secret in [
-        attempt.state.as_str(),
-        &attempt.nonce,
-        attempt.verifier.reveal(),
+        attempt.request.state.as_str(),
+        &attempt.request.nonce,
+        attempt.request.verifier.reveal(),
         "pairwise-angela",
         "DUBOIS",
         "1962",

@@ -265,7 +265,7 @@ pub(super) fn callback_with(
     let network = ClientNetwork::containing([192, 0, 2, 1].into());
     let mut back = Callback {
         connector: attempt.connector.clone(),
-        state: attempt.state.clone(),
+        state: attempt.request.state.clone(),
         params: arrival,
         network,
     };

@@ -332,6 +332,6 @@ fn no_state_prints_a_secret() {
     assert!(!format!("{:?}", harness.login).contains(&code));
     let (harness, _) = in_state("away");
     let LoginState::AwaitingCallback(away) = &harness.login.state else { panic!() };
-    let verifier: &Secret<String> = &away.attempt.verifier;
+    let verifier: &Secret<String> = &away.attempt.request.verifier;
     assert!(!format!("{:?}", harness.login).contains(verifier.reveal()));
 }

@@ -331,13 +331,17 @@ impl ObservedLogin {
                     "an attempt that another node would find open"
                 );
                 let youngest = self.attempts.last().unwrap();
-                assert_eq!(attempt.state, youngest.state, "an older attempt");
+                assert_eq!(attempt.request.state, youngest.request.state, "an older attempt");
                 assert!(
-                    attempt.nonce == youngest.nonce && attempt.verifier == youngest.verifier,
+                    attempt.request.nonce == youngest.request.nonce
+                        && attempt.request.verifier == youngest.request.verifier,
                     "mixed attempts"
                 );
                 assert_eq!(arrival.iss.as_deref(), Some(youngest.redirect.issuer.as_str()));
-                assert!(self.completed.insert(attempt.state.clone()), "an attempt completed twice");
+                assert!(
+                    self.completed.insert(attempt.request.state.clone()),
+                    "an attempt completed twice"
+                );
                 (self.authenticated, self.identified) = (false, false);
             }
             Effect::Identify(authentication) => {

@@ -51,7 +51,7 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
 
     let attempt = harness.redirect();
     assert_eq!(
-        (attempt.state, attempt.nonce, attempt.verifier),
+        (attempt.request.state, attempt.request.nonce, attempt.request.verifier),
         (request.state, request.nonce, request.verifier)
     );
     assert_eq!(
@@ -73,7 +73,10 @@ fn completing_gets_the_attempt_and_the_callback() {
     let Effect::CompleteLogin(completed, params, _) = harness.effect_of(callback(&attempt)) else {
         panic!()
     };
-    assert_eq!((completed.nonce, completed.verifier), (attempt.nonce, attempt.verifier));
+    assert_eq!(
+        (completed.request.nonce, completed.request.verifier),
+        (attempt.request.nonce, attempt.request.verifier)
+    );
     assert_eq!(
         digest::fingerprint(params.code.unwrap().reveal()),
         digest::fingerprint("upstream code")

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::client::{Connection, RedisClient};
 use super::scripts::{self, Script};
 use super::server_info::{self, DeploymentInfo};
-use crate::egress::circuit_breaker::{BreakerState, CircuitBreaker, FAILURES_TO_OPEN};
+use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState, FAILURES_TO_OPEN};
 use crate::telemetry::Metrics;
 
 /// Time that the circuit stays open. A failover takes a few seconds.
@@ -180,7 +180,7 @@ impl ConnectionManager {
             .name("store-redis".into())
             .spawn(move || runtime.block_on(until_dropped))?;
         let observed = Arc::clone(&metrics);
-        observed.set_redis_circuit(BreakerState::Closed.label(), &BreakerState::LABELS);
+        observed.set_redis_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
         let on_change = Box::new(move |from, to| report_circuit(&observed, from, to));
         let manager = Arc::new(Self {
             client,
@@ -440,18 +440,18 @@ async fn run_health_checks(manager: Weak<ConnectionManager>) {
     }
 }
 
-fn report_circuit(metrics: &Metrics, from: BreakerState, to: BreakerState) {
-    metrics.set_redis_circuit(to.label(), &BreakerState::LABELS);
+fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
+    metrics.set_redis_circuit(to.label(), &CircuitState::LABELS);
     match (from, to) {
-        (_, BreakerState::Open) => {
+        (_, CircuitState::Open) => {
             tracing::error!(
                 failures = FAILURES_TO_OPEN,
                 "circuit of the store opened: logins fail until it answers"
             )
         }
-        (_, BreakerState::Closed) => {
+        (_, CircuitState::Closed) => {
             tracing::info!("circuit of the store closed: it answers again")
         }
-        (_, BreakerState::HalfOpen) => {}
+        (_, CircuitState::HalfOpen) => {}
     }
 }

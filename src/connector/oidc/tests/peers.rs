@@ -38,7 +38,8 @@ async fn keycloaks_acr_1_is_named_in_the_error_and_can_be_ignored() {
         );
     }
     // Only the assumed level is achieved.
-    let higher = LoginAttempt { level: Level::Eidas2, ..ignoring.attempt().await };
+    let mut higher = ignoring.attempt().await;
+    higher.request.level = Level::Eidas2;
     assert_eq!(ignoring.complete_login_with(higher).await.err(), Some(ErrorCode::AcrTooLow));
 }
 
@@ -79,8 +80,14 @@ async fn an_ignored_prompt_login_is_named_in_the_error() {
         fixture.script().claims["auth_time"] = json!(NOW - 3_630);
         login_error(&fixture, attempt(fixture.attempt().await)).await
     };
-    let reauthenticate = |attempt| LoginAttempt { reauthenticate: true, ..attempt };
-    let with_max_age = |attempt| LoginAttempt { max_age: Some(60), ..attempt };
+    let reauthenticate = |mut attempt: LoginAttempt| {
+        attempt.request.reauthenticate = true;
+        attempt
+    };
+    let with_max_age = |mut attempt: LoginAttempt| {
+        attempt.request.max_age = Some(60);
+        attempt
+    };
     for error in [
         ignores("", reauthenticate).await,
         ignores("max_age = true", reauthenticate).await,

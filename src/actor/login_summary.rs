@@ -1,0 +1,105 @@
+//! Defines what a step of a login returns: its answer, or its error, and what pages need to know of
+//! the login.
+
+use crate::env::Timestamp;
+use crate::ids::{ClientId, ConnectorId, SupportId};
+use crate::login::{Completed, Login, LoginAnswer, LoginState};
+use crate::protocol::acr::AuthenticationRequirement;
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::Record;
+
+/// Result of a step.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub answer: LoginAnswer,
+    pub summary: LoginSummary,
+}
+
+/// What a page needs to know of a login.
+#[derive(Clone, Debug)]
+pub struct LoginSummary {
+    pub client_id: ClientId,
+    pub support_id: SupportId,
+    pub requirement: AuthenticationRequirement,
+    pub ui_locales: Vec<String>,
+    pub opened_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// Whether the service provider has its answer; the login's cookie expires a minute later.
+    pub is_completed: bool,
+    pub is_failed: bool,
+    /// Whether it was closed because too many younger logins are open in its browser.
+    pub is_displaced: bool,
+    /// The connector through which the user authenticated, once the service provider has its code.
+    pub granted_by: Option<ConnectorId>,
+}
+
+impl LoginSummary {
+    /// Returns the summary of a login.
+    pub(super) fn from_login(login: &Login) -> Self {
+        let context = &login.context;
+        Self {
+            client_id: context.request.client_id.clone(),
+            support_id: context.support_id.clone(),
+            requirement: context.request.requirement(),
+            ui_locales: context.request.ui_locales.clone(),
+            opened_at: context.opened_at,
+            expires_at: context.expires_at,
+            is_completed: login.is_completed(),
+            is_failed: matches!(login.state, LoginState::Failed(_)),
+            is_displaced: matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
+            granted_by: match &login.state {
+                LoginState::Completed(Completed::Granted { connector, .. }) => {
+                    Some(connector.clone())
+                }
+                _ => None,
+            },
+        }
+    }
+}
+
+/// A login as stored.
+pub struct StoredLogin(Login);
+
+impl StoredLogin {
+    /// Parses a login's record.
+    pub(super) fn parse(record: &Record) -> Result<Self, ErrorCode> {
+        serde_json::from_slice(&record.value).map(Self).map_err(|_| ErrorCode::Internal)
+    }
+
+    /// Returns the summary of the login.
+    #[must_use]
+    pub fn summary(&self) -> LoginSummary {
+        LoginSummary::from_login(&self.0)
+    }
+
+    /// Returns whether the login expects a callback with this `state`, or has accepted it last.
+    #[must_use]
+    pub fn expects_state(&self, state: &str) -> bool {
+        self.0.expects_state(state)
+    }
+
+    /// Returns whether the login can continue.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        now < self.0.context.expires_at
+            && !self.0.is_completed()
+            && !matches!(self.0.state, LoginState::Failed(_))
+    }
+}
+
+impl std::fmt::Debug for StoredLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoredLogin(***)")
+    }
+}
+
+/// Error returned when a login could not run a step.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepError {
+    #[error("the login is unknown or has expired")]
+    Unknown,
+    #[error("the step was interrupted")]
+    Interrupted,
+    #[error("the hub could not run the step: {}", .0.entry().code)]
+    Hub(ErrorCode),
+}

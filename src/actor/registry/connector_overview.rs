@@ -1,0 +1,170 @@
+//! Lists the connectors for an operator: state, health and blocks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Connectors;
+use super::block_commands::BlockRow;
+use super::block_lookup::connector_blocks;
+use crate::actor::health::HealthView;
+use crate::assurance::Level;
+use crate::config::ConnectorMetadata;
+use crate::egress::circuit_breaker::CircuitState;
+use crate::ids::ConnectorId;
+
+/// A connector as an operator sees it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ConnectorRow {
+    pub id: ConnectorId,
+    /// Display name, by language.
+    pub name: BTreeMap<String, String>,
+    pub state: ConnectorState,
+    pub lowest: Level,
+    pub highest: Level,
+    /// Blocks in force and future ones.
+    pub blocks: Vec<BlockRow>,
+    /// Absent while the connector is being added or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthRow>,
+}
+
+/// Health of a connector's identity provider, by the calls of the last minute.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HealthRow {
+    pub circuit: CircuitState,
+    /// From 0 to 1, of the calls that say something about the identity provider; 0 without any.
+    pub failure_ratio: f64,
+    /// The 99th percentile of call durations; `None` without any.
+    pub p99_seconds: Option<f64>,
+    /// Why calls of the last minute failed, by code, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<(String, u32)>,
+    /// How far its clock is ahead of the hub's, if measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew_seconds: Option<i64>,
+}
+
+/// Whether a connector can be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConnectorState {
+    On,
+    /// Disabled in its file.
+    Off,
+    /// Blocked for all service providers. A connector that is blocked for some is `On`.
+    Blocked,
+}
+
+/// Condition of a connector, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectorCondition {
+    Well,
+    /// It may be chosen, and at least half of its calls fail.
+    Failing,
+    Down,
+    /// Its circuit is half-open.
+    Recovering,
+    Off,
+    Blocked,
+}
+
+impl ConnectorCondition {
+    /// Returns the condition as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Well => "well",
+            Self::Failing => "failing",
+            Self::Down => "down",
+            Self::Recovering => "being tried",
+            Self::Off => "off",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+impl ConnectorRow {
+    /// Returns the condition of the connector.
+    #[must_use]
+    pub fn condition(&self) -> ConnectorCondition {
+        match (self.state, &self.health) {
+            (ConnectorState::Off, _) => ConnectorCondition::Off,
+            (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
+            (ConnectorState::On, None) => ConnectorCondition::Well,
+            (ConnectorState::On, Some(health)) => match health.circuit {
+                CircuitState::Open => ConnectorCondition::Down,
+                CircuitState::HalfOpen => ConnectorCondition::Recovering,
+                CircuitState::Closed
+                    if health.failure_ratio >= 0.5
+                        && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
+                {
+                    ConnectorCondition::Failing
+                }
+                CircuitState::Closed => ConnectorCondition::Well,
+            },
+        }
+    }
+}
+
+impl Connectors {
+    /// Returns every connector, by id.
+    #[must_use]
+    pub fn overview(&self) -> Vec<ConnectorRow> {
+        let (federation, operator_blocks, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let actors = self.actors.load();
+        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+            let ConnectorMetadata { name, enabled, levels, .. } = connector.as_ref();
+            let current = connector_blocks(connector, &operator_blocks, id)
+                .filter(|(_, block)| !block.has_ended(now));
+            let blocks: Vec<BlockRow> =
+                current.map(|(id, block)| BlockRow::new(id, block, now)).collect();
+            let blocks_all =
+                blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
+            ConnectorRow {
+                id: id.clone(),
+                name: BTreeMap::clone(name),
+                state: match (enabled, blocks_all) {
+                    (false, _) => ConnectorState::Off,
+                    (true, true) => ConnectorState::Blocked,
+                    (true, false) => ConnectorState::On,
+                },
+                lowest: levels.lowest,
+                highest: levels.highest,
+                blocks,
+                health: actors.get(id).map(|entry| {
+                    HealthRow::new(
+                        entry.handle.health().view(now),
+                        entry.spec.connector.clock_skew_seconds(),
+                    )
+                }),
+            }
+        };
+        federation.connectors().iter().map(row).collect()
+    }
+}
+
+/// Fewer failures in the last minute may be caused by one browser.
+const MIN_FAILURES_TO_SHOW_FAILING: u32 = 3;
+
+impl HealthRow {
+    fn failures(&self) -> u32 {
+        self.reasons.iter().map(|(_, count)| *count).sum()
+    }
+
+    fn new(view: HealthView, skew_seconds: Option<i64>) -> Self {
+        Self {
+            circuit: view.circuit,
+            failure_ratio: view.tally.failure_ratio(),
+            p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
+            reasons: view
+                .reasons
+                .into_iter()
+                .map(|(code, count)| (code.entry().code.to_owned(), count))
+                .collect(),
+            skew_seconds,
+        }
+    }
+}
