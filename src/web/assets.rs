@@ -3,53 +3,45 @@
 //! A URL that holds the version of a logo never serves another one, so it is cacheable forever.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
-use super::error_pages;
-use super::form;
-use super::hub::Hub;
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
 use super::responses::make_cacheable;
 use crate::config::logo::Logo;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
+const NOT_FOUND: Rejection = Rejection::OutsideLogin(ErrorCode::NotFound);
+
 /// Serves the theme's logo at `GET /assets/logo`.
-pub async fn serve_theme_logo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    match &hub.logo {
-        Some(logo) => make_cacheable(logo_response(logo)),
-        None => logo_not_found(&hub, &request),
-    }
+pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let logo = context.hub.logo.as_ref().ok_or(NOT_FOUND)?;
+    Ok(make_cacheable(logo_response(logo)))
 }
 
 /// Serves a connector's logo at `GET /assets/idp/{connector}`. Pages link to it with `?v=` and the
 /// logo's version.
 pub async fn serve_connector_logo(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    let Some(logo) = hub.connectors.logo(&ConnectorId::new(path.into_inner())) else {
-        return logo_not_found(&hub, &request);
-    };
-    let query = form::parse_query(request.query_string()).unwrap_or_default();
+) -> Result<HttpResponse, Rejection> {
+    let connector = ConnectorId::new(path.into_inner());
+    let logo = context.hub.connectors.logo(&connector).ok_or(NOT_FOUND)?;
+    let query = context.query().unwrap_or_default();
     let is_this_one = query.single("v").ok().flatten() == Some(&*logo.version);
-    if is_this_one {
-        make_immutable(logo_response(&logo))
-    } else {
-        make_cacheable(logo_response(&logo))
-    }
+    let finish = if is_this_one { make_immutable } else { make_cacheable };
+    Ok(finish(logo_response(&logo)))
 }
 
 /// Serves a service provider's logo at `GET /assets/service/{version}`.
 pub async fn serve_service_logo(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    match hub.federation.load().logo(&path) {
-        Some(logo) => make_immutable(logo_response(logo)),
-        None => logo_not_found(&hub, &request),
-    }
+) -> Result<HttpResponse, Rejection> {
+    let federation = context.hub.federation.load();
+    let logo = federation.logo(&path).ok_or(NOT_FOUND)?;
+    Ok(make_immutable(logo_response(logo)))
 }
 
 fn logo_response(logo: &Logo) -> HttpResponse {
@@ -68,8 +60,4 @@ fn make_immutable(mut response: HttpResponse) -> HttpResponse {
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response
-}
-
-fn logo_not_found(hub: &Hub, request: &HttpRequest) -> HttpResponse {
-    error_pages::outside_login(hub, request, ErrorCode::NotFound)
 }

@@ -1,46 +1,36 @@
 //! The authorization endpoint, `GET|POST /api/v2/authorize`: checks the request, starts a login and
 //! redirects the browser to it.
 
-use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::form::FormError;
+use super::cookies::HeldLogin;
+use super::form;
 use super::hub::Hub;
-use super::rejection::{self, RejectionContext};
-use super::responses::{authorization_response, negotiate_locale, see_other};
-use super::{error_pages, form, login};
+use super::login::{self, ResponseOrigin};
+use super::rejection::{AuthorizationRejection, Rejection};
+use super::request_context::RequestContext;
+use super::responses::{add_cookie, interaction_path, see_other};
 use crate::actor::{LoginAdmissionError, UNSEEN_LOGIN_LIFETIME};
 use crate::client_network::{self, ClientNetwork};
 use crate::ids::ClientId;
 use crate::login::LoginRequest;
-use crate::protocol::authorize::{
-    self, AuthorizationError, AuthorizationRequest, ProvenRedirect, RequestMethod,
-};
+use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
 use crate::quota::RateLimitError;
 
 /// Handles `GET /api/v2/authorize`.
-pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    match form::parse_query(request.query_string()) {
-        Ok(params) => handle_request(&hub, &request, &params, RequestMethod::Get).await,
-        Err(error) => error_pages::malformed_request(&hub, &request, error.code()),
-    }
+pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let params = context.query().map_err(|error| Rejection::malformed(error.code()))?;
+    handle_request(&context, &params, RequestMethod::Get).await
 }
 
 /// Handles `POST /api/v2/authorize`.
-pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = authorize::check_post(content_type, request.query_string()) {
-        return error_pages::malformed_request(&hub, &request, code);
-    }
-    match form::parse_body(&request, body).await {
-        Ok(params) => handle_request(&hub, &request, &params, RequestMethod::Post).await,
-        Err(FormError::TooLarge) => {
-            error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge)
-        }
-        Err(error) => error_pages::malformed_request(&hub, &request, error.code()),
-    }
+pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+    authorize::check_post(context.content_type(), context.request.query_string())
+        .map_err(Rejection::malformed)?;
+    let params = form::parse_body(&context.request, body).await?;
+    handle_request(&context, &params, RequestMethod::Post).await
 }
 
 /// Redirects `GET /api/v1/authorize` to the current path (R121).
@@ -52,60 +42,43 @@ pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
 }
 
 async fn handle_request(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     params: &Params,
     form: RequestMethod,
-) -> HttpResponse {
-    let client = hub.proxies.client_address(request);
-    if let Err(over) = hub.quotas.check_request(client) {
-        let client_id = params.single("client_id").ok().flatten().map(Into::into);
-        return error_pages::rate_limited(
-            hub,
-            request,
-            ErrorCode::NetworkLimited,
-            over,
-            client_id.as_ref(),
-        );
-    }
-    let authorization = match authorize::validate_request(
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    let client = hub.proxies.client_address(&context.request);
+    hub.quotas.check_request(client).map_err(|over| Rejection::RateLimited {
+        code: ErrorCode::NetworkLimited,
+        over,
+        client_id: params.single("client_id").ok().flatten().map(Into::into),
+    })?;
+    let authorization = authorize::validate_request(
         params,
         form,
         hub.platform,
         &hub.issuer,
         hub.federation.load().as_ref(),
-    ) {
-        Ok(authorization) => authorization,
-        Err(AuthorizationError::Page(code)) => {
-            return error_pages::malformed_authorization_request(
-                hub,
-                request,
-                code,
-                registered_client(hub, params).as_ref(),
-            );
+    )
+    .map_err(|error| {
+        let client_id = registered_client(hub, params);
+        match error {
+            AuthorizationError::Page(code) => Rejection::Malformed { code, client_id },
+            AuthorizationError::Redirect(redirect, code) => {
+                Rejection::Authorization(Box::new(AuthorizationRejection {
+                    code,
+                    redirect,
+                    client_id,
+                    locale: context.locale(&[]),
+                    service: String::new(),
+                    message: "authorization request rejected",
+                }))
+            }
         }
-        Err(AuthorizationError::Redirect(redirect, code)) => {
-            let client_id = registered_client(hub, params);
-            let context =
-                RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
-            rejection::record_rejection(
-                hub,
-                request,
-                context,
-                code,
-                "authorization request rejected",
-            );
-            return authorization_response(
-                hub,
-                negotiate_locale(request, &[]),
-                "",
-                redirect.error_response(code),
-            );
-        }
-    };
+    })?;
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
-    start_login(hub, request, authorization, (form, network)).await
+    start_login(context, authorization, (form, network)).await
 }
 
 /// Returns the client that a rejected request names, if it is registered. Other values are
@@ -119,91 +92,73 @@ fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
 }
 
 async fn start_login(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     authorization: AuthorizationRequest,
     (form, network): (RequestMethod, Option<ClientNetwork>),
-) -> HttpResponse {
-    let locale = negotiate_locale(request, &authorization.ui_locales);
-    let service = hub
-        .federation
-        .load()
-        .service_provider(&authorization.client_id)
-        .map_or("", |sp| locale.localize(&sp.name))
-        .to_owned();
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
     let client_id = authorization.client_id.clone();
-    let reject = |redirect: &ProvenRedirect, code: ErrorCode| {
-        let context =
-            RejectionContext { client_id: Some(&client_id), ..RejectionContext::default() };
-        rejection::record_rejection(hub, request, context, code, "authorization request failed");
-        authorization_response(hub, locale, &service, redirect.error_response(code))
-    };
-
-    let subjects = match hub.grants.requested_subjects(&authorization) {
-        Ok(subjects) => subjects,
-        Err(code) => return reject(&authorization.redirect, code),
-    };
+    let reject = rejection_to_service(context, &authorization);
+    let subjects = hub.grants.requested_subjects(&authorization).map_err(&reject)?;
     // Without a usable key for the response, no login starts (docs/design/tokens.md).
-    if let Err(code) = hub.grants.check_response_keys(&authorization.client_id) {
-        return reject(&authorization.redirect, code);
-    }
-    let silent = authorization.prompt.none && form == RequestMethod::Get;
-    let redirect = authorization.redirect.clone();
+    hub.grants.check_response_keys(&client_id).map_err(&reject)?;
+    let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =
         hub.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
-    match hub.quotas.check_login(&client_id, own_rate) {
-        Ok(()) => {}
-        Err(_) if silent => return reject(&redirect, ErrorCode::ServiceLimited),
-        Err(over) => {
-            return error_pages::rate_limited(
-                hub,
-                request,
-                ErrorCode::ServiceLimited,
-                over,
-                Some(&client_id),
-            );
-        }
-    }
-    let opened = match hub.logins.admit(authorization, subjects, network).await {
-        Ok(opened) => opened,
-        Err(error) if silent => return reject(&redirect, error.0),
+    let rate_limited =
+        |code, over| Rejection::RateLimited { code, over, client_id: Some(client_id.clone()) };
+    hub.quotas.check_login(&client_id, own_rate).map_err(
+        |over| match ErrorCode::ServiceLimited {
+            code if is_silent => reject(code),
+            code => rate_limited(code, over),
+        },
+    )?;
+    let admitted = hub.logins.admit(authorization, subjects, network).await;
+    let opened = admitted.map_err(|LoginAdmissionError(code)| match code {
+        code if is_silent => reject(code),
         // The hub shows a page: a service provider that received the error would send the user
         // again.
-        Err(LoginAdmissionError(code @ ErrorCode::NetworkCrowded)) => {
-            let over = RateLimitError { retry_after: UNSEEN_LOGIN_LIFETIME };
-            return error_pages::rate_limited(hub, request, code, over, Some(&client_id));
+        ErrorCode::NetworkCrowded => {
+            rate_limited(code, RateLimitError { retry_after: UNSEEN_LOGIN_LIFETIME })
         }
-        Err(error) => return error_pages::login_not_admitted(hub, request, error.0, &client_id),
-    };
-    if silent {
+        code => Rejection::NotAdmitted(code, client_id.clone()),
+    })?;
+    let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
+    if is_silent {
         // `prompt=none` allows no page: the response depends on the session alone.
-        let session = hub.cookies.session(request);
-        return match hub
-            .logins
-            .run_step(&opened.hash, LoginRequest::OpenPage { reuse: None }, session)
-            .await
-        {
-            Ok(reply) => login::step_response(
-                hub,
-                request,
-                &opened.hash,
-                &opened.cookie,
-                reply,
-                login::ResponseOrigin::Authorize,
-            ),
-            Err(_) => reject(&redirect, ErrorCode::Unavailable),
-        };
+        let session = hub.cookies.session(&context.request);
+        let open = LoginRequest::OpenPage { reuse: None };
+        let reply = hub.logins.run_step(&login.hash, open, session).await;
+        let reply = reply.map_err(|_| reject(ErrorCode::Unavailable))?;
+        return Ok(login::step_response(context, &login, reply, ResponseOrigin::Authorize));
     }
-    let mut response = see_other(&error_pages::interaction_path(&opened.hash));
-    let cookie = hub.cookies.login_cookie(
-        &opened.hash,
-        &opened.cookie,
-        hub.env.now(),
-        opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME,
-    );
-    super::login::add_cookie(&mut response, &cookie);
-    for name in hub.cookies.surplus_logins(request) {
-        super::login::add_cookie(&mut response, &hub.cookies.expired_cookie(&name));
+    let mut response = see_other(&interaction_path(&login.hash));
+    let until = opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME;
+    let cookie = hub.cookies.login_cookie(&login.hash, &login.secret, hub.env.now(), until);
+    add_cookie(&mut response, &cookie);
+    for name in hub.cookies.surplus_logins(&context.request) {
+        add_cookie(&mut response, &hub.cookies.expired_cookie(&name));
     }
-    response
+    Ok(response)
+}
+
+/// Returns the function that rejects a valid request with a response to its service provider.
+fn rejection_to_service(
+    context: &RequestContext,
+    authorization: &AuthorizationRequest,
+) -> impl Fn(ErrorCode) -> Rejection + use<> {
+    let locale = context.locale(&authorization.ui_locales);
+    let client_id = authorization.client_id.clone();
+    let service = context.hub.service_name(&client_id, locale).unwrap_or_default();
+    let redirect = authorization.redirect.clone();
+    move |code| {
+        Rejection::Authorization(Box::new(AuthorizationRejection {
+            code,
+            redirect: redirect.clone(),
+            client_id: Some(client_id.clone()),
+            locale,
+            service: service.clone(),
+            message: "authorization request failed",
+        }))
+    }
 }

@@ -50,7 +50,7 @@ pub fn form_token(cookie: &Secret<String>, purpose: FormPurpose, bound: &str) ->
 ///
 /// # Errors
 /// `CsrfMissing` if there is none, `CsrfWrong` if it does not match.
-pub fn verify_form_token(
+fn verify_form_token(
     cookie: &Secret<String>,
     purpose: FormPurpose,
     bound: &str,
@@ -63,6 +63,21 @@ pub fn verify_form_token(
     } else {
         Err(ErrorCode::CsrfWrong)
     }
+}
+
+/// Verifies that a form was sent from a page of the hub, with its token.
+///
+/// # Errors
+/// As [`check_same_origin`] and [`verify_form_token`].
+pub fn verify_form(
+    request: &HttpRequest,
+    cookie: &Secret<String>,
+    purpose: FormPurpose,
+    bound: &str,
+    sent: Option<&str>,
+) -> Result<(), ErrorCode> {
+    check_same_origin(request)?;
+    verify_form_token(cookie, purpose, bound, sent)
 }
 
 /// Verifies that a form was sent from a page of the hub (Fetch Metadata).

@@ -3,236 +3,214 @@
 //! Every error page says what happened, who can fix it and what to do next. No page carries
 //! internals.
 
+use actix_web::HttpResponse;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
-use actix_web::{HttpRequest, HttpResponse};
 
-use super::csrf::{self, FormPurpose};
+use super::cookies::HeldLogin;
+use super::csrf::FormPurpose;
 use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
-use super::page_models;
+use super::page_models::LoginPageContext;
 use super::pages::{
     ClaimName, ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme,
     ServiceReturn, negotiate_language,
 };
-use super::rejection::{self, RejectionContext};
-use super::responses::{BASE_PATH, landing_page_response, negotiate_locale, page_response};
+use super::rejection::{self, RejectionContext, UnusableIdpResponse};
+use super::request_context::RequestContext;
+use super::responses::{BASE_PATH, interaction_path, landing_page_response, page_response};
 use crate::actor::{LoginSummary, StepError};
 use crate::env::Env;
-use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, SupportId};
+use crate::ids::{ClientId, InteractionHash, SupportId};
 use crate::login::{self, LoginErrorPage};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::quota::RateLimitError;
 use crate::telemetry;
 
+/// The page of a rejection, and what is recorded of it.
+struct RejectionPage<'a> {
+    context: &'a RequestContext,
+    page: ErrorPage,
+    locale: Locale,
+    /// Code in the log and in the audit log.
+    recorded: ErrorCode,
+    client_id: Option<&'a ClientId>,
+    login: Option<&'a InteractionHash>,
+}
+
+impl<'a> RejectionPage<'a> {
+    /// Creates a page that shows nothing of a login.
+    fn new(context: &'a RequestContext, code: ErrorCode) -> Self {
+        let page = new_error_page(&context.hub.env, code, None);
+        Self {
+            context,
+            page,
+            locale: context.locale(&[]),
+            recorded: code,
+            client_id: None,
+            login: None,
+        }
+    }
+
+    /// Creates a page that names the login's service provider and links to the login.
+    fn for_login(
+        context: &'a RequestContext,
+        code: ErrorCode,
+        hash: &'a InteractionHash,
+        summary: &'a LoginSummary,
+    ) -> Self {
+        let locale = context.locale(&summary.ui_locales);
+        let page = ErrorPage {
+            service: context.hub.service_name(&summary.client_id, locale),
+            actions: vec![PageAction::Continue { href: interaction_path(hash) }],
+            ..new_error_page(&context.hub.env, code, Some(summary))
+        };
+        let (client_id, login) = (Some(&summary.client_id), Some(hash));
+        Self { context, page, locale, recorded: code, client_id, login }
+    }
+
+    /// Records the rejection and builds the response.
+    fn into_response(self, message: &'static str) -> HttpResponse {
+        let Self { context, page, locale, recorded, client_id, login } = self;
+        let rejected = RejectionContext { support_id: Some(&page.support_id), client_id, login };
+        rejection::record_rejection(context, rejected, recorded, message);
+        error_page_response(&context.hub, locale, &page)
+    }
+}
+
 /// Builds the 400 page for a malformed request: `Y000400`, with the precise code beside it.
 ///
 /// The page links to nothing that the request names.
-#[must_use]
-pub fn malformed_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
-    malformed_request_page(hub, request, precise, None, Vec::new())
-}
-
-/// Builds the 400 page for an authorization request. `client_id`, if registered, is logged.
-#[must_use]
-pub fn malformed_authorization_request(
-    hub: &Hub,
-    request: &HttpRequest,
+pub(super) fn malformed_request(
+    context: &RequestContext,
     precise: ErrorCode,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    malformed_request_page(hub, request, precise, client_id, Vec::new())
+    malformed_request_page(context, precise, client_id, Vec::new())
 }
 
-/// Builds the 400 page for a logout request, with a link to sign out. No session is ended.
-#[must_use]
-pub fn malformed_logout_request(
-    hub: &Hub,
-    request: &HttpRequest,
+/// Builds the 400 page for a logout request, with a link to sign out.
+pub(super) fn malformed_logout_request(
+    context: &RequestContext,
     precise: ErrorCode,
 ) -> HttpResponse {
-    malformed_request_page(hub, request, precise, None, vec![sign_out_action()])
+    context.hub.metrics.record_logout("rejected");
+    malformed_request_page(context, precise, None, vec![sign_out_action()])
+}
+
+fn malformed_request_page(
+    context: &RequestContext,
+    precise: ErrorCode,
+    client_id: Option<&ClientId>,
+    actions: Vec<PageAction>,
+) -> HttpResponse {
+    let mut rejected = RejectionPage::new(context, ErrorCode::BadRequest);
+    rejected.page.actions = actions;
+    if precise != ErrorCode::BadRequest {
+        let entry = precise.entry();
+        rejected.page.detail = Some(ErrorDetail {
+            code: entry.code.to_owned(),
+            description: entry.description.to_owned(),
+        });
+    }
+    RejectionPage { recorded: precise, client_id, ..rejected }
+        .into_response("malformed request rejected")
 }
 
 /// Builds the page for a logout with an invalid form token, or whose session could not be ended.
-#[must_use]
-pub fn logout_failed(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    let mut error = error_page_without_login(hub, code);
-    error.actions = vec![sign_out_action()];
-    rejection::record_rejection(
-        hub,
-        request,
-        RejectionContext::with_support_id(&error.support_id),
-        code,
-        "logout failed",
-    );
-    error_page_response(hub, negotiate_locale(request, &[]), &error)
+pub(super) fn logout_failed(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+    let mut rejected = RejectionPage::new(context, code);
+    rejected.page.actions = vec![sign_out_action()];
+    rejected.into_response("logout failed")
 }
 
 fn sign_out_action() -> PageAction {
     PageAction::SignOut { href: path::END_SESSION.to_owned() }
 }
 
-fn malformed_request_page(
-    hub: &Hub,
-    request: &HttpRequest,
-    precise: ErrorCode,
-    client_id: Option<&ClientId>,
-    ways: Vec<PageAction>,
-) -> HttpResponse {
-    let entry = precise.entry();
-    let mut error = error_page_without_login(hub, ErrorCode::BadRequest);
-    error.actions = ways;
-    if precise != ErrorCode::BadRequest {
-        error.detail = Some(ErrorDetail {
-            code: entry.code.to_owned(),
-            description: entry.description.to_owned(),
-        });
-    }
-    let context =
-        RejectionContext { client_id, ..RejectionContext::with_support_id(&error.support_id) };
-    rejection::record_rejection(hub, request, context, precise, "malformed request rejected");
-    page_response(hub, 400, negotiate_locale(request, &[]), |chrome| error.render(chrome))
-}
-
 /// Builds the page for an error outside any login.
-#[must_use]
-pub fn outside_login(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    let error = error_page_without_login(hub, code);
-    rejection::record_rejection(
-        hub,
-        request,
-        RejectionContext::with_support_id(&error.support_id),
-        code,
-        "request rejected",
-    );
-    match code {
-        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => landing_page_response(
-            hub,
-            code.entry().status,
-            negotiate_locale(request, &[]),
-            |chrome| error.render(chrome),
-        ),
-        _ => error_page_response(hub, negotiate_locale(request, &[]), &error),
-    }
+pub(super) fn outside_login(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+    RejectionPage::new(context, code).into_response("request rejected")
 }
 
 /// Builds the page for a browser that does not hold the login's cookie.
 ///
 /// The page does not name the service provider: the URL may come from an attacker who wants to
 /// know where the login leads.
-pub async fn login_of_other_browser(
-    hub: &Hub,
-    request: &HttpRequest,
+pub(super) fn login_of_other_browser(
+    context: &RequestContext,
     hash: &InteractionHash,
+    summary: &LoginSummary,
 ) -> HttpResponse {
-    let summary = match hub.logins.peek(hash).await {
-        Ok(Some(summary)) => summary,
-        Ok(None) => return outside_login(hub, request, ErrorCode::LoginUnknown),
-        Err(code) => return login_step_failed(hub, request, hash, StepError::Hub(code)),
-    };
     // A tab whose login, with its cookie, was closed because the browser opened newer ones.
     let code =
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
-    let error = ErrorPage {
-        support_id: summary.support_id.to_string(),
-        ..error_page_without_login(hub, code)
-    };
-    let context = RejectionContext {
-        client_id: Some(&summary.client_id),
-        login: Some(hash),
-        ..RejectionContext::with_support_id(&error.support_id)
-    };
-    rejection::record_rejection(
-        hub,
-        request,
-        context,
-        error.code,
-        "login step rejected: the browser does not hold the login's cookie",
-    );
-    error_page_response(hub, negotiate_locale(request, &[]), &error)
+    let page = new_error_page(&context.hub.env, code, Some(summary));
+    let (client_id, login) = (Some(&summary.client_id), Some(hash));
+    let locale = context.locale(&[]);
+    RejectionPage { context, page, locale, recorded: code, client_id, login }
+        .into_response("login step rejected: the browser does not hold the login's cookie")
 }
 
 /// Builds the page for an identity provider's response that belongs to no login of this browser.
 ///
 /// It links to the login that can continue.
-#[must_use]
-pub fn unusable_idp_response(
-    hub: &Hub,
-    request: &HttpRequest,
-    code: ErrorCode,
-    connector: &ConnectorId,
-    (hash, summary): (&InteractionHash, &LoginSummary),
+pub(super) fn unusable_idp_response(
+    context: &RequestContext,
+    unusable: &UnusableIdpResponse,
 ) -> HttpResponse {
-    let locale = negotiate_locale(request, &summary.ui_locales);
-    let mut error = error_page_for_login(hub, code, summary, locale);
-    error.provider =
-        hub.connectors.display_name(connector).map(|name| locale.localize(&name).to_owned());
-    error.actions = vec![PageAction::Continue { href: interaction_path(hash) }];
-    let context = RejectionContext {
-        client_id: Some(&summary.client_id),
-        login: Some(hash),
-        ..RejectionContext::with_support_id(&error.support_id)
-    };
-    rejection::record_rejection(
-        hub,
-        request,
-        context,
-        code,
-        "identity provider's response belongs to no login of this browser",
-    );
-    error_page_response(hub, locale, &error)
+    let UnusableIdpResponse { code, connector, hash, summary } = unusable;
+    let mut rejected = RejectionPage::for_login(context, *code, hash, summary);
+    rejected.page.provider = context.hub.provider_name(connector, rejected.locale);
+    rejected.into_response("identity provider's response belongs to no login of this browser")
+}
+
+/// Builds the page for a form of a login with an invalid CSRF token.
+pub(super) fn invalid_form(
+    context: &RequestContext,
+    code: ErrorCode,
+    login: &HeldLogin,
+    summary: &LoginSummary,
+) -> HttpResponse {
+    RejectionPage::for_login(context, code, &login.hash, summary)
+        .into_response("form with an invalid CSRF token rejected")
 }
 
 /// Builds the page for a login that was not admitted, with a link to the service's home page.
-#[must_use]
-pub fn login_not_admitted(
-    hub: &Hub,
-    request: &HttpRequest,
+pub(super) fn login_not_admitted(
+    context: &RequestContext,
     code: ErrorCode,
     client_id: &ClientId,
 ) -> HttpResponse {
-    let locale = negotiate_locale(request, &[]);
-    let mut error = error_page_without_login(hub, code);
-    if let Some(service) = hub.federation.load().service_provider(client_id) {
-        error.service = Some(locale.localize(&service.name).to_owned());
-        error.actions =
-            vec![PageAction::ServiceHome { href: service.registration.home_page.clone() }];
-    }
-    let context = RejectionContext {
-        client_id: Some(client_id),
-        ..RejectionContext::with_support_id(&error.support_id)
-    };
-    rejection::record_rejection(hub, request, context, code, "login not admitted");
-    error_page_response(hub, locale, &error)
+    let mut rejected = RejectionPage::new(context, code);
+    rejected.page.service = context.hub.service_name(client_id, rejected.locale);
+    rejected.page.actions = context.hub.service_home(client_id).into_iter().collect();
+    RejectionPage { client_id: Some(client_id), ..rejected }.into_response("login not admitted")
 }
 
 /// Builds the page for a login over a rate limit: 429 with `Retry-After` (RFC 6585 §4), and a link
 /// to the service's home page.
 ///
 /// It is never a redirect: the service provider would send the browser again.
-#[must_use]
-pub fn rate_limited(
-    hub: &Hub,
-    request: &HttpRequest,
+pub(super) fn rate_limited(
+    context: &RequestContext,
     code: ErrorCode,
     over: RateLimitError,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    let named = client_id.filter(|id| hub.federation.load().active_service_provider(id).is_some());
-    let mut response = match named {
-        Some(client_id) => login_not_admitted(hub, request, code, client_id),
-        None => outside_login(hub, request, code),
+    let federation = context.hub.federation.load();
+    let mut response = match client_id.filter(|id| federation.active_service_provider(id).is_some())
+    {
+        Some(client_id) => login_not_admitted(context, code, client_id),
+        None => outside_login(context, code),
     };
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after_seconds()));
     response
 }
 
 /// Builds the page for a login step that could not be run.
-#[must_use]
-pub fn login_step_failed(
-    hub: &Hub,
-    request: &HttpRequest,
+pub(super) fn login_step_failed(
+    context: &RequestContext,
     hash: &InteractionHash,
     step_error: StepError,
 ) -> HttpResponse {
@@ -241,35 +219,31 @@ pub fn login_step_failed(
         StepError::Interrupted => ErrorCode::Interrupted,
         StepError::Hub(code) => code,
     };
-    let mut error = error_page_without_login(hub, code);
-    if step_error != StepError::Unknown {
-        error.actions = vec![PageAction::TryAgain { href: interaction_path(hash) }];
-    }
+    let mut rejected = RejectionPage::new(context, code);
     // Anyone can make up the hash of an unknown login, so it is not logged.
-    let login = Some(hash).filter(|_| step_error != StepError::Unknown);
-    let context =
-        RejectionContext { login, ..RejectionContext::with_support_id(&error.support_id) };
-    rejection::record_rejection(hub, request, context, code, "login step failed");
-    error_page_response(hub, negotiate_locale(request, &[]), &error)
+    if step_error != StepError::Unknown {
+        rejected.page.actions = vec![PageAction::TryAgain { href: interaction_path(hash) }];
+        rejected.login = Some(hash);
+    }
+    rejected.into_response("login step failed")
 }
 
 /// Builds the page for an error of the login state machine, with the next action that it names.
-#[must_use]
-pub fn login_error(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
-    problem: LoginErrorPage,
-    summary: &LoginSummary,
-) -> HttpResponse {
-    let locale = negotiate_locale(request, &summary.ui_locales);
-    let mut error = error_page_for_login(hub, problem.code, summary, locale);
-    error.claim = problem.claim.and_then(|claim| ClaimName::from_wire_name(claim.as_str()));
-    error.actions = match problem.next_action {
-        login::NextAction::ChooseIdp => vec![PageAction::Continue { href: interaction_path(hash) }],
-        login::NextAction::ReturnToServiceProvider => vec![return_to_service_action(hash, cookie)],
-        login::NextAction::HomePage => service_home_action(hub, summary).into_iter().collect(),
+pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage) -> HttpResponse {
+    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let error = ErrorPage {
+        service: hub.service_name(&summary.client_id, locale),
+        claim: problem.claim.and_then(|claim| ClaimName::from_wire_name(claim.as_str())),
+        actions: match problem.next_action {
+            login::NextAction::ChooseIdp => {
+                vec![PageAction::Continue { href: interaction_path(login.hash()) }]
+            }
+            login::NextAction::ReturnToServiceProvider => vec![return_to_service_action(login)],
+            login::NextAction::HomePage => {
+                hub.service_home(&summary.client_id).into_iter().collect()
+            }
+        },
+        ..new_error_page(&hub.env, problem.code, Some(summary))
     };
     error_page_response(hub, locale, &error)
 }
@@ -277,43 +251,30 @@ pub fn login_error(
 /// Builds the page for an identity provider that was blocked during the login.
 ///
 /// It offers another identity provider, or the return to the service provider.
-#[must_use]
-pub fn idp_blocked(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
+pub(super) fn idp_blocked(
+    login: &LoginPageContext<'_>,
     banner: &login::ChoiceBanner,
-    summary: &LoginSummary,
 ) -> HttpResponse {
-    let locale = negotiate_locale(request, &summary.ui_locales);
-    let mut error = error_page_for_login(hub, banner.code, summary, locale);
+    let LoginPageContext { hub, locale, summary, .. } = *login;
     let connector = banner.connector.as_ref();
-    error.provider = connector
-        .and_then(|id| hub.connectors.display_name(id))
-        .map(|name| locale.localize(&name).to_owned());
-    error.message =
-        connector.and_then(|id| page_models::operator_message(hub, locale, summary, id));
-    error.actions = vec![
-        PageAction::OtherProvider { href: interaction_path(hash) },
-        return_to_service_action(hash, cookie),
-    ];
+    let error = ErrorPage {
+        service: hub.service_name(&summary.client_id, locale),
+        provider: connector.and_then(|id| hub.provider_name(id, locale)),
+        message: connector.and_then(|id| login.operator_message(id)),
+        actions: vec![
+            PageAction::OtherProvider { href: interaction_path(login.hash()) },
+            return_to_service_action(login),
+        ],
+        ..new_error_page(&hub.env, banner.code, Some(summary))
+    };
     error_page_response(hub, locale, &error)
 }
 
-fn return_to_service_action(hash: &InteractionHash, cookie: &Secret<String>) -> PageAction {
-    let fields =
-        vec![HiddenField::new("csrf", csrf::form_token(cookie, FormPurpose::CancelLogin, ""))];
+fn return_to_service_action(login: &LoginPageContext<'_>) -> PageAction {
     PageAction::BackToService(ServiceReturn::Post {
-        action: format!("{}/cancel", interaction_path(hash)),
-        fields,
+        action: format!("{}/cancel", interaction_path(login.hash())),
+        fields: vec![HiddenField::new("csrf", login.form_token(FormPurpose::CancelLogin, ""))],
     })
-}
-
-/// Returns the path of a login's interaction page.
-#[must_use]
-pub fn interaction_path(hash: &InteractionHash) -> String {
-    format!("{BASE_PATH}/interaction/{hash}")
 }
 
 /// Renders the error page of the outer middleware, which responds before any endpoint runs.
@@ -325,7 +286,7 @@ pub fn render_early_error(
     code: ErrorCode,
 ) -> String {
     let locale = negotiate_language(&[], head.accept_language.as_deref());
-    let mut error = new_error_page(env, code);
+    let mut error = new_error_page(env, code, None);
     // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
         head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
@@ -342,12 +303,12 @@ pub fn render_early_error(
     error.render(&PageChrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
 }
 
-fn error_page_without_login(hub: &Hub, code: ErrorCode) -> ErrorPage {
-    new_error_page(&hub.env, code)
-}
-
-fn new_error_page(env: &Env, code: ErrorCode) -> ErrorPage {
-    let support_id = SupportId::generate(env.entropy()).to_string();
+/// Returns an error page without actions, with the login's support id or a new one.
+fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> ErrorPage {
+    let support_id = match login {
+        Some(summary) => summary.support_id.to_string(),
+        None => SupportId::generate(env.entropy()).to_string(),
+    };
     ErrorPage {
         code,
         detail: None,
@@ -361,38 +322,11 @@ fn new_error_page(env: &Env, code: ErrorCode) -> ErrorPage {
     }
 }
 
-fn error_page_for_login(
-    hub: &Hub,
-    code: ErrorCode,
-    summary: &LoginSummary,
-    locale: Locale,
-) -> ErrorPage {
-    let service = hub
-        .federation
-        .load()
-        .service_provider(&summary.client_id)
-        .map(|sp| locale.localize(&sp.name).to_owned());
-    ErrorPage {
-        code,
-        detail: None,
-        service,
-        provider: None,
-        message: None,
-        claim: None,
-        actions: Vec::new(),
-        support_id: summary.support_id.to_string(),
-        at: hub.env.now(),
-    }
-}
-
-fn service_home_action(hub: &Hub, summary: &LoginSummary) -> Option<PageAction> {
-    let federation = hub.federation.load();
-    let service = federation.service_provider(&summary.client_id)?;
-    Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
-}
-
 fn error_page_response(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
+    if matches!(error.code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
+        return landing_page_response(hub, status, locale, |chrome| error.render(chrome));
+    }
     let mut response = page_response(hub, status, locale, |chrome| error.render(chrome));
     if status == 503 {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));

@@ -7,13 +7,14 @@
 //! [`MAX_LOGIN_COOKIES`]: super::cookies::MAX_LOGIN_COOKIES
 //! [`MAX_EXPIRED_COOKIES`]: super::cookies::MAX_EXPIRED_COOKIES
 
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::HttpResponse;
 
 use super::cookies::{HeldLogin, HeldLogins, MAX_EXPIRED_COOKIES, MAX_OPEN_LOGINS};
 use super::hub::Hub;
-use super::login::add_cookie;
+use super::request_context::RequestContext;
+use super::responses::add_cookie;
 use crate::actor::{LoginSummary, StoredLogin};
-use crate::ids::{InteractionHash, Secret};
+use crate::ids::InteractionHash;
 use crate::login::LoginRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace;
@@ -21,7 +22,7 @@ use crate::telemetry::trace;
 /// The login of this browser that an upstream `state` belongs to.
 pub(super) enum LoginByState {
     /// This login expects the state.
-    Expecting(InteractionHash, Secret<String>, LoginSummary),
+    Expecting(HeldLogin, LoginSummary),
     /// No login expects it; this is the newest that can continue.
     OtherLive(InteractionHash, LoginSummary),
     /// No login expects it and none can continue; this is the newest.
@@ -46,11 +47,7 @@ pub(super) async fn find_by_state(
     for (login, stored) in load_logins(hub, held).await? {
         let Some(stored) = stored else { continue };
         if state.is_some_and(|state| stored.expects_state(state)) {
-            return Ok(LoginByState::Expecting(
-                login.hash.clone(),
-                login.secret.clone(),
-                stored.summary(),
-            ));
+            return Ok(LoginByState::Expecting(login.clone(), stored.summary()));
         }
         if stored.is_live(hub.env.now()) {
             live = live
@@ -67,12 +64,12 @@ pub(super) async fn find_by_state(
 /// Expires the cookies of the logins that it closes, of those that have ended, and of those beyond
 /// the number that is read. `current` is the login that the page shows.
 pub(super) async fn close_oldest_logins(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     current: &InteractionHash,
     response: &mut HttpResponse,
 ) {
-    let held = hub.cookies.held_logins(request, Some(current));
+    let hub = &context.hub;
+    let held = hub.cookies.held_logins(&context.request, Some(current));
     let closed = if held.logins.len() > MAX_OPEN_LOGINS {
         close_surplus_logins(hub, &held, current).await
     } else {

@@ -7,13 +7,14 @@ use arc_swap::ArcSwap;
 
 use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
-use super::pages::PageTheme;
+use super::pages::{Locale, PageAction, PageTheme};
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::assurance::Platform;
 use crate::config::CurrentFederation;
 use crate::config::logo::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
+use crate::ids::{ClientId, ConnectorId};
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
 use crate::telemetry::Metrics;
@@ -48,6 +49,29 @@ pub struct Hub {
     pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
     /// How long a retired key is still published: as long as anything it signed may be valid.
     pub key_grace: Duration,
+}
+
+impl Hub {
+    /// Returns the name of a service provider; `None` if it is not registered.
+    #[must_use]
+    pub fn service_name(&self, client_id: &ClientId, locale: Locale) -> Option<String> {
+        let federation = self.federation.load();
+        Some(locale.localize(&federation.service_provider(client_id)?.name).to_owned())
+    }
+
+    /// Returns the link to a service provider's home page; `None` if it is not registered.
+    #[must_use]
+    pub fn service_home(&self, client_id: &ClientId) -> Option<PageAction> {
+        let federation = self.federation.load();
+        let service = federation.service_provider(client_id)?;
+        Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
+    }
+
+    /// Returns the name of an identity provider; `None` if there is no such connector.
+    #[must_use]
+    pub fn provider_name(&self, connector: &ConnectorId, locale: Locale) -> Option<String> {
+        Some(locale.localize(&*self.connectors.display_name(connector)?).to_owned())
+    }
 }
 
 /// Whether the routes of the sandbox identity provider exist.

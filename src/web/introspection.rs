@@ -1,12 +1,13 @@
 //! The introspection endpoint, `POST /api/v2/checktoken` (RFC 7662, RFC 9701), and the revocation
 //! endpoint, `POST /api/v2/token/revocation` (RFC 7009).
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::form::{self, FormError};
-use super::hub::Hub;
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
 use super::responses::{introspection_jwt_response, json_response};
-use super::token::{authorization_headers, client_rejection};
+use super::token::{authorization_headers, parse_client_form};
 use crate::grant::error::GrantError;
 use crate::grant::introspection::IntrospectionResponse;
 use crate::protocol::catalogue::ErrorCode;
@@ -16,14 +17,13 @@ use crate::protocol::revocation;
 
 /// Handles `POST /api/v2/checktoken`.
 pub async fn introspect_token(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     body: web::Payload,
-) -> HttpResponse {
-    let params = match form::parse_body(&request, body).await {
+) -> Result<HttpResponse, Rejection> {
+    let params = match form::parse_body(&context.request, body).await {
         Ok(params) => params,
         Err(FormError::TooLarge) => {
-            return client_rejection(&hub, &request, ErrorCode::PayloadTooLarge.into());
+            return Err(Rejection::Client(ErrorCode::PayloadTooLarge.into()));
         }
         // A body that is not a form holds no credentials, and the error says only that (R182).
         Err(
@@ -33,41 +33,26 @@ pub async fn introspect_token(
             | FormError::Interrupted,
         ) => Params::default(),
     };
-    match hub
-        .grants
-        .introspect(&IntrospectionRequest::read(&authorization_headers(&request), &params))
-        .await
-    {
-        Ok(IntrospectionResponse::Json(answer)) => json_response(answer),
-        Ok(IntrospectionResponse::Jwt(answer)) => introspection_jwt_response(answer),
-        Err(error) => client_rejection(&hub, &request, error),
+    let authorization = authorization_headers(&context.request);
+    let introspection = IntrospectionRequest::read(&authorization, &params);
+    match context.hub.grants.introspect(&introspection).await.map_err(Rejection::Client)? {
+        IntrospectionResponse::Json(answer) => Ok(json_response(answer)),
+        IntrospectionResponse::Jwt(answer) => Ok(introspection_jwt_response(answer)),
     }
 }
 
 /// Handles `POST /api/v2/token/revocation`.
 pub async fn revoke_token(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     body: web::Payload,
-) -> HttpResponse {
-    match read_and_revoke(&hub, &request, body).await {
-        // RFC 7009 §2.2: clients ignore the body. It is valid JSON, as its content type says.
-        Ok(()) => json_response("{}"),
-        Err(error) => client_rejection(&hub, &request, error),
-    }
+) -> Result<HttpResponse, Rejection> {
+    read_and_revoke(&context, body).await.map_err(Rejection::Client)?;
+    // RFC 7009 §2.2: clients ignore the body. It is valid JSON, as its content type says.
+    Ok(json_response("{}"))
 }
 
-async fn read_and_revoke(
-    hub: &Hub,
-    request: &HttpRequest,
-    body: web::Payload,
-) -> Result<(), GrantError> {
-    let params = match form::parse_body(request, body).await {
-        Ok(params) => params,
-        Err(FormError::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
-        Err(error) => return Err(error.code().into()),
-    };
-    hub.grants
-        .revoke_token(&revocation::parse_request(&authorization_headers(request), &params)?)
-        .await
+async fn read_and_revoke(context: &RequestContext, body: web::Payload) -> Result<(), GrantError> {
+    let params = parse_client_form(&context.request, body).await?;
+    let authorization = authorization_headers(&context.request);
+    context.hub.grants.revoke_token(&revocation::parse_request(&authorization, &params)?).await
 }

@@ -6,15 +6,15 @@
 //! provider. Whatever its value, the page offers only providers that the gate allows.
 
 use actix_web::cookie::Cookie;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::csrf::FormPurpose;
-use super::error_pages;
-use super::form;
 use super::hub::Hub;
-use super::login::{add_cookie, verify_login_form};
+use super::login_verification::verify_login_form;
 use super::pages::ListQuery;
-use super::responses::see_other;
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{add_cookie, interaction_path, see_other};
 use crate::actor::LoginSummary;
 use crate::ids::ConnectorId;
 
@@ -28,12 +28,16 @@ pub struct ChoiceQuery {
 impl ChoiceQuery {
     /// Reads the query and the cookie of a request. Repeated and invalid parameters are ignored.
     #[must_use]
-    pub fn from_request(hub: &Hub, request: &HttpRequest) -> Self {
-        let query = form::parse_query(request.query_string()).unwrap_or_default();
+    pub fn from_request(context: &RequestContext) -> Self {
+        let hub = &context.hub;
+        let query = context.query().unwrap_or_default();
         let one = |name| query.single(name).ok().flatten().map(str::to_owned);
         let page = one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
-        let last_used =
-            hub.federation.load().remember_last.and_then(|_| hub.cookies.last_choice(request));
+        let last_used = hub
+            .federation
+            .load()
+            .remember_last
+            .and_then(|_| hub.cookies.last_choice(&context.request));
         Self { list: ListQuery { query: one("q"), category: one("category"), page }, last_used }
     }
 }
@@ -47,26 +51,23 @@ pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'s
 
 /// Returns a cookie that removes the last choice, if the operator no longer enables it.
 #[must_use]
-pub fn outdated_cookie_removal(hub: &Hub, request: &HttpRequest) -> Option<Cookie<'static>> {
+pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'static>> {
+    let hub = &context.hub;
     let is_off = hub.federation.load().remember_last.is_none();
-    (is_off && hub.cookies.has_last_choice(request))
+    (is_off && hub.cookies.has_last_choice(&context.request))
         .then(|| hub.cookies.expired_last_choice_cookie())
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/forget`: removes the last choice. The login does not
 /// change.
 pub async fn forget_last_choice(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
-    match verify_login_form(&hub, &request, &path, body, FormPurpose::ForgetLastChoice).await {
-        Ok((hash, ..)) => {
-            let mut response = see_other(&error_pages::interaction_path(&hash));
-            add_cookie(&mut response, &hub.cookies.expired_last_choice_cookie());
-            response
-        }
-        Err(response) => response,
-    }
+) -> Result<HttpResponse, Rejection> {
+    let (login, _) =
+        verify_login_form(&context, &path, body, FormPurpose::ForgetLastChoice).await?;
+    let mut response = see_other(&interaction_path(&login.hash));
+    add_cookie(&mut response, &context.hub.cookies.expired_last_choice_cookie());
+    Ok(response)
 }

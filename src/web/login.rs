@@ -7,26 +7,28 @@
 
 use std::time::Duration;
 
-use actix_web::cookie::Cookie;
-use actix_web::http::header::SET_COOKIE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::cookies::HeldLogin;
-use super::csrf::{self, FormPurpose};
-use super::form::FormError;
+use super::cookies::{HeldLogin, HeldLogins};
+use super::csrf::FormPurpose;
+use super::error_responses::response_or_rejection;
 use super::held_logins::{self, LoginByState};
-use super::hub::Hub;
 use super::last_choice::{self, ChoiceQuery};
-use super::rejection::{self, RejectionContext};
-use super::responses::{authorization_response, negotiate_locale, page_response, see_other};
-use super::{error_pages, form, page_models};
-use crate::actor::{Reply, StepError};
-use crate::ids::{ConnectorId, InteractionHash, Secret};
+use super::login_verification::{verify_login_cookie, verify_login_form};
+use super::page_models::{self, LoginPageContext};
+use super::rejection::{Rejection, UnusableIdpResponse};
+use super::request_context::RequestContext;
+use super::responses::{
+    add_cookie, authorization_response, interaction_path, page_response, see_other,
+};
+use super::{error_pages, form};
+use crate::actor::Reply;
+use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::CallbackParams;
 use crate::login::{Callback, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest};
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::{Params, RepeatedParamError};
+use crate::protocol::params::RepeatedParamError;
 
 /// Lifetime of a login's cookie after the login ended, so that a repeated step gets a response.
 pub const ENDED_LOGIN_COOKIE_LIFETIME: Duration = Duration::from_secs(60);
@@ -44,358 +46,193 @@ pub enum ResponseOrigin {
 
 /// Handles `GET /api/v2/interaction/{hash}`: shows the current page of a login.
 pub async fn show_login(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    let (hash, cookie) = match verify_login_cookie(&hub, &request, &path).await {
-        Ok(proof) => proof,
-        Err(response) => return response,
-    };
-    let mut response = run_step(
-        &hub,
-        &request,
-        &hash,
-        &cookie,
-        LoginRequest::OpenPage { reuse: None },
-        ResponseOrigin::Page,
-    )
-    .await;
-    held_logins::close_oldest_logins(&hub, &request, &hash, &mut response).await;
-    response
+) -> Result<HttpResponse, Rejection> {
+    let login = verify_login_cookie(&context, &path).await?;
+    let open = LoginRequest::OpenPage { reuse: None };
+    let shown = run_step(&context, &login, open, ResponseOrigin::Page).await;
+    let mut response = response_or_rejection(&context, shown);
+    held_logins::close_oldest_logins(&context, &login.hash, &mut response).await;
+    Ok(response)
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/provider`: chooses an identity provider.
 pub async fn choose_provider(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
-    let (hash, cookie, params) =
-        match verify_login_form(&hub, &request, &path, body, FormPurpose::ChooseProvider).await {
-            Ok(proof) => proof,
-            Err(response) => return response,
-        };
+) -> Result<HttpResponse, Rejection> {
+    let (login, params) =
+        verify_login_form(&context, &path, body, FormPurpose::ChooseProvider).await?;
     match params.single("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
-            run_step(
-                &hub,
-                &request,
-                &hash,
-                &cookie,
-                LoginRequest::Choose(provider.into()),
-                ResponseOrigin::Form,
-            )
-            .await
+            let choice = LoginRequest::Choose(provider.into());
+            run_step(&context, &login, choice, ResponseOrigin::Form).await
         }
-        Ok(_) | Err(RepeatedParamError) => {
-            error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest)
-        }
+        Ok(_) | Err(RepeatedParamError) => Err(Rejection::malformed(ErrorCode::BadRequest)),
     }
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/cancel`.
 pub async fn cancel_login(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
-    match verify_login_form(&hub, &request, &path, body, FormPurpose::CancelLogin).await {
-        Ok((hash, cookie, _)) => {
-            run_step(&hub, &request, &hash, &cookie, LoginRequest::Cancel, ResponseOrigin::Form)
-                .await
-        }
-        Err(response) => response,
-    }
+) -> Result<HttpResponse, Rejection> {
+    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::CancelLogin).await?;
+    run_step(&context, &login, LoginRequest::Cancel, ResponseOrigin::Form).await
 }
 
 /// Handles `GET /api/v2/callback/{connector}`, the redirect from an identity provider.
 pub async fn handle_callback(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    let connector = ConnectorId::new(path.into_inner());
-    let network = hub.proxies.client_network(&request);
-    let held = hub.cookies.held_logins(&request, None);
-    let answer = callback_params(&request);
-    let mut response = match (answer, held.logins.as_slice()) {
-        // The normal case needs no store call: the step itself compares the state.
-        (Some((state, arrival)), [HeldLogin { hash, secret: value }]) => {
-            let back = Callback { connector, state, params: arrival, network };
-            run_step(
-                &hub,
-                &request,
-                hash,
-                value,
-                LoginRequest::Callback(back),
-                ResponseOrigin::Callback,
-            )
-            .await
-        }
-        (answer, _) => {
-            let state = answer.as_ref().map(|(state, _)| state.as_str());
-            match (held_logins::find_by_state(&hub, &held, state).await, answer) {
-                (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
-                    let back = Callback { connector, state, params: arrival, network };
-                    run_step(
-                        &hub,
-                        &request,
-                        &hash,
-                        &cookie,
-                        LoginRequest::Callback(back),
-                        ResponseOrigin::Callback,
-                    )
-                    .await
-                }
-                (Ok(found), answer) => {
-                    unusable_idp_response(&hub, &request, found, answer.is_some(), &connector)
-                }
-                (Err(code), _) => error_pages::outside_login(&hub, &request, code),
-            }
-        }
+) -> Result<HttpResponse, Rejection> {
+    let held = context.hub.cookies.held_logins(&context.request, None);
+    let handled = run_callback(&context, ConnectorId::new(path.into_inner()), &held).await;
+    let mut response = response_or_rejection(&context, handled);
+    held_logins::expire_surplus_cookies(&context.hub, &held, &mut response);
+    Ok(response)
+}
+
+async fn run_callback(
+    context: &RequestContext,
+    connector: ConnectorId,
+    held: &HeldLogins,
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    let network = hub.proxies.client_network(&context.request);
+    let find_by_state = async |state| {
+        held_logins::find_by_state(hub, held, state).await.map_err(Rejection::OutsideLogin)
     };
-    held_logins::expire_surplus_cookies(&hub, &held, &mut response);
-    response
+    let Some((state, params)) = callback_params(&context.request) else {
+        let code = ErrorCode::IdpStateUnusable;
+        return Err(unusable_idp_response(code, find_by_state(None).await?, connector));
+    };
+    let login = match held.logins.as_slice() {
+        // The normal case needs no store call: the step itself compares the state.
+        [login] => login.clone(),
+        _ => match find_by_state(Some(&state)).await? {
+            LoginByState::Expecting(login, _) => login,
+            other => return Err(unusable_idp_response(ErrorCode::StateUnknown, other, connector)),
+        },
+    };
+    let callback = LoginRequest::Callback(Callback { connector, state, params, network });
+    run_step(context, &login, callback, ResponseOrigin::Callback).await
 }
 
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
 /// `state` is missing or empty, or a parameter is malformed or repeated (RFC 6749 §3.1).
 fn callback_params(request: &HttpRequest) -> Option<(String, CallbackParams)> {
-    let params = form::parse_query(request.query_string()).ok()?;
-    let owned = |name| params.single(name).ok().map(|value| value.map(str::to_owned));
-    let arrival = CallbackParams {
+    let query = form::parse_query(request.query_string()).ok()?;
+    let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
+    let params = CallbackParams {
         code: owned("code")?.map(Secret::new),
         iss: owned("iss")?,
         error: owned("error")?,
         error_description: owned("error_description")?,
     };
-    Some((owned("state")??, arrival))
+    Some((owned("state")??, params))
 }
 
-/// Builds the page for a response that no login of this browser expects. It links to the login that
-/// can continue, if there is one.
+/// Returns the rejection of a response that no login of this browser expects. Its page links to the
+/// login that can continue, if there is one.
 fn unusable_idp_response(
-    hub: &Hub,
-    request: &HttpRequest,
+    code: ErrorCode,
     found: LoginByState,
-    has_state: bool,
-    connector: &ConnectorId,
-) -> HttpResponse {
-    let code = if has_state { ErrorCode::StateUnknown } else { ErrorCode::IdpStateUnusable };
+    connector: ConnectorId,
+) -> Rejection {
+    let unusable = |hash, summary| {
+        let unusable = UnusableIdpResponse { code, connector, hash, summary };
+        Rejection::UnusableIdpResponse(Box::new(unusable))
+    };
     match found {
-        LoginByState::Expecting(hash, _, summary) | LoginByState::OtherLive(hash, summary) => {
-            error_pages::unusable_idp_response(hub, request, code, connector, (&hash, &summary))
+        LoginByState::Expecting(login, summary) => unusable(login.hash, summary),
+        LoginByState::OtherLive(hash, summary) => unusable(hash, summary),
+        LoginByState::OtherEnded(_) | LoginByState::None if code == ErrorCode::StateUnknown => {
+            Rejection::OutsideLogin(ErrorCode::LoginOtherBrowser)
         }
-        LoginByState::OtherEnded(_) | LoginByState::None if has_state => {
-            error_pages::outside_login(hub, request, ErrorCode::LoginOtherBrowser)
-        }
-        LoginByState::OtherEnded(_) | LoginByState::None => {
-            error_pages::outside_login(hub, request, code)
-        }
+        LoginByState::OtherEnded(_) | LoginByState::None => Rejection::OutsideLogin(code),
     }
 }
 
 /// Handles `GET /api/v2/interaction/{hash}/consent`: shows the consent page.
 pub async fn show_consent(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    match verify_login_cookie(&hub, &request, &path).await {
-        Ok((hash, cookie)) => {
-            run_step(
-                &hub,
-                &request,
-                &hash,
-                &cookie,
-                LoginRequest::OpenConsentPage,
-                ResponseOrigin::Page,
-            )
-            .await
-        }
-        Err(response) => response,
-    }
+) -> Result<HttpResponse, Rejection> {
+    let login = verify_login_cookie(&context, &path).await?;
+    run_step(&context, &login, LoginRequest::OpenConsentPage, ResponseOrigin::Page).await
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/consent`.
 pub async fn answer_consent(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
-    let (hash, cookie, params) =
-        match verify_login_form(&hub, &request, &path, body, FormPurpose::Consent).await {
-            Ok(proof) => proof,
-            Err(response) => return response,
-        };
+) -> Result<HttpResponse, Rejection> {
+    let (login, params) = verify_login_form(&context, &path, body, FormPurpose::Consent).await?;
     let answer = match params.single("answer") {
         Ok(Some("yes")) => ConsentAnswer::Yes,
         Ok(Some("no")) => ConsentAnswer::No,
         Ok(_) | Err(RepeatedParamError) => {
-            return error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest);
+            return Err(Rejection::malformed(ErrorCode::BadRequest));
         }
     };
     let page_digest = params.single("page_digest").ok().flatten().unwrap_or_default().to_owned();
-    run_step(
-        &hub,
-        &request,
-        &hash,
-        &cookie,
-        LoginRequest::Consent(ConsentSubmission { answer, page_digest }),
-        ResponseOrigin::Form,
-    )
-    .await
-}
-
-/// Returns the login that the URL names and its cookie's value, which proves that this browser
-/// started it.
-///
-/// # Errors
-/// The response with the error page.
-pub(super) async fn verify_login_cookie(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &str,
-) -> Result<(InteractionHash, Secret<String>), HttpResponse> {
-    if !InteractionHash::is_well_formed(hash) {
-        return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown));
-    }
-    let hash = InteractionHash::new(hash);
-    match hub.cookies.login_proof(request, &hash) {
-        Some(cookie) => Ok((hash, cookie)),
-        None => Err(error_pages::login_of_other_browser(hub, request, &hash).await),
-    }
-}
-
-/// Parses a form of a login, and verifies its cookie and its CSRF token.
-///
-/// # Errors
-/// The response with the error page.
-pub(super) async fn verify_login_form(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &str,
-    body: web::Payload,
-    purpose: FormPurpose,
-) -> Result<(InteractionHash, Secret<String>, Params), HttpResponse> {
-    let params = form::parse_body(request, body).await.map_err(|error| match error {
-        FormError::TooLarge => error_pages::outside_login(hub, request, ErrorCode::PayloadTooLarge),
-        _ => error_pages::malformed_request(hub, request, error.code()),
-    })?;
-    let (hash, cookie) = verify_login_cookie(hub, request, hash).await?;
-    // A consent token binds the displayed claims; the step compares them with the current ones.
-    let one = |name| params.single(name).ok().flatten();
-    let page_digest =
-        if purpose == FormPurpose::Consent { one("page_digest").unwrap_or_default() } else { "" };
-    let form_check = csrf::check_same_origin(request)
-        .and_then(|()| csrf::verify_form_token(&cookie, purpose, page_digest, one("csrf")));
-    if let Err(code) = form_check {
-        let summary = match hub.logins.peek(&hash).await {
-            Ok(Some(summary)) => summary,
-            Ok(None) => {
-                return Err(error_pages::outside_login(hub, request, ErrorCode::LoginUnknown));
-            }
-            Err(code) => {
-                return Err(error_pages::login_step_failed(
-                    hub,
-                    request,
-                    &hash,
-                    StepError::Hub(code),
-                ));
-            }
-        };
-        let client_id = Some(&summary.client_id);
-        let context = RejectionContext {
-            client_id,
-            login: Some(&hash),
-            ..RejectionContext::with_support_id(summary.support_id.as_str())
-        };
-        rejection::record_rejection(
-            hub,
-            request,
-            context,
-            code,
-            "form with an invalid CSRF token rejected",
-        );
-        let problem = crate::login::LoginErrorPage {
-            code,
-            claim: None,
-            next_action: crate::login::NextAction::ChooseIdp,
-        };
-        return Err(error_pages::login_error(hub, request, &hash, &cookie, problem, &summary));
-    }
-    Ok((hash, cookie, params))
+    let submission = LoginRequest::Consent(ConsentSubmission { answer, page_digest });
+    run_step(&context, &login, submission, ResponseOrigin::Form).await
 }
 
 async fn run_step(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
+    context: &RequestContext,
+    login: &HeldLogin,
     login_request: LoginRequest,
     from: ResponseOrigin,
-) -> HttpResponse {
-    let session = hub.cookies.session(request);
-    match hub.logins.run_step(hash, login_request, session).await {
-        Ok(reply) => step_response(hub, request, hash, cookie, reply, from),
-        Err(ended) => error_pages::login_step_failed(hub, request, hash, ended),
+) -> Result<HttpResponse, Rejection> {
+    let session = context.hub.cookies.session(&context.request);
+    match context.hub.logins.run_step(&login.hash, login_request, session).await {
+        Ok(reply) => Ok(step_response(context, login, reply, from)),
+        Err(error) => Err(Rejection::StepFailed(login.hash.clone(), error)),
     }
 }
 
 /// Builds the response for the result of a step.
-pub fn step_response(
-    hub: &Hub,
-    request: &HttpRequest,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
+pub(super) fn step_response(
+    context: &RequestContext,
+    login: &HeldLogin,
     reply: Reply,
     from: ResponseOrigin,
 ) -> HttpResponse {
     let Reply { answer, summary } = reply;
-    let locale = negotiate_locale(request, &summary.ui_locales);
+    let hub = &context.hub;
+    let page = LoginPageContext::new(context, login, &summary);
     let mut response = match answer {
         // After a form or a callback, redirect to the page, so that a reload repeats nothing.
         LoginAnswer::ChoicePage { .. } if from != ResponseOrigin::Page => {
-            see_other(&without_inherited_fragment(&error_pages::interaction_path(hash), from))
+            see_other(&without_inherited_fragment(&interaction_path(&login.hash), from))
         }
         LoginAnswer::ChoicePage { banner } => {
-            let query = ChoiceQuery::from_request(hub, request);
-            let choice =
-                page_models::choice_page(hub, locale, hash, cookie, &summary, banner, &query);
-            let mut response = page_response(hub, 200, locale, |chrome| choice.render(chrome));
-            if let Some(cookie) = last_choice::outdated_cookie_removal(hub, request) {
+            let query = ChoiceQuery::from_request(context);
+            let choice = page_models::choice_page(&page, banner, &query);
+            let mut response = page_response(hub, 200, page.locale, |chrome| choice.render(chrome));
+            if let Some(cookie) = last_choice::outdated_cookie_removal(context) {
                 add_cookie(&mut response, &cookie);
             }
             response
         }
         LoginAnswer::RedirectToIdp { url } => see_other(&url),
-        LoginAnswer::RedirectToConsent => see_other(&without_inherited_fragment(
-            &format!("{}/consent", error_pages::interaction_path(hash)),
-            from,
-        )),
+        LoginAnswer::RedirectToConsent => {
+            let consent_path = format!("{}/consent", interaction_path(&login.hash));
+            see_other(&without_inherited_fragment(&consent_path, from))
+        }
         LoginAnswer::ConsentPage(consenting) => {
-            let consent =
-                page_models::consent_page(hub, locale, hash, cookie, &summary, &consenting);
-            page_response(hub, 200, locale, |chrome| consent.render(chrome))
+            let consent = page_models::consent_page(&page, &consenting);
+            page_response(hub, 200, page.locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
-            let answer = match answer {
-                AuthorizationResponse::Redirect { location } => AuthorizationResponse::Redirect {
-                    location: without_inherited_fragment(&location, from),
-                },
-                AuthorizationResponse::FormPost { action, fields } => {
-                    AuthorizationResponse::FormPost { action, fields }
-                }
-            };
-            let federation = hub.federation.load();
-            let service = federation
-                .service_provider(&summary.client_id)
-                .map_or("", |sp| locale.localize(&sp.name));
-            let mut response = authorization_response(hub, locale, service, answer);
+            let mut response = service_provider_response(&page, answer, from);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.session_cookie(&session));
                 if let Some(cookie) = last_choice::last_choice_cookie(hub, &summary) {
@@ -404,21 +241,31 @@ pub fn step_response(
             }
             response
         }
-        LoginAnswer::BlockedPage(banner) => {
-            error_pages::idp_blocked(hub, request, hash, cookie, &banner, &summary)
-        }
-        LoginAnswer::ErrorPage(problem) => {
-            error_pages::login_error(hub, request, hash, cookie, problem, &summary)
-        }
+        LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(&page, &banner),
+        LoginAnswer::ErrorPage(problem) => error_pages::login_error(&page, problem),
     };
     if summary.is_completed && from != ResponseOrigin::Authorize {
-        let now = hub.env.now();
+        let until = hub.env.now() + ENDED_LOGIN_COOKIE_LIFETIME;
         add_cookie(
             &mut response,
-            &hub.cookies.login_cookie(hash, cookie, now, now + ENDED_LOGIN_COOKIE_LIFETIME),
+            &hub.cookies.login_cookie(&login.hash, &login.secret, hub.env.now(), until),
         );
     }
     response
+}
+
+fn service_provider_response(
+    page: &LoginPageContext<'_>,
+    answer: AuthorizationResponse,
+    from: ResponseOrigin,
+) -> HttpResponse {
+    let answer = match answer {
+        AuthorizationResponse::Redirect { location } => AuthorizationResponse::Redirect {
+            location: without_inherited_fragment(&location, from),
+        },
+        form @ AuthorizationResponse::FormPost { .. } => form,
+    };
+    authorization_response(page.hub, page.locale, &page.service_name(), answer)
 }
 
 fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {
@@ -427,13 +274,5 @@ fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {
         ResponseOrigin::Form | ResponseOrigin::Page | ResponseOrigin::Authorize => {
             location.to_owned()
         }
-    }
-}
-
-/// Adds a cookie to a response.
-pub(super) fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
-    // A name and a value built by the hub are always a valid header.
-    if let Ok(value) = actix_web::http::header::HeaderValue::from_str(&cookie.to_string()) {
-        response.headers_mut().append(SET_COOKIE, value);
     }
 }

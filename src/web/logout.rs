@@ -4,17 +4,16 @@
 //! Whatever a request says, the browser is redirected only to a registered URI of a verified
 //! service provider, or to the identity provider of its own session.
 
-use actix_web::http::header::CONTENT_TYPE;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
 use super::csrf::{self, FormPurpose};
-use super::form::FormError;
+use super::form::{self, FormError};
 use super::hub::Hub;
-use super::login::add_cookie;
-use super::pages::{ConfirmLogOutPage, HiddenField, Locale, LoggedOutPage, PageAction};
-use super::responses::{landing_page_response, negotiate_locale, see_other};
-use super::{error_pages, form};
+use super::pages::{ConfirmLogOutPage, HiddenField, Locale, LoggedOutPage};
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{add_cookie, landing_page_response, see_other};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
 use crate::grant::logout::LogoutDestination;
@@ -24,7 +23,6 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
 use crate::protocol::params::{Params, RepeatedParamError};
-use crate::session::Session;
 use crate::session::logout::LogoutDecision;
 
 /// Query parameter that names a logout request saved from a POST, for the GET that continues it.
@@ -48,137 +46,110 @@ enum Confirmation {
 }
 
 /// Handles `GET /api/v2/session/end`.
-pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    let params = match form::parse_query(request.query_string()) {
-        Ok(params) => params,
-        Err(error) => return reject_request(&hub, &request, error.code()),
-    };
-    let params = match params.single(PENDING_PARAM) {
-        Ok(None) => params,
+pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let query = context.query().map_err(|error| Rejection::MalformedLogout(error.code()))?;
+    let params = match query.single(PENDING_PARAM) {
+        Ok(None) => query,
         // An expired request has no parameters: the user is asked to confirm.
-        Ok(Some(ticket)) => match hub.grants.take_logout_request(ticket).await {
-            Ok(pairs) => Params::new(pairs.unwrap_or_default()),
-            Err(code) => return error_pages::logout_failed(&hub, &request, code),
-        },
-        Err(RepeatedParamError) => return reject_request(&hub, &request, ErrorCode::BadRequest),
+        Ok(Some(ticket)) => {
+            let saved = context.hub.grants.take_logout_request(ticket).await;
+            Params::new(saved.map_err(Rejection::LogoutFailed)?.unwrap_or_default())
+        }
+        Err(RepeatedParamError) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
     };
-    end_session(&hub, &request, &params, Confirmation::Missing).await
+    end_session(&context, &params, Confirmation::Missing).await
 }
 
 /// Handles `POST /api/v2/session/end`.
 ///
 /// A POST from another site carries no cookie (SameSite=Lax), so the request is saved and continued
 /// by a GET, which carries it.
-pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = logout::check_post(content_type, request.query_string()) {
-        return reject_request(&hub, &request, code);
-    }
-    let params = match form::parse_body(&request, body).await {
-        Ok(params) => params,
-        Err(FormError::TooLarge) => {
-            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
-        }
-        Err(error) => return reject_request(&hub, &request, error.code()),
-    };
+pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    logout::check_post(context.content_type(), context.request.query_string())
+        .map_err(Rejection::MalformedLogout)?;
+    let params = parse_logout_form(&context, body).await?;
+    let forwarded = forwarded_params(&params);
+    let with_query = |query: &str| see_other(&format!("{}?{query}", path::END_SESSION));
     // Only a valid request is stored.
-    match check_request(&hub, &params, None) {
-        Ok(LogoutRequest::Anonymous) => see_other(path::END_SESSION),
+    match check_request(hub, &params, None) {
+        Ok(LogoutRequest::Anonymous) => Ok(see_other(path::END_SESSION)),
         Ok(LogoutRequest::Named { .. }) => {
-            match hub.grants.save_logout_request(&forwarded_params(&params)).await {
-                Ok(ticket) => {
-                    see_other(&format!("{}?{PENDING_PARAM}={}", path::END_SESSION, ticket.reveal()))
-                }
+            match hub.grants.save_logout_request(&forwarded).await {
+                Ok(ticket) => Ok(with_query(&format!("{PENDING_PARAM}={}", ticket.reveal()))),
                 // A full store must not prevent a logout: the parameters go into the URL.
-                Err(ErrorCode::StoreFull) => see_other(&format!(
-                    "{}?{}",
-                    path::END_SESSION,
-                    encode_params(&forwarded_params(&params))
-                )),
-                Err(code) => error_pages::logout_failed(&hub, &request, code),
+                Err(ErrorCode::StoreFull) => Ok(with_query(&encode_params(&forwarded))),
+                Err(code) => Err(Rejection::LogoutFailed(code)),
             }
         }
         // Only the session can verify an encrypted ID token, and its cookie comes with the GET.
         Err(ErrorCode::LogoutHintEncrypted)
-            if hub.platform == Platform::High && fits_in_url(&params) =>
+            if hub.platform == Platform::High && fits_in_url(&forwarded) =>
         {
-            see_other(&format!(
-                "{}?{}",
-                path::END_SESSION,
-                encode_params(&forwarded_params(&params))
-            ))
+            Ok(with_query(&encode_params(&forwarded)))
         }
-        Err(code) => reject_request(&hub, &request, code),
+        Err(code) => Err(Rejection::MalformedLogout(code)),
     }
 }
 
+async fn parse_logout_form(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<Params, Rejection> {
+    form::parse_body(&context.request, body).await.map_err(|error| match error {
+        FormError::TooLarge => Rejection::OutsideLogin(ErrorCode::PayloadTooLarge),
+        error => Rejection::MalformedLogout(error.code()),
+    })
+}
+
 /// Returns whether the parameters fit into a URL.
-fn fits_in_url(params: &Params) -> bool {
-    forwarded_params(params).iter().map(|(_, value)| value.len()).sum::<usize>()
-        <= MAX_FORWARDED_BYTES
+fn fits_in_url(forwarded: &[(String, String)]) -> bool {
+    forwarded.iter().map(|(_, value)| value.len()).sum::<usize>() <= MAX_FORWARDED_BYTES
 }
 
 /// Handles `POST /api/v2/session/end/confirm`, which the hub's confirmation form sends.
 pub async fn post_confirmation(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     body: web::Payload,
-) -> HttpResponse {
-    let params = match form::parse_body(&request, body).await {
-        Ok(params) => params,
-        Err(FormError::TooLarge) => {
-            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
-        }
-        Err(error) => return reject_request(&hub, &request, error.code()),
-    };
+) -> Result<HttpResponse, Rejection> {
+    let params = parse_logout_form(&context, body).await?;
     // Without a cookie there is no session to protect.
-    if let Some(cookie) = hub.cookies.session(&request) {
+    if let Some(cookie) = context.hub.cookies.session(&context.request) {
         let sent = params.single("csrf").ok().flatten();
-        let form_check = csrf::check_same_origin(&request).and_then(|()| {
-            csrf::verify_form_token(
-                &cookie,
-                FormPurpose::LogOut,
-                &encode_params(&forwarded_params(&params)),
-                sent,
-            )
-        });
-        if let Err(code) = form_check {
-            hub.metrics.record_logout("rejected");
-            return error_pages::logout_failed(&hub, &request, code);
-        }
+        let bound = encode_params(&forwarded_params(&params));
+        csrf::verify_form(&context.request, &cookie, FormPurpose::LogOut, &bound, sent)
+            .inspect_err(|_| context.hub.metrics.record_logout("rejected"))
+            .map_err(Rejection::LogoutFailed)?;
     }
-    end_session(&hub, &request, &params, Confirmation::Given).await
+    end_session(&context, &params, Confirmation::Given).await
 }
 
 /// Handles `GET /api/v2/session/end/{connector}`, the return from an identity provider's logout.
 pub async fn return_from_idp(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
     let connector = ConnectorId::new(path.into_inner());
-    let query = form::parse_query(request.query_string()).unwrap_or_default();
+    let query = context.query().unwrap_or_default();
     let stored = match query.single("state") {
         Ok(Some(state)) => hub.grants.take_logout_destination(&connector, state).await,
         Ok(None) | Err(RepeatedParamError) => Ok(None),
     };
-    let destination = match stored {
-        Ok(Some(destination)) => destination,
-        Ok(None) => return logged_out_response(&hub, negotiate_locale(&request, &[]), None, None),
-        Err(code) => return error_pages::outside_login(&hub, &request, code),
+    let locale = context.locale(&[]);
+    let Some(destination) = stored.map_err(Rejection::OutsideLogin)? else {
+        return Ok(logged_out_response(hub, locale, None, None));
     };
     hub.metrics.record_logout("returned");
     hub.grants.audit.record(|| {
         let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
-    match &destination.return_to {
+    Ok(match &destination.return_to {
         // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
         Some(return_to) => see_other(&format!("{}#", return_to.location())),
-        None => {
-            logged_out_response(&hub, negotiate_locale(&request, &[]), Some(&destination), None)
-        }
-    }
+        None => logged_out_response(hub, locale, Some(&destination), None),
+    })
 }
 
 /// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
@@ -218,52 +189,40 @@ fn is_jwe(token: &str) -> bool {
 }
 
 async fn end_session(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     params: &Params,
     confirmation: Confirmation,
-) -> HttpResponse {
-    let cookie = hub.cookies.session(request);
-    let session_hint = match recognize_hint(hub, params, cookie.as_ref()).await {
-        Ok(session_hint) => session_hint,
-        Err(code) => return error_pages::logout_failed(hub, request, code),
-    };
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    let cookie = hub.cookies.session(&context.request);
+    let session_hint = recognize_hint(hub, params, cookie.as_ref()).await;
+    let session_hint = session_hint.map_err(Rejection::LogoutFailed)?;
     let by_session = session_hint.is_some();
     let (named, return_to) = match check_request(hub, params, session_hint) {
         Ok(LogoutRequest::Named { hint, return_to }) => (Some(hint), return_to),
         Ok(LogoutRequest::Anonymous) => (None, None),
         Err(code) => {
-            return repeated_logout(hub, params, code, cookie.as_ref())
-                .await
-                .unwrap_or_else(|| reject_request(hub, request, code));
+            let repeated = repeated_logout(hub, params, code, cookie.as_ref()).await;
+            return repeated.ok_or(Rejection::MalformedLogout(code));
         }
     };
-    let (decision, session) = match hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await
-    {
-        Ok(decided) => decided,
-        Err(code) => return error_pages::logout_failed(hub, request, code),
-    };
-    let locale = negotiate_locale(request, &ui_locales(params));
+    let decided = hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await;
+    let (decision, session) = decided.map_err(Rejection::LogoutFailed)?;
+    let locale = context.locale(&ui_locales(params));
     let destination =
         LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
     let outcome = match (decision, confirmation, &cookie, session) {
         (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
             hub.metrics.record_logout("confirmation");
             hub.grants.audit.record(|| {
-                destination
-                    .service_provider
-                    .iter()
-                    .fold(Event::new(EventKind::LogoutRequested), Event::sp)
+                let requested = Event::new(EventKind::LogoutRequested);
+                destination.service_provider.iter().fold(requested, Event::sp)
             });
-            let page = confirmation_page(
-                hub,
-                locale,
-                cookie.as_ref(),
-                session.as_ref(),
-                &destination,
-                params,
-            );
-            return landing_page_response(hub, 200, locale, |chrome| page.render(chrome));
+            let provider = session.map(|session| session.connector);
+            let cookie = cookie.as_ref();
+            let page =
+                confirmation_page(hub, locale, (cookie, provider.as_ref()), &destination, params);
+            return Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)));
         }
         (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
@@ -271,17 +230,15 @@ async fn end_session(
         (_, _, Some(cookie), None) => hub.logouts.repeat_redirect(cookie, &destination).await,
         _ => Ok(LogoutOutcome::AlreadyEnded),
     };
-    if let (true, Ok(outcome), Some(cookie)) = (by_session, &outcome, &cookie) {
-        remember_redirect(hub, params, cookie, outcome, &destination).await;
+    let outcome = outcome.map_err(Rejection::LogoutFailed)?;
+    if let (true, Some(cookie)) = (by_session, &cookie) {
+        remember_redirect(hub, params, cookie, &outcome, &destination).await;
     }
-    let mut response = match outcome {
-        Ok(outcome) => logout_response(hub, locale, outcome, &destination),
-        Err(code) => return error_pages::logout_failed(hub, request, code),
-    };
+    let mut response = logout_response(hub, locale, outcome, &destination);
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
-    response
+    Ok(response)
 }
 
 /// Responds to a repeated logout request, whose session has ended and no longer recognizes the
@@ -358,20 +315,13 @@ fn logged_out_response(
     destination: Option<&LogoutDestination>,
     unreached: Option<&ConnectorId>,
 ) -> HttpResponse {
-    let federation = hub.federation.load();
-    let service = destination.and_then(|destination| {
-        federation.service_provider(destination.service_provider.as_ref()?)
-    });
-    let name =
-        |id: &ConnectorId| Some(locale.localize(&*hub.connectors.display_name(id)?).to_owned());
+    let service = destination.and_then(|destination| destination.service_provider.as_ref());
     let logged_out = LoggedOutPage {
-        service: service.map(|service| locale.localize(&service.name).to_owned()),
-        action: service.map(|service| PageAction::ServiceHome {
-            href: service.registration.home_page.clone(),
-        }),
+        service: service.and_then(|id| hub.service_name(id, locale)),
+        action: service.and_then(|id| hub.service_home(id)),
         unreached_provider: unreached
             .filter(|id| hub.connectors.sandbox_offer(id).is_none())
-            .and_then(name),
+            .and_then(|id| hub.provider_name(id, locale)),
     };
     landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
 }
@@ -379,27 +329,19 @@ fn logged_out_response(
 fn confirmation_page(
     hub: &Hub,
     locale: Locale,
-    cookie: Option<&Secret<String>>,
-    session: Option<&Session>,
+    (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
     destination: &LogoutDestination,
     params: &Params,
 ) -> ConfirmLogOutPage {
     let forwarded = forwarded_params(params);
     // Without a cookie there is no session that another site could end.
     let csrf = cookie.map(|cookie| {
-        (
-            "csrf".to_owned(),
-            csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded)),
-        )
+        let token = csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded));
+        ("csrf".to_owned(), token)
     });
     let federation = hub.federation.load();
     let service =
         destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
-    let name = |id: &ConnectorId| {
-        hub.connectors
-            .display_name(id)
-            .map_or_else(|| id.to_string(), |name| locale.localize(&name).to_owned())
-    };
     ConfirmLogOutPage {
         fields: csrf
             .into_iter()
@@ -409,7 +351,8 @@ fn confirmation_page(
         service: service.map(|service| {
             (locale.localize(&service.name).to_owned(), service.registration.home_page.clone())
         }),
-        provider: session.map(|session| name(&session.login.connector)),
+        provider: provider
+            .map(|id| hub.provider_name(id, locale).unwrap_or_else(|| id.to_string())),
     }
 }
 
@@ -437,9 +380,4 @@ fn ui_locales(params: &Params) -> Vec<String> {
         .filter(|value| value.len() <= MAX_UI_LOCALES_BYTES)
         .unwrap_or_default();
     value.split_ascii_whitespace().map(str::to_owned).collect()
-}
-
-fn reject_request(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    hub.metrics.record_logout("rejected");
-    error_pages::malformed_logout_request(hub, request, code)
 }

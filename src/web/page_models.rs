@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
@@ -11,20 +12,59 @@ use super::pages::{
     self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, FailureBanner, Locale,
     ProviderCandidate, ProviderWarning, UnavailableLabel, build_provider_list,
 };
+use super::request_context::RequestContext;
 use crate::actor::{Availability, LoginSummary, UnavailableReason};
-use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
+
+/// A login whose page is shown to the browser that started it.
+#[derive(Clone, Copy)]
+pub struct LoginPageContext<'a> {
+    pub hub: &'a Hub,
+    pub locale: Locale,
+    pub login: &'a HeldLogin,
+    pub summary: &'a LoginSummary,
+}
+
+impl<'a> LoginPageContext<'a> {
+    /// Creates the context of a login's page, in the page language.
+    pub fn new(
+        context: &'a RequestContext,
+        login: &'a HeldLogin,
+        summary: &'a LoginSummary,
+    ) -> Self {
+        Self { hub: &context.hub, locale: context.locale(&summary.ui_locales), login, summary }
+    }
+
+    /// Returns the hash that names the login in URLs.
+    pub const fn hash(&self) -> &'a InteractionHash {
+        &self.login.hash
+    }
+
+    /// Returns the token of a form of the login.
+    pub fn form_token(&self, purpose: FormPurpose, bound: &str) -> String {
+        csrf::form_token(&self.login.secret, purpose, bound)
+    }
+
+    /// Returns the name of the service provider; empty if it is no longer registered.
+    pub fn service_name(&self) -> String {
+        self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
+    }
+
+    /// Returns the operator's message for users while a block is in force.
+    pub fn operator_message(&self, connector: &ConnectorId) -> Option<String> {
+        let message = self.hub.connectors.operator_message(&self.summary.client_id, connector);
+        Some(self.locale.localize(&message).to_owned()).filter(|message| !message.is_empty())
+    }
+}
 
 /// Returns the choice page of a login.
 pub fn choice_page(
-    hub: &Hub,
-    locale: Locale,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
-    summary: &LoginSummary,
+    login: &LoginPageContext<'_>,
     banner: Option<login::ChoiceBanner>,
     query: &ChoiceQuery,
 ) -> ChoicePage {
+    let LoginPageContext { hub, locale, summary, .. } = *login;
     let federation = hub.federation.load();
     let entries =
         hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
@@ -53,11 +93,11 @@ pub fn choice_page(
         .collect();
     let logo = federation.service_provider(&summary.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
-        interaction: hash.to_string(),
-        choose_csrf: csrf::form_token(cookie, FormPurpose::ChooseProvider, ""),
-        cancel_csrf: csrf::form_token(cookie, FormPurpose::CancelLogin, ""),
-        service: service_name(hub, locale, summary),
-        forget_csrf: csrf::form_token(cookie, FormPurpose::ForgetLastChoice, ""),
+        interaction: login.hash().to_string(),
+        choose_csrf: login.form_token(FormPurpose::ChooseProvider, ""),
+        cancel_csrf: login.form_token(FormPurpose::CancelLogin, ""),
+        service: login.service_name(),
+        forget_csrf: login.form_token(FormPurpose::ForgetLastChoice, ""),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
         level: summary.requirement.level,
         list: build_provider_list(
@@ -67,14 +107,10 @@ pub fn choice_page(
             &query.list,
         ),
         banner: banner.map(|banner| FailureBanner {
-            message: banner
-                .connector
-                .as_ref()
-                .and_then(|id| operator_message(hub, locale, summary, id)),
+            message: banner.connector.as_ref().and_then(|id| login.operator_message(id)),
             provider: banner
                 .connector
-                .and_then(|id| hub.connectors.display_name(&id))
-                .map(|name| locale.localize(&name).to_owned())
+                .and_then(|id| hub.provider_name(&id, locale))
                 .unwrap_or_default(),
             code: banner.code,
             support_id: summary.support_id.to_string(),
@@ -107,35 +143,17 @@ fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> Unavaila
     }
 }
 
-/// Returns the operator's message for users while a block is in force.
-pub fn operator_message(
-    hub: &Hub,
-    locale: Locale,
-    summary: &LoginSummary,
-    connector: &ConnectorId,
-) -> Option<String> {
-    let message = hub.connectors.operator_message(&summary.client_id, connector);
-    Some(locale.localize(&message).to_owned()).filter(|message| !message.is_empty())
-}
-
 /// Returns the consent page of a login.
-pub fn consent_page(
-    hub: &Hub,
-    locale: Locale,
-    hash: &InteractionHash,
-    cookie: &Secret<String>,
-    summary: &LoginSummary,
-    consenting: &Consenting,
-) -> ConsentPage {
+pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> ConsentPage {
     let proven = &consenting.user;
     let page_digest = consenting.page_digest();
-    let provider = hub.connectors.display_name(&proven.authentication.connector);
+    let provider = login.hub.provider_name(&proven.authentication.connector, login.locale);
     ConsentPage {
-        interaction: hash.to_string(),
-        csrf: csrf::form_token(cookie, FormPurpose::Consent, &page_digest),
+        interaction: login.hash().to_string(),
+        csrf: login.form_token(FormPurpose::Consent, &page_digest),
         page_digest,
-        service: service_name(hub, locale, summary),
-        provider: provider.map(|name| locale.localize(&name).to_owned()).unwrap_or_default(),
+        service: login.service_name(),
+        provider: provider.unwrap_or_default(),
         source: match proven.source {
             ClaimsSource::Register => pages::ClaimSource::Register,
             ClaimsSource::Provider => pages::ClaimSource::Provider,
@@ -166,12 +184,4 @@ fn display_value(value: &Value) -> Option<String> {
         },
         Value::Null | Value::Array(_) => None,
     }
-}
-
-fn service_name(hub: &Hub, locale: Locale, summary: &LoginSummary) -> String {
-    hub.federation
-        .load()
-        .service_provider(&summary.client_id)
-        .map_or("", |sp| locale.localize(&sp.name))
-        .to_owned()
 }

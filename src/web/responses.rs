@@ -2,17 +2,17 @@
 //!
 //! Responsible for content types and for the security headers of pages.
 
+use actix_web::HttpResponse;
+use actix_web::cookie::Cookie;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue,
-    LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue, LOCATION, RETRY_AFTER,
+    SET_COOKIE, WWW_AUTHENTICATE,
 };
-use actix_web::{HttpRequest, HttpResponse};
 
 use super::hub::Hub;
-use super::pages::{
-    DisplayedNotice, FormPostPage, HiddenField, Locale, PageChrome, negotiate_language,
-};
+use super::pages::{DisplayedNotice, FormPostPage, HiddenField, Locale, PageChrome};
+use crate::ids::InteractionHash;
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
@@ -25,11 +25,10 @@ const JSON: &str = "application/json; charset=utf-8";
 /// Path prefix of the endpoints.
 pub const BASE_PATH: &str = "/api/v2";
 
-/// Returns the page language: `ui_locales` of the service provider first, then `Accept-Language`.
+/// Returns the path of a login's interaction page.
 #[must_use]
-pub fn negotiate_locale(request: &HttpRequest, ui_locales: &[String]) -> Locale {
-    let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    negotiate_language(ui_locales, accepted)
+pub fn interaction_path(hash: &InteractionHash) -> String {
+    format!("{BASE_PATH}/interaction/{hash}")
 }
 
 /// Builds an HTML response whose policy admits only the styles and the script with its own nonce.
@@ -105,6 +104,14 @@ pub fn see_other(location: &str) -> HttpResponse {
         .insert_header((LOCATION, location))
         .insert_header((CONTENT_TYPE, HTML))
         .body("See Other\n")
+}
+
+/// Adds a cookie to a response.
+pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
+    // A name and a value built by the hub are always a valid header.
+    if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
 }
 
 /// Builds the authorization response in the requested response mode.

@@ -3,15 +3,17 @@
 use actix_web::dev::RequestHead;
 use actix_web::guard::fn_guard;
 use actix_web::http::header::{ALLOW, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
+use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 
+use super::error_responses::{RejectionHandler, rejection_response};
 use super::hub::{Hub, SandboxRoutes};
 use super::outer_middleware::is_json_endpoint;
-use super::rejection::RejectionEvent;
+use super::rejection::{Rejection, RejectionEvent};
+use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, error_pages, form, introspection, last_choice, login, logout, metadata,
-    sandbox, sign_in, token,
+    assets, authorize, form, introspection, last_choice, login, logout, metadata, sandbox, sign_in,
+    token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -32,9 +34,8 @@ pub struct Endpoint {
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
     let at =
         |path, allow, rejection_event, routes| Endpoint { path, allow, rejection_event, routes };
-    let (read, submit) = (web::get, web::post);
     let with_sandbox = (sandbox == SandboxRoutes::On).then(|| {
-        let routes = vec![read().to(sandbox::show_form), submit().to(sandbox::submit_form)];
+        let routes = vec![get(sandbox::show_form), post(sandbox::submit_form)];
         at("/sandbox/{connector}", "GET, POST", Some(EventKind::StepRefused), routes)
     });
     // Only documents are served for HEAD, so that a link scanner can't advance a login.
@@ -43,26 +44,29 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             path::DISCOVERY,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::serve_discovery), web::head().to(metadata::serve_discovery)],
+            vec![
+                web::get().to(metadata::serve_discovery),
+                web::head().to(metadata::serve_discovery),
+            ],
         ),
         at(
             path::JWKS,
             "GET, HEAD",
             None,
-            vec![read().to(metadata::serve_jwks), web::head().to(metadata::serve_jwks)],
+            vec![web::get().to(metadata::serve_jwks), web::head().to(metadata::serve_jwks)],
         ),
         at(
             path::CLIENT_JWKS,
             "GET, HEAD",
             None,
             vec![
-                read().to(metadata::serve_client_jwks),
+                web::get().to(metadata::serve_client_jwks),
                 web::head().to(metadata::serve_client_jwks),
             ],
         ),
-        at("/assets/logo", "GET", None, vec![read().to(assets::serve_theme_logo)]),
-        at("/assets/idp/{connector}", "GET", None, vec![read().to(assets::serve_connector_logo)]),
-        at("/assets/service/{version}", "GET", None, vec![read().to(assets::serve_service_logo)]),
+        at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
+        at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),
+        at("/assets/service/{version}", "GET", None, vec![get(assets::serve_service_logo)]),
     ];
     let authorization = Some(EventKind::AuthorizationRefused);
     let step = Some(EventKind::StepRefused);
@@ -71,79 +75,64 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             path::AUTHORIZE,
             "GET, POST",
             authorization,
-            vec![read().to(authorize::get), submit().to(authorize::post)],
+            vec![get(authorize::get), post(authorize::post)],
         ),
-        at("/api/v1/authorize", "GET", None, vec![read().to(authorize::redirect_v1)]),
-        at("/api/v2/interaction/{hash}", "GET", step, vec![read().to(login::show_login)]),
-        at(
-            "/api/v2/interaction/{hash}/provider",
-            "POST",
-            step,
-            vec![submit().to(login::choose_provider)],
-        ),
+        at("/api/v1/authorize", "GET", None, vec![web::get().to(authorize::redirect_v1)]),
+        at("/api/v2/interaction/{hash}", "GET", step, vec![get(login::show_login)]),
+        at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
         at(
             "/api/v2/interaction/{hash}/forget",
             "POST",
             step,
-            vec![submit().to(last_choice::forget_last_choice)],
+            vec![post(last_choice::forget_last_choice)],
         ),
-        at(
-            "/api/v2/interaction/{hash}/cancel",
-            "POST",
-            step,
-            vec![submit().to(login::cancel_login)],
-        ),
+        at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![post(login::cancel_login)]),
         at(
             "/api/v2/interaction/{hash}/consent",
             "GET, POST",
             step,
-            vec![read().to(login::show_consent), submit().to(login::answer_consent)],
+            vec![get(login::show_consent), post(login::answer_consent)],
         ),
         at(
             "/api/v2/callback/{connector}",
             "GET",
             Some(EventKind::CallbackRefused),
-            vec![read().to(login::handle_callback)],
+            vec![get(login::handle_callback)],
         ),
         at(
             "/connectors/{connector}/login",
             "GET, POST",
             step,
-            vec![read().to(sign_in::show_form), submit().to(sign_in::submit_form)],
+            vec![get(sign_in::show_form), post(sign_in::submit_form)],
         ),
     ];
     let out = Some(EventKind::LogoutRefused);
     let logouts = [
-        at(
-            path::END_SESSION,
-            "GET, POST",
-            out,
-            vec![read().to(logout::get), submit().to(logout::post)],
-        ),
+        at(path::END_SESSION, "GET, POST", out, vec![get(logout::get), post(logout::post)]),
         // Before the next route, which would match it as a connector.
-        at(path::END_SESSION_CONFIRM, "POST", out, vec![submit().to(logout::post_confirmation)]),
-        at("/api/v2/session/end/{connector}", "GET", out, vec![read().to(logout::return_from_idp)]),
+        at(path::END_SESSION_CONFIRM, "POST", out, vec![post(logout::post_confirmation)]),
+        at("/api/v2/session/end/{connector}", "GET", out, vec![get(logout::return_from_idp)]),
     ];
-    let userinfo = vec![read().to(token::get_userinfo), submit().to(token::get_userinfo)];
+    let userinfo = vec![get(token::get_userinfo), post(token::get_userinfo)];
     let clients = [
         at(
             path::TOKEN,
             "POST",
             Some(EventKind::TokenRefused),
-            vec![submit().to(token::post_token)],
+            vec![web::post().to(token::post_token)],
         ),
         at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo),
         at(
             path::REVOCATION,
             "POST",
             Some(EventKind::RevocationRefused),
-            vec![submit().to(introspection::revoke_token)],
+            vec![post(introspection::revoke_token)],
         ),
         at(
             path::INTROSPECTION,
             "POST",
             Some(EventKind::IntrospectionRefused),
-            vec![submit().to(introspection::introspect_token)],
+            vec![post(introspection::introspect_token)],
         ),
     ];
     documents.into_iter().chain(logins).chain(logouts).chain(clients).chain(with_sandbox).collect()
@@ -166,9 +155,8 @@ impl Endpoint {
 
     fn into_resource(self) -> Resource {
         let Self { path, allow, rejection_event, routes } = self;
-        let method_not_allowed_handler = move |hub: web::Data<Hub>, request: HttpRequest| async move {
-            method_not_allowed(&hub, &request, allow)
-        };
+        let method_not_allowed_handler =
+            move |context: RequestContext| async move { method_not_allowed(&context, allow) };
         let resource = web::resource(path)
             .app_data(RejectionEvent(rejection_event))
             .guard(fn_guard(|context| is_well_formed_path(context.head())));
@@ -185,21 +173,37 @@ fn is_well_formed_path(head: &RequestHead) -> bool {
     form::is_decodable(head.uri.path()) && form::is_normalized(head.uri.path())
 }
 
-async fn not_found(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    error_response(&hub, &request, ErrorCode::NotFound)
+fn get<F, Args>(handler: F) -> Route
+where
+    F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
+    Args: FromRequest + 'static,
+{
+    web::get().to(RejectionHandler(handler))
 }
 
-fn method_not_allowed(hub: &Hub, request: &HttpRequest, allow: &'static str) -> HttpResponse {
-    let mut response = error_response(hub, request, ErrorCode::MethodNotAllowed);
+fn post<F, Args>(handler: F) -> Route
+where
+    F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
+    Args: FromRequest + 'static,
+{
+    web::post().to(RejectionHandler(handler))
+}
+
+async fn not_found(context: RequestContext) -> HttpResponse {
+    error_response(&context, ErrorCode::NotFound)
+}
+
+fn method_not_allowed(context: &RequestContext, allow: &'static str) -> HttpResponse {
+    let mut response = error_response(context, ErrorCode::MethodNotAllowed);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
 }
 
 /// Responds with JSON where programs call, else with a page.
-fn error_response(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    if is_json_endpoint(request.path()) {
+fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+    if is_json_endpoint(context.request.path()) {
         json_error_response(code)
     } else {
-        error_pages::outside_login(hub, request, code)
+        rejection_response(context, Rejection::OutsideLogin(code))
     }
 }

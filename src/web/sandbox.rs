@@ -1,12 +1,13 @@
 //! The sandbox identity provider's form, `/sandbox/{connector}`. It is served only if the sandbox
 //! is enabled.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
-use super::hub::Hub;
+use super::form;
 use super::pages::{HiddenField, Locale, SandboxOption, SandboxPage};
-use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
-use super::{error_pages, form};
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{BASE_PATH, page_response, see_other};
 use crate::actor::{SandboxError, SandboxOffer, SandboxUser};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Level;
@@ -14,52 +15,49 @@ use crate::protocol::catalogue::ErrorCode;
 
 /// Shows the form to choose a test user.
 pub async fn show_form(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    let id = ConnectorId::new(path.into_inner());
-    let Some(offer) = hub.connectors.sandbox_offer(&id) else {
-        return error_pages::outside_login(&hub, &request, ErrorCode::NotFound);
-    };
-    let query = form::parse_query(request.query_string()).unwrap_or_default();
+) -> Result<HttpResponse, Rejection> {
+    let (hub, id) = (&context.hub, ConnectorId::new(path.into_inner()));
+    let not_found = Rejection::OutsideLogin(ErrorCode::NotFound);
+    let offer = hub.connectors.sandbox_offer(&id).ok_or(not_found)?;
+    let query = context.query().unwrap_or_default();
     let Ok(Some(state)) = query.single("state") else {
-        return error_pages::malformed_request(&hub, &request, ErrorCode::StateUnknown);
+        return Err(Rejection::malformed(ErrorCode::StateUnknown));
     };
     let requested = query
         .single("level")
         .ok()
         .flatten()
         .and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
-    let locale = negotiate_locale(&request, &[]);
-    let name = hub.connectors.display_name(&id).unwrap_or_default();
-    let sandbox = sandbox_page(locale, &id, locale.localize(&name), state, requested, &offer);
-    page_response(&hub, 200, locale, |chrome| sandbox.render(chrome))
+    let locale = context.locale(&[]);
+    let name = hub.provider_name(&id, locale).unwrap_or_default();
+    let sandbox = sandbox_page(locale, &id, &name, state, requested, &offer);
+    Ok(page_response(hub, 200, locale, |chrome| sandbox.render(chrome)))
 }
 
 /// Handles the submitted form. The result returns to the hub's callback through the browser, like
 /// any identity provider's response.
 pub async fn submit_form(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
+) -> Result<HttpResponse, Rejection> {
     let id = ConnectorId::new(path.into_inner());
-    let Ok(params) = form::parse_body(&request, body).await else {
-        return error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest);
-    };
-    match hub.connectors.choose_sandbox_user(&id, params.pairs()).await {
-        Ok(query) => see_other(&format!("{BASE_PATH}/callback/{id}?{query}")),
-        Err(SandboxError::Unknown) => {
-            error_pages::outside_login(&hub, &request, ErrorCode::NotFound)
-        }
-        Err(SandboxError::NotSaved) => {
-            error_pages::outside_login(&hub, &request, ErrorCode::StoreUnavailable)
-        }
-        Err(SandboxError::Full) => error_pages::outside_login(&hub, &request, ErrorCode::Busy),
-        Err(SandboxError::Malformed) => {
-            error_pages::malformed_request(&hub, &request, ErrorCode::BadRequest)
+    let params = form::parse_body(&context.request, body)
+        .await
+        .map_err(|_| Rejection::malformed(ErrorCode::BadRequest))?;
+    let query = context.hub.connectors.choose_sandbox_user(&id, params.pairs()).await?;
+    Ok(see_other(&format!("{BASE_PATH}/callback/{id}?{query}")))
+}
+
+impl From<SandboxError> for Rejection {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Unknown => Self::OutsideLogin(ErrorCode::NotFound),
+            SandboxError::NotSaved => Self::OutsideLogin(ErrorCode::StoreUnavailable),
+            SandboxError::Full => Self::OutsideLogin(ErrorCode::Busy),
+            SandboxError::Malformed => Self::malformed(ErrorCode::BadRequest),
         }
     }
 }

@@ -8,223 +8,161 @@
 use std::time::Duration;
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
+use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
-use super::form::FormError;
+use super::form;
 use super::held_logins::{self, LoginByState};
-use super::hub::Hub;
+use super::page_models::LoginPageContext;
 use super::pages::{HiddenField, SignInError, SignInPage};
-use super::rejection::{self, RejectionContext};
-use super::responses::{BASE_PATH, negotiate_locale, page_response, see_other};
-use super::{error_pages, form};
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{BASE_PATH, interaction_path, page_response, see_other};
 use crate::actor::{LoginSummary, PasswordCredentials, PasswordOutcome};
 use crate::audit::{Event, EventKind};
-use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
 /// A sign-in at a connector, for a login that this browser started.
 struct SignInAttempt {
     connector: ConnectorId,
     state: String,
-    hash: InteractionHash,
-    cookie: Secret<String>,
+    login: HeldLogin,
     summary: LoginSummary,
 }
 
 /// Shows the empty form.
 pub async fn show_form(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
-) -> HttpResponse {
-    let query = form::parse_query(request.query_string()).unwrap_or_default();
+) -> Result<HttpResponse, Rejection> {
+    let query = context.query().unwrap_or_default();
     let state = query.single("state").ok().flatten();
-    match verify_attempt(&hub, &request, path.into_inner(), state).await {
-        Ok(attempt) => sign_in_response(&hub, &request, &attempt, 200, String::new(), None),
-        Err(response) => response,
-    }
+    let attempt = verify_attempt(&context, path.into_inner(), state).await?;
+    Ok(sign_in_response(&context, &attempt, String::new(), None))
 }
 
 /// Handles the submitted form.
 pub async fn submit_form(
-    hub: web::Data<Hub>,
-    request: HttpRequest,
+    context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
-) -> HttpResponse {
-    let params = match form::parse_body(&request, body).await {
-        Ok(params) => params,
-        Err(FormError::TooLarge) => {
-            return error_pages::outside_login(&hub, &request, ErrorCode::PayloadTooLarge);
-        }
-        Err(error) => return error_pages::malformed_request(&hub, &request, error.code()),
-    };
+) -> Result<HttpResponse, Rejection> {
+    let params = form::parse_body(&context.request, body).await?;
     let one = |name| params.single(name).ok().flatten();
-    let attempt = match verify_attempt(&hub, &request, path.into_inner(), one("state")).await {
-        Ok(attempt) => attempt,
-        Err(response) => return response,
-    };
-    let form_check = csrf::check_same_origin(&request).and_then(|()| {
-        csrf::verify_form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state, one("csrf"))
-    });
-    if let Err(code) = form_check {
-        let client_id = Some(&attempt.summary.client_id);
-        let context = RejectionContext {
-            client_id,
-            login: Some(&attempt.hash),
-            ..RejectionContext::with_support_id(attempt.summary.support_id.as_str())
-        };
-        rejection::record_rejection(
-            &hub,
-            &request,
-            context,
-            code,
-            "form with an invalid CSRF token rejected",
-        );
-        let problem = crate::login::LoginErrorPage {
-            code,
-            claim: None,
-            next_action: crate::login::NextAction::ChooseIdp,
-        };
-        return error_pages::login_error(
-            &hub,
-            &request,
-            &attempt.hash,
-            &attempt.cookie,
-            problem,
-            &attempt.summary,
-        );
+    let attempt = verify_attempt(&context, path.into_inner(), one("state")).await?;
+    let (secret, state) = (&attempt.login.secret, attempt.state.as_str());
+    if let Err(code) =
+        csrf::verify_form(&context.request, secret, FormPurpose::SignIn, state, one("csrf"))
+    {
+        let SignInAttempt { login, summary, .. } = attempt;
+        return Err(Rejection::InvalidForm { code, login, summary: Box::new(summary) });
     }
-    let (username, password) = match (one("username"), one("password")) {
-        (Some(username), Some(password)) => (username.to_owned(), Secret::new(password.to_owned())),
-        (username, _) => {
-            let username = username.unwrap_or_default().to_owned();
-            return sign_in_response(
-                &hub,
-                &request,
-                &attempt,
-                400,
-                username,
-                Some(SignInError::MissingField),
-            );
-        }
+    let username = one("username").unwrap_or_default().to_owned();
+    let (Some(_), Some(password)) = (one("username"), one("password")) else {
+        let error = Some(SignInError::MissingField);
+        return Ok(sign_in_response(&context, &attempt, username, error));
     };
-    let network = hub.proxies.client_network(&request);
-    let (login, state) = (attempt.hash.clone(), attempt.state.clone());
-    let username_secret = Secret::new(username.clone());
-    let credentials =
-        PasswordCredentials { login, state, username: username_secret, password, network };
-    let outcome = hub.connectors.sign_in(&attempt.connector, credentials, &attempt.summary).await;
+    let password = Secret::new(password.to_owned());
+    Ok(sign_in(&context, &attempt, username, password).await)
+}
+
+async fn sign_in(
+    context: &RequestContext,
+    attempt: &SignInAttempt,
+    username: String,
+    password: Secret<String>,
+) -> HttpResponse {
+    let hub = &context.hub;
+    let SignInAttempt { connector, login, summary, .. } = attempt;
+    let credentials = PasswordCredentials {
+        login: login.hash.clone(),
+        state: attempt.state.clone(),
+        username: Secret::new(username.clone()),
+        password,
+        network: hub.proxies.client_network(&context.request),
+    };
+    let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
     if matches!(outcome, Ok(PasswordOutcome::Rejected | PasswordOutcome::RateLimited(_))) {
         hub.grants.audit.record(|| {
-            let event = Event::new(EventKind::PasswordRefused)
-                .sp(&attempt.summary.client_id)
-                .idp(&attempt.connector);
-            event.login(&attempt.hash).support_id(&attempt.summary.support_id)
+            let event = Event::new(EventKind::PasswordRefused).sp(&summary.client_id);
+            event.idp(connector).login(&login.hash).support_id(&summary.support_id)
         });
     }
+    let failed = |error| sign_in_response(context, attempt, username, Some(error));
     match outcome {
         Ok(PasswordOutcome::Accepted(query)) => {
-            see_other(&format!("{BASE_PATH}/callback/{}?{}", attempt.connector, query.reveal()))
+            see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal()))
         }
-        Ok(PasswordOutcome::Rejected) => sign_in_response(
-            &hub,
-            &request,
-            &attempt,
-            403,
-            username,
-            Some(SignInError::WrongCredentials),
-        ),
+        Ok(PasswordOutcome::Rejected) => failed(SignInError::WrongCredentials),
         Ok(PasswordOutcome::RateLimited(wait)) => {
-            let mut response = sign_in_response(
-                &hub,
-                &request,
-                &attempt,
-                429,
-                username,
-                Some(SignInError::Wait { minutes: whole_minutes(wait) }),
-            );
+            let mut response = failed(SignInError::Wait { minutes: whole_minutes(wait) });
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             response
         }
         Err(code) => {
-            let support_id = attempt.summary.support_id.to_string();
-            sign_in_response(
-                &hub,
-                &request,
-                &attempt,
-                code.entry().status,
-                username,
-                Some(SignInError::Failed { code, support_id }),
-            )
+            failed(SignInError::Failed { code, support_id: summary.support_id.to_string() })
         }
     }
 }
 
 /// Verifies that the connector asks for a password and that this browser started the login.
 async fn verify_attempt(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     connector: String,
     state: Option<&str>,
-) -> Result<SignInAttempt, HttpResponse> {
-    let connector = ConnectorId::new(connector);
+) -> Result<SignInAttempt, Rejection> {
+    let (hub, connector) = (&context.hub, ConnectorId::new(connector));
     if !hub.connectors.has_password_page(&connector) {
-        return Err(error_pages::outside_login(hub, request, ErrorCode::NotFound));
+        return Err(Rejection::OutsideLogin(ErrorCode::NotFound));
     }
-    let Some(state) = state else {
-        return Err(error_pages::malformed_request(hub, request, ErrorCode::StateUnknown));
-    };
-    let held = hub.cookies.held_logins(request, None);
-    let (hash, cookie, summary) = match held_logins::find_by_state(hub, &held, Some(state)).await {
-        Ok(LoginByState::Expecting(hash, cookie, summary)) => (hash, cookie, summary),
-        // The form of an older attempt: redirect to the current page of the login.
-        Ok(LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash)) => {
-            return Err(see_other(&error_pages::interaction_path(&hash)));
+    let state = state.ok_or(Rejection::malformed(ErrorCode::StateUnknown))?;
+    let held = hub.cookies.held_logins(&context.request, None);
+    let found = held_logins::find_by_state(hub, &held, Some(state)).await;
+    let (login, summary) = match found.map_err(Rejection::OutsideLogin)? {
+        LoginByState::Expecting(login, summary) => (login, summary),
+        // The form of an older attempt.
+        LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash) => {
+            return Err(Rejection::OutdatedForm(hash));
         }
-        Ok(LoginByState::None) => {
-            return Err(error_pages::outside_login(hub, request, ErrorCode::LoginOtherBrowser));
-        }
-        Err(code) => return Err(error_pages::outside_login(hub, request, code)),
+        LoginByState::None => return Err(Rejection::OutsideLogin(ErrorCode::LoginOtherBrowser)),
     };
     // The login has ended, or the connector was blocked meanwhile: the login's page shows that.
     if !hub.connectors.login_may_use(&connector, &summary) {
-        return Err(see_other(&error_pages::interaction_path(&hash)));
+        return Err(Rejection::OutdatedForm(login.hash));
     }
-    Ok(SignInAttempt { connector, state: state.to_owned(), hash, cookie, summary })
+    Ok(SignInAttempt { connector, state: state.to_owned(), login, summary })
 }
 
 fn sign_in_response(
-    hub: &Hub,
-    request: &HttpRequest,
+    context: &RequestContext,
     attempt: &SignInAttempt,
-    status: u16,
     username: String,
-    trouble: Option<SignInError>,
+    error: Option<SignInError>,
 ) -> HttpResponse {
-    let locale = negotiate_locale(request, &attempt.summary.ui_locales);
-    let name = hub.connectors.display_name(&attempt.connector).unwrap_or_default();
-    let federation = hub.federation.load();
-    let service = federation
-        .service_provider(&attempt.summary.client_id)
-        .map_or("", |sp| locale.localize(&sp.name));
+    let status = match &error {
+        None => 200,
+        Some(SignInError::MissingField) => 400,
+        Some(SignInError::WrongCredentials) => 403,
+        Some(SignInError::Wait { .. }) => 429,
+        Some(SignInError::Failed { code, .. }) => code.entry().status,
+    };
+    let SignInAttempt { connector, state, login, summary } = attempt;
+    let login = LoginPageContext::new(context, login, summary);
     let form = SignInPage {
-        provider: locale.localize(&name).to_owned(),
-        service: service.to_owned(),
-        action: format!("/connectors/{}/login", attempt.connector),
+        provider: login.hub.provider_name(connector, login.locale).unwrap_or_default(),
+        service: login.service_name(),
+        action: format!("/connectors/{connector}/login"),
         hidden: vec![
-            HiddenField::new("state", attempt.state.as_str()),
-            HiddenField::new(
-                "csrf",
-                csrf::form_token(&attempt.cookie, FormPurpose::SignIn, &attempt.state),
-            ),
+            HiddenField::new("state", state.as_str()),
+            HiddenField::new("csrf", login.form_token(FormPurpose::SignIn, state)),
         ],
         username,
-        error: trouble,
-        back_url: error_pages::interaction_path(&attempt.hash),
+        error,
+        back_url: interaction_path(login.hash()),
     };
-    page_response(hub, status, locale, |chrome| form.render(chrome))
+    page_response(login.hub, status, login.locale, |chrome| form.render(chrome))
 }
 
 /// Rounds up to whole minutes, so that the user does not retry too early.

@@ -1,0 +1,143 @@
+//! Turns rejections into responses: a page, a redirect or JSON, with the record of each.
+
+use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use actix_web::{FromRequest, Handler, HttpResponse};
+use futures_util::future::LocalBoxFuture;
+
+use super::error_pages;
+use super::rejection::{
+    AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
+};
+use super::request_context::RequestContext;
+use super::responses::{
+    authorization_response, client_error_response, interaction_path, json_error_response, see_other,
+};
+use crate::grant::error::GrantError;
+use crate::ids::ClientId;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::error_response::AuthLocation;
+use crate::quota::RateLimitError;
+use crate::telemetry::at_level;
+
+/// An actix handler whose rejections become responses.
+#[derive(Clone)]
+pub struct RejectionHandler<F>(pub F);
+
+impl<F, Args> Handler<(RequestContext, Args)> for RejectionHandler<F>
+where
+    F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
+    Args: FromRequest + 'static,
+{
+    type Output = HttpResponse;
+    type Future = LocalBoxFuture<'static, HttpResponse>;
+
+    fn call(&self, (context, args): (RequestContext, Args)) -> Self::Future {
+        let handled = self.0.call(args);
+        Box::pin(async move { response_or_rejection(&context, handled.await) })
+    }
+}
+
+/// Returns the response of a handler, or the one of its rejection.
+pub fn response_or_rejection(
+    context: &RequestContext,
+    handled: Result<HttpResponse, Rejection>,
+) -> HttpResponse {
+    handled.unwrap_or_else(|rejection| rejection_response(context, rejection))
+}
+
+/// Records a rejection and builds its response.
+#[must_use]
+pub fn rejection_response(context: &RequestContext, rejection: Rejection) -> HttpResponse {
+    match rejection {
+        Rejection::Malformed { code, client_id } => {
+            error_pages::malformed_request(context, code, client_id.as_ref())
+        }
+        Rejection::MalformedLogout(code) => error_pages::malformed_logout_request(context, code),
+        Rejection::LogoutFailed(code) => error_pages::logout_failed(context, code),
+        Rejection::OutsideLogin(code) => error_pages::outside_login(context, code),
+        Rejection::RateLimited { code, over, client_id } => {
+            error_pages::rate_limited(context, code, over, client_id.as_ref())
+        }
+        Rejection::NotAdmitted(code, client_id) => {
+            error_pages::login_not_admitted(context, code, &client_id)
+        }
+        Rejection::OtherBrowser(hash, summary) => {
+            error_pages::login_of_other_browser(context, &hash, &summary)
+        }
+        Rejection::UnusableIdpResponse(unusable) => {
+            error_pages::unusable_idp_response(context, &unusable)
+        }
+        Rejection::StepFailed(hash, error) => error_pages::login_step_failed(context, &hash, error),
+        Rejection::InvalidForm { code, login, summary } => {
+            error_pages::invalid_form(context, code, &login, &summary)
+        }
+        Rejection::OutdatedForm(hash) => see_other(&interaction_path(&hash)),
+        Rejection::Authorization(rejection) => authorization_error_response(context, &rejection),
+        Rejection::Client(error) => client_rejection(context, error),
+        Rejection::Bearer(error) => json_error_response(record_client_rejection(context, &error)),
+    }
+}
+
+fn authorization_error_response(
+    context: &RequestContext,
+    rejection: &AuthorizationRejection,
+) -> HttpResponse {
+    let AuthorizationRejection { code, redirect, client_id, locale, service, message } = rejection;
+    let rejected =
+        RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
+    record_rejection(context, rejected, *code, message);
+    authorization_response(&context.hub, *locale, service, redirect.error_response(*code))
+}
+
+/// Builds the error response for a client, with `Retry-After` if it failed to authenticate too
+/// often.
+fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse {
+    let (error, retry_after) = limit_auth_failures(context, error);
+    let used = if context.request.headers().contains_key(AUTHORIZATION) {
+        AuthLocation::Header
+    } else {
+        AuthLocation::Body
+    };
+    let mut response = client_error_response(record_client_rejection(context, &error), used);
+    if let Some(seconds) = retry_after {
+        // RFC 6585 §4
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Counts a failed authentication against the client's network, and rejects over the limit.
+///
+/// This stops an attacker who tries many clients and stays below the limit of each. Only failed
+/// authentications are rejected.
+fn limit_auth_failures(context: &RequestContext, error: GrantError) -> (GrantError, Option<u64>) {
+    if error.code == ErrorCode::TooManyFailures {
+        let wait = error.rate_limited.map(RateLimitError::retry_after_seconds);
+        return (error, wait);
+    }
+    if error.code.entry().status != 401 {
+        return (error, None);
+    }
+    let hub = &context.hub;
+    match hub.quotas.check_failed_authentication(|| hub.proxies.client_address(&context.request)) {
+        Ok(()) => (error, None),
+        Err(over) => (
+            GrantError { code: ErrorCode::TooManyFailures, ..error },
+            Some(over.retry_after_seconds()),
+        ),
+    }
+}
+
+/// Records a client's rejection in the audit log, the metrics and the log.
+fn record_client_rejection(context: &RequestContext, error: &GrantError) -> ErrorCode {
+    let GrantError { code, client_id, reason, rate_limited: _ } = error;
+    audit_rejection(
+        context,
+        RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() },
+        *code,
+    );
+    context.hub.metrics.record_token_error(client_id.as_ref(), *code);
+    let client_id = client_id.as_ref().map(ClientId::as_str);
+    at_level!(code, client_id, reason, "token request rejected");
+    *code
+}
