@@ -6,9 +6,12 @@ mod sample;
 
 use std::sync::Arc;
 
+use super::build_error::BuildError;
 use super::code_store::StoreBackedCodes;
+use super::from_settings::identity_source;
+use super::keys::HubKeys;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
-use super::{BuildError, HubKeys, identity_source, register};
+use super::register;
 use crate::audit::file;
 use crate::config::audit::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};

@@ -11,8 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
-use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
-use super::last_checkpoint::CheckpointCheck;
+use super::event::{
+    AuditKeyPurpose, CheckpointCheck, ConfigChange, Event, EventKind, Pseudonym, RareFields,
+};
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::last_checkpoint::CheckpointCheck;
+use super::event::CheckpointCheck;
 
 /// Location of a line in the files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

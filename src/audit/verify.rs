@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::LINE_VERSION;
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims, GENESIS_HASH, line_hash};
-use super::last_checkpoint::CheckpointCheck;
+use super::event::CheckpointCheck;
 use super::report::{
     FindingKind, LineLocation, LinePosition, LogFinding, LogNote, NoteKind, VerificationReport,
 };

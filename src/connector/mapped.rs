@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::persona::PersonaPage;
-use super::{Connector, ConnectorError};
+use super::port::Connector;
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;

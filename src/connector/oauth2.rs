@@ -19,7 +19,8 @@ use url::Url;
 
 use super::code_flow::{self, OauthClient};
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
-use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError};
+use super::error::{ConnectorConfigError, ConnectorError};
+use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::ConnectorFile;
@@ -80,7 +81,7 @@ impl Oauth2Connector {
         } else {
             AllowedSchemes::HttpsOnly
         };
-        let ca_bundle = super::read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
+        let ca_bundle = port::read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
         let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
             |error| {
                 ConnectorConfigError::new(
@@ -120,7 +121,7 @@ impl Oauth2Connector {
         })
         .set_auth_uri(AuthUrl::from_url(authorization.clone()))
         .set_token_uri(TokenUrl::from_url(token));
-        let acr_policy = super::acr_policy(file);
+        let acr_policy = port::acr_policy(file);
         Ok(Self {
             id,
             kind: kind.clone(),

@@ -26,8 +26,10 @@ use url::Url;
 use self::code_exchange::OidcTokens;
 use self::jwe::EncryptedResponse;
 use self::metadata::ResolvedProvider;
+use super::code_flow;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
-use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError, code_flow};
+use super::error::{ConnectorConfigError, ConnectorError};
+use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::assurance::amr::UpstreamAmr;
@@ -95,7 +97,7 @@ impl OidcConnector {
         } else {
             AllowedSchemes::HttpsOnly
         };
-        let ca_bundle = super::read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
+        let ca_bundle = port::read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
         let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
             |error| {
                 ConnectorConfigError::new(
@@ -126,7 +128,7 @@ impl OidcConnector {
                 http,
                 ca_bundle,
                 probe_http,
-                acr_policy: super::acr_policy(file),
+                acr_policy: port::acr_policy(file),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
                 clock_skew: Mutex::default(),

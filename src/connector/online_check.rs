@@ -3,8 +3,9 @@
 use http::header::ACCEPT;
 use openidconnect::{HttpRequest, HttpResponse};
 
+use super::connection_check;
 use super::diagnostic::ConnectorDiagnostic;
-use super::{ConnectorError, connection_check};
+use super::error::ConnectorError;
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
