@@ -8,6 +8,7 @@ mod code_flow;
 mod connection_check;
 pub mod diagnostic;
 mod error;
+mod http_clients;
 pub mod hub_page;
 pub mod ldap;
 mod mapped;

@@ -243,7 +243,7 @@ mod tests {
             });
             lines.filter_map(|line| line.split('(').next()).collect()
         };
-        let declared = methods(include_str!("../connector.rs"), "pub trait Connector");
+        let declared = methods(include_str!("port.rs"), "pub trait Connector");
         assert!(declared.len() >= 6, "{declared:?}");
         assert_eq!(methods(include_str!("mapped.rs"), "impl Connector for Mapped"), declared);
     }

@@ -6,8 +6,11 @@ use openidconnect::{HttpRequest, HttpResponse};
 use super::connection_check;
 use super::diagnostic::ConnectorDiagnostic;
 use super::error::ConnectorError;
+use crate::assurance::Level;
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Name of the check of the hub's client authentication.
@@ -36,6 +39,28 @@ pub async fn fetch_timed(
     let sent_at = env.now();
     let response = http.send(request).await?;
     Ok(TimedResponse { response, sent_at, received_at: env.now() })
+}
+
+/// Returns an attempt that no login made, to redeem an invented code with.
+pub fn invented_attempt(
+    env: &Env,
+    connector: ConnectorId,
+    level: Level,
+    redirect_uri: &str,
+    redirect: AuthorizationRedirect,
+) -> LoginAttempt {
+    LoginAttempt {
+        connector,
+        state: String::new(),
+        nonce: String::new(),
+        verifier: Secret::new(env.entropy().token()),
+        redirect_uri: redirect_uri.to_owned(),
+        level,
+        reauthenticate: false,
+        max_age: None,
+        redirected_at: env.now(),
+        redirect,
+    }
 }
 
 /// Returns the diagnostic for the token endpoint's response to an invented code. RFC 6749 §5.2:

@@ -7,8 +7,6 @@
 
 pub mod page;
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +15,7 @@ use url::form_urlencoded::Serializer;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page;
-use super::one_time_code::{CodeStoreError, OneTimeCodes};
+use super::one_time_code::OneTimeCodes;
 use super::port::{self, Connector, ConnectorContext, PersonaSupport};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;

@@ -1,6 +1,5 @@
 //! The trait [`Connector`], and what every kind needs to implement it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -8,14 +7,13 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
-use super::error::{ConnectorConfigError, ConnectorError};
+use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
 use super::persona::page::PersonaPage;
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::egress::ca_bundle::CaBundle;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::login::upstream::{
@@ -137,14 +135,6 @@ pub struct ConnectorContext {
     pub http_clients: HttpClientPool,
     /// Stores the one-time codes of the hub's own login pages.
     pub code_store: Arc<dyn CodeStore>,
-}
-
-/// Reads the `ca` file of a connector, if it names one.
-pub(super) fn read_ca_bundle(
-    key: &'static str,
-    path: Option<&Path>,
-) -> Result<Option<CaBundle>, ConnectorConfigError> {
-    path.map(CaBundle::read).transpose().map_err(|why| ConnectorConfigError::new(key, why))
 }
 
 /// Returns the `acr` policy of a connector's file.
