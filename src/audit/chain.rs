@@ -11,9 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
-use super::event::{
-    AuditKeyPurpose, CheckpointCheck, ConfigChange, Event, EventKind, Pseudonym, RareFields,
-};
+use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
+use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Subject, SupportId};
@@ -172,22 +173,6 @@ impl Pseudonym {
         let hash = digest::sha256(format!("passerelle audit {kind}\n{name}").as_bytes());
         Self(digest::base64url(hash.get(..12).unwrap_or_default()))
     }
-}
-
-/// Result of comparing a log with its last saved checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckpointCheck {
-    /// The log contains the saved checkpoint.
-    Matched,
-    /// No checkpoint of this log is saved: its first start, or the copies were removed.
-    Unknown,
-    /// The log ends before the saved checkpoint.
-    Missing,
-    /// Another line is in its place, or the chain does not lead from it to the end.
-    Changed,
-    /// A copy of the checkpoint or a file of the log can't be read: nothing was compared.
-    Unreadable,
 }
 
 /// Audit event. [`EventKind::fields`] says which fields belong to it.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::chain::ChainPosition;
-pub use super::event::CheckpointCheck;
+pub use super::report::CheckpointCheck;
 
 /// Name of the file in the state folder.
 const FILE_NAME: &str = "audit-seal.json";
