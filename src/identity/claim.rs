@@ -9,35 +9,52 @@ use serde_json::Value;
 /// Values by claim; only claims of [`Claim::STANDARD`].
 pub type StandardClaims = BTreeMap<Claim, Value>;
 
-/// A claim that a scope can release, in the order in which a page lists them.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Claim {
-    Sub,
-    GivenName,
-    GivenNameArray,
-    FamilyName,
-    Birthdate,
-    Gender,
-    Birthplace,
-    Birthcountry,
-    Email,
-    PreferredUsername,
-    Name,
-    MiddleName,
-    Nickname,
-    Profile,
-    Picture,
-    Website,
-    Zoneinfo,
-    Locale,
-    UpdatedAt,
-    EmailVerified,
-    PhoneNumber,
-    PhoneNumberVerified,
-    Address,
+macro_rules! claims {
+    ($($claim:ident $name:literal;)*) => {
+        /// A claim that a scope can release, in the order in which a page lists them.
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+        )]
+        pub enum Claim {
+            $(#[serde(rename = $name)] $claim,)*
+        }
+
+        impl Claim {
+            /// Returns the claim's name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$claim => $name,)*
+                }
+            }
+        }
+    };
+}
+
+claims! {
+    Sub "sub";
+    GivenName "given_name";
+    GivenNameArray "given_name_array";
+    FamilyName "family_name";
+    Birthdate "birthdate";
+    Gender "gender";
+    Birthplace "birthplace";
+    Birthcountry "birthcountry";
+    Email "email";
+    PreferredUsername "preferred_username";
+    Name "name";
+    MiddleName "middle_name";
+    Nickname "nickname";
+    Profile "profile";
+    Picture "picture";
+    Website "website";
+    Zoneinfo "zoneinfo";
+    Locale "locale";
+    UpdatedAt "updated_at";
+    EmailVerified "email_verified";
+    PhoneNumber "phone_number";
+    PhoneNumberVerified "phone_number_verified";
+    Address "address";
 }
 
 impl Claim {
@@ -81,36 +98,6 @@ impl Claim {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|claim| claim.as_str() == name)
-    }
-
-    /// Returns the claim's name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sub => "sub",
-            Self::GivenName => "given_name",
-            Self::GivenNameArray => "given_name_array",
-            Self::FamilyName => "family_name",
-            Self::Birthdate => "birthdate",
-            Self::Gender => "gender",
-            Self::Birthplace => "birthplace",
-            Self::Birthcountry => "birthcountry",
-            Self::Email => "email",
-            Self::PreferredUsername => "preferred_username",
-            Self::Name => "name",
-            Self::MiddleName => "middle_name",
-            Self::Nickname => "nickname",
-            Self::Profile => "profile",
-            Self::Picture => "picture",
-            Self::Website => "website",
-            Self::Zoneinfo => "zoneinfo",
-            Self::Locale => "locale",
-            Self::UpdatedAt => "updated_at",
-            Self::EmailVerified => "email_verified",
-            Self::PhoneNumber => "phone_number",
-            Self::PhoneNumberVerified => "phone_number_verified",
-            Self::Address => "address",
-        }
     }
 }
 
