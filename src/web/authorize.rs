@@ -17,7 +17,7 @@ use crate::protocol::authorize::{
     self, AuthorizationError, AuthorizationRequest, ProvenRedirect, RequestMethod,
 };
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::Params;
+use crate::protocol::params::{Params, check_post};
 use crate::quota::RateLimitError;
 
 /// Handles `GET /api/v2/authorize`.
@@ -31,7 +31,12 @@ pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
 /// Handles `POST /api/v2/authorize`.
 pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = authorize::check_post(content_type, request.query_string()) {
+    if let Err(code) = check_post(
+        content_type,
+        request.query_string(),
+        ErrorCode::AuthorizeNotForm,
+        ErrorCode::AuthorizePostWithQuery,
+    ) {
         return error_pages::malformed_request(&hub, &request, code);
     }
     match form::parse_body(&request, body).await {

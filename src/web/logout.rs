@@ -17,13 +17,13 @@ use super::responses::{landing_page_response, negotiate_locale, see_other};
 use super::{error_pages, form};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
-use crate::grant::logout::LogoutDestination;
+use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
-use crate::protocol::params::{Params, RepeatedParamError};
+use crate::protocol::params::{Params, RepeatedParamError, check_post};
 use crate::session::Session;
 use crate::session::logout::LogoutDecision;
 
@@ -71,7 +71,12 @@ pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
 /// by a GET, which carries it.
 pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Err(code) = logout::check_post(content_type, request.query_string()) {
+    if let Err(code) = check_post(
+        content_type,
+        request.query_string(),
+        ErrorCode::LogoutNotForm,
+        ErrorCode::LogoutPostWithQuery,
+    ) {
         return reject_request(&hub, &request, code);
     }
     let params = match form::parse_body(&request, body).await {
@@ -295,7 +300,10 @@ async fn repeated_logout(
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
     let location = hub
         .grants
-        .request_redirect(cookie, &encode_params(&forwarded_params(params)))
+        .logout_redirect(
+            cookie,
+            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+        )
         .await
         .ok()??;
     Some(see_other(&location))
@@ -317,7 +325,11 @@ async fn remember_redirect(
     };
     if let Err(code) = hub
         .grants
-        .remember_request_redirect(cookie, &encode_params(&forwarded_params(params)), &location)
+        .remember_logout_redirect(
+            cookie,
+            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+            &location,
+        )
         .await
     {
         tracing::warn!(
