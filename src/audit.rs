@@ -24,6 +24,8 @@ mod queue;
 pub mod recent;
 pub mod report;
 mod schema;
+mod signed_checkpoint;
+mod sink;
 pub mod verify;
 pub mod writer;
 

@@ -42,17 +42,17 @@ pub enum RecordKind {
     Probes,
 }
 
-const KINDS: [(RecordKind, u8); 10] = [
-    (RecordKind::Login, b'l'),
-    (RecordKind::Session, b's'),
-    (RecordKind::Code, b'c'),
-    (RecordKind::Token, b't'),
-    (RecordKind::LogoutRedirect, b'o'),
-    (RecordKind::PendingLogout, b'p'),
-    (RecordKind::Assertion, b'a'),
-    (RecordKind::LoginPageCode, b'i'),
-    (RecordKind::Blocks, b'b'),
-    (RecordKind::Probes, b'h'),
+const KINDS: [RecordKind; 10] = [
+    RecordKind::Login,
+    RecordKind::Session,
+    RecordKind::Code,
+    RecordKind::Token,
+    RecordKind::LogoutRedirect,
+    RecordKind::PendingLogout,
+    RecordKind::Assertion,
+    RecordKind::LoginPageCode,
+    RecordKind::Blocks,
+    RecordKind::Probes,
 ];
 
 impl RecordKind {
@@ -78,7 +78,7 @@ impl RecordKind {
     }
 
     fn from_letter(letter: u8) -> Option<Self> {
-        KINDS.into_iter().find(|(_, known)| *known == letter).map(|(kind, _)| kind)
+        KINDS.into_iter().find(|kind| kind.letter() == letter)
     }
 }
 

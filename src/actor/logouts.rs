@@ -7,7 +7,7 @@ use super::identify;
 use super::login_services::LoginServices;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
-use crate::grant::logout::LogoutDestination;
+use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::EndSessionRequest;
 use crate::protocol::catalogue::ErrorCode;
@@ -131,8 +131,13 @@ impl Logouts {
         });
         match self.idp_logout_url(connector, request).await {
             Some(url) => {
-                if let Err(code) =
-                    grants.remember_logout_redirect(cookie, destination, url.as_str()).await
+                if let Err(code) = grants
+                    .remember_logout_redirect(
+                        cookie,
+                        RepeatableLogout::Destination(destination),
+                        url.as_str(),
+                    )
+                    .await
                 {
                     tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
                 }
@@ -156,7 +161,11 @@ impl Logouts {
         cookie: &Secret<String>,
         destination: &LogoutDestination,
     ) -> Result<LogoutOutcome, ErrorCode> {
-        let earlier = self.services.grants.logout_redirect(cookie, destination).await?;
+        let earlier = self
+            .services
+            .grants
+            .logout_redirect(cookie, RepeatableLogout::Destination(destination))
+            .await?;
         Ok(earlier
             .and_then(|url| Url::parse(&url).ok())
             .map_or(LogoutOutcome::AlreadyEnded, LogoutOutcome::RedirectToIdp))

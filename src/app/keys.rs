@@ -8,8 +8,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
-use super::BuildError;
 use super::audit_log::{self, KeyStates};
+use super::build_error::BuildError;
 use crate::audit::Audit;
 use crate::env::{Env, Timestamp};
 use crate::token::keyfiles::{self, KeyRow};

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::BuildError;
+use super::build_error::BuildError;
 use super::code_store::StoreBackedCodes;
 use super::prepare::{connector_context, connector_spec};
 use crate::config::LoadedConfig;

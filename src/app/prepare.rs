@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::build_error::BuildError;
 use super::code_store::StoreBackedCodes;
+use super::keys::{self, HubKeys};
+use super::register;
 use super::traces::{self, TraceExport};
-use super::{BuildError, HubKeys, keys, register};
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::ConnectorSpec;
 use crate::config::config_digest::FieldDigests;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 
-use super::BuildError;
+use super::build_error::BuildError;
 use crate::config::LoadedConfig;
 use crate::config::model::RegisterConfig;
 use crate::env::{Env, Timestamp};

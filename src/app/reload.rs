@@ -11,10 +11,11 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
 use self::watch::{FolderWatcher, QUIET_TIME};
+use super::audit_log;
+use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
-use super::{BuildError, audit_log};
 use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::audit::{Audit, Event, EventKind};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::BuildError;
+use super::build_error::BuildError;
 use crate::config::LoadedConfig;
 use crate::config::model::MemoryConfig;
 use crate::env::Env;

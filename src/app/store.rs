@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::BuildError;
+use super::build_error::BuildError;
 use super::snapshot::ShutdownSnapshot;
 use crate::actor::blocks::Blocks;
 use crate::config::LoadedConfig;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use openidconnect::HttpRequest;
 
-use super::BuildError;
+use super::build_error::BuildError;
 use crate::config::LoadedConfig;
 use crate::config::traces::TracePropagation;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
 use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
-use super::last_checkpoint::CheckpointCheck;
+use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::last_checkpoint::CheckpointCheck;
+use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Subject, SupportId};

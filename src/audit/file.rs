@@ -14,8 +14,8 @@ use chrono::NaiveDateTime;
 
 use super::AuditError;
 use super::chain::{ChainPosition, line_hash, to_rfc3339};
+use super::sink::{LogEnd, Sink};
 use super::verify::LineHeader;
-use super::writer::{LogEnd, Sink};
 use crate::env::Timestamp;
 
 /// Maximum length of a line; real ones are far shorter.

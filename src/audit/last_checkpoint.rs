@@ -10,10 +10,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chain::ChainPosition;
+pub use super::report::CheckpointCheck;
 
 /// Name of the file in the state folder.
 const FILE_NAME: &str = "audit-seal.json";
@@ -44,22 +44,6 @@ pub trait CheckpointStore: Send {
     /// # Errors
     /// Returns an error if it can't be written.
     fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()>;
-}
-
-/// Result of comparing a log with its last saved checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckpointCheck {
-    /// The log contains the saved checkpoint.
-    Matched,
-    /// No checkpoint of this log is saved: its first start, or the copies were removed.
-    Unknown,
-    /// The log ends before the saved checkpoint.
-    Missing,
-    /// Another line is in its place, or the chain does not lead from it to the end.
-    Changed,
-    /// A copy of the checkpoint or a file of the log can't be read: nothing was compared.
-    Unreadable,
 }
 
 /// Returns the newest checkpoint of `log` in any of the stores. Logs and skips a store that can't

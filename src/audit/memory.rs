@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::writer::Sink;
+use super::sink::Sink;
 use crate::env::Timestamp;
 
 /// Sink in memory; clones share the buffer.

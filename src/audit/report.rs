@@ -1,8 +1,23 @@
 //! Defines the report of a verification.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::last_checkpoint::CheckpointCheck;
+/// Result of comparing a log with its last saved checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointCheck {
+    /// The log contains the saved checkpoint.
+    Matched,
+    /// No checkpoint of this log is saved: its first start, or the copies were removed.
+    Unknown,
+    /// The log ends before the saved checkpoint.
+    Missing,
+    /// Another line is in its place, or the chain does not lead from it to the end.
+    Changed,
+    /// A copy of the checkpoint or a file of the log can't be read: nothing was compared.
+    Unreadable,
+}
 
 /// Location of a line in the files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
 use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
 use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard, WhenFull};
+pub use super::sink::{LogEnd, Sink};
 use super::{Audit, AuditError, Event, EventKind};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
@@ -32,30 +33,6 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to save the last checkpoint. An unreachable store blocks for seconds.
 const SAVE_RETRY_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Destination of lines. Calls may block: only the writer's thread makes them.
-pub trait Sink: Send {
-    /// Writes like [`io::Write::write`]: it may take some of the bytes; on an error it took none.
-    ///
-    /// # Errors
-    /// Returns an error if nothing can be written now.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-
-    /// Syncs written lines to the disk.
-    ///
-    /// # Errors
-    /// Returns an error if they may not be on the disk.
-    fn sync(&mut self) -> io::Result<()>;
-
-    /// Returns whether the next line should be the first of a new file.
-    fn is_full(&self, now: Timestamp) -> bool;
-
-    /// Starts a new file. After an error the old one stays in use.
-    ///
-    /// # Errors
-    /// Returns an error if no new file can be created.
-    fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
-}
 
 /// Dependencies and settings of the writer.
 pub struct WriterConfig {
@@ -79,14 +56,6 @@ impl std::fmt::Debug for WriterConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WriterConfig").field("node", &self.node).finish_non_exhaustive()
     }
-}
-
-/// End of the log when its sink was opened.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LogEnd {
-    pub chain: ChainPosition,
-    /// The last line has no end: its process was killed.
-    pub unfinished: bool,
 }
 
 /// Starts the thread. It first writes `begin`, the `start` event, and a checkpoint.

@@ -18,7 +18,7 @@ use openidconnect::{
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::ConnectorError;
+use super::error::ConnectorError;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
 use crate::ids::Secret;

@@ -3,13 +3,12 @@
 
 use chrono::DateTime;
 use http::header::DATE;
-use openssl::asn1::Asn1Time;
-use openssl::x509::X509;
 use url::Url;
 
 use super::diagnostic::ConnectorDiagnostic;
 use super::oidc::id_token::CLOCK_TOLERANCE;
 use super::online_check::TimedResponse;
+use crate::egress::certificates::days_left;
 use crate::egress::safe_http_client::PeerCertificate;
 use crate::env::Timestamp;
 
@@ -63,13 +62,6 @@ pub fn diagnose_certificate(
             ConnectorDiagnostic::ok("certificate", format!("it is valid for {days} more days"))
         }
     }
-}
-
-fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
-    let certificate = X509::from_der(der).ok()?;
-    let now = Asn1Time::from_unix(i64::try_from(now.seconds()).ok()?).ok()?;
-    let left = now.diff(certificate.not_after()).ok()?;
-    Some(i64::from(left.days))
 }
 
 /// Returns the diagnostic of a certificate that TLS rejected, with the library's message.
@@ -188,8 +180,8 @@ mod tests {
             )
             .unwrap();
             let mut builder = openssl::x509::X509Builder::new().unwrap();
-            builder.set_not_before(&Asn1Time::from_unix(1).unwrap()).unwrap();
-            builder.set_not_after(&Asn1Time::from_unix(until).unwrap()).unwrap();
+            builder.set_not_before(&openssl::asn1::Asn1Time::from_unix(1).unwrap()).unwrap();
+            builder.set_not_after(&openssl::asn1::Asn1Time::from_unix(until).unwrap()).unwrap();
             builder.set_pubkey(&key).unwrap();
             builder.sign(&key, openssl::hash::MessageDigest::sha256()).unwrap();
             PeerCertificate(builder.build().to_der().unwrap())

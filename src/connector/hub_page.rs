@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use url::Url;
 
-use super::ConnectorError;
+use super::error::ConnectorError;
 use crate::client_network::ClientNetwork;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::UpstreamAuthorizationRequest;

@@ -24,10 +24,12 @@ use url::form_urlencoded::Serializer;
 use self::backoff::{Backoff, CountedBind};
 use self::directory::{DirectoryEntry, LdapDirectory};
 use self::password_attempts::PasswordAttempts;
+use super::code_flow;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page::{self, PasswordCredentials, PasswordOutcome, PasswordPage};
 use super::one_time_code::OneTimeCodes;
-use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError, code_flow};
+use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::ldap::LdapKind;
@@ -100,7 +102,7 @@ impl LdapConnector {
             subject_attribute: kind.subject_attribute.clone(),
             attributes: kind.attributes.clone(),
             directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
-            acr_policy: super::acr_policy(file),
+            acr_policy: port::acr_policy(file),
             backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &context.env),
             attempts_per_login: PasswordAttempts::new(
                 MAX_WRONG_PASSWORDS_PER_LOGIN,

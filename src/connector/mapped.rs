@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::persona::PersonaPage;
-use super::{Connector, ConnectorError};
+use super::port::Connector;
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
@@ -242,7 +243,7 @@ mod tests {
             });
             lines.filter_map(|line| line.split('(').next()).collect()
         };
-        let declared = methods(include_str!("../connector.rs"), "pub trait Connector");
+        let declared = methods(include_str!("port.rs"), "pub trait Connector");
         assert!(declared.len() >= 6, "{declared:?}");
         assert_eq!(methods(include_str!("mapped.rs"), "impl Connector for Mapped"), declared);
     }

@@ -19,13 +19,15 @@ use url::Url;
 
 use super::code_flow::{self, OauthClient};
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
-use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError};
+use super::error::{ConnectorConfigError, ConnectorError};
+use super::http_clients::{HttpClientOptions, read_ca_bundle};
+use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::ConnectorFile;
 use crate::config::oauth2::{Oauth2Kind, SecretMethod};
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{AllowedSchemes, SafeHttpClient};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{
@@ -75,24 +77,13 @@ impl Oauth2Connector {
                 "it is missing; set it to the file or environment variable with the secret",
             ));
         };
-        let schemes = if kind.insecure_http {
-            AllowedSchemes::HttpAndHttps
-        } else {
-            AllowedSchemes::HttpsOnly
+        let ca_bundle = read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
+        let options = HttpClientOptions {
+            insecure_http: kind.insecure_http,
+            internal_hosts: &kind.internal_hosts,
+            ca_bundle: ca_bundle.as_ref(),
         };
-        let ca_bundle = super::read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
-        let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
-            |error| {
-                ConnectorConfigError::new(
-                    "kind.oauth2",
-                    format!("the TLS client can't be set up; check that ca-certificates is installed ({error})"),
-                )
-            },
-        )?;
-        let probe_http = context
-            .http_clients
-            .client_without_pooling(schemes, &kind.internal_hosts, ca_bundle.as_ref())
-            .map_err(|error| ConnectorConfigError::new("kind.oauth2", error.to_string()))?;
+        let (http, probe_http) = options.clients("kind.oauth2", &context.http_clients)?;
         let checked_url = |key: &'static str, text: &str| {
             let url = Url::parse(text)
                 .map_err(|_| ConnectorConfigError::new(key, "it is not an absolute URL"))?;
@@ -120,7 +111,7 @@ impl Oauth2Connector {
         })
         .set_auth_uri(AuthUrl::from_url(authorization.clone()))
         .set_token_uri(TokenUrl::from_url(token));
-        let acr_policy = super::acr_policy(file);
+        let acr_policy = port::acr_policy(file);
         Ok(Self {
             id,
             kind: kind.clone(),

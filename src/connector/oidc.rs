@@ -14,59 +14,37 @@ pub(super) mod id_token;
 mod jwe;
 mod keys;
 mod metadata;
+mod upstream;
 mod userinfo;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::Url;
 
 use self::code_exchange::OidcTokens;
-use self::jwe::EncryptedResponse;
 use self::metadata::ResolvedProvider;
+use self::upstream::Upstream;
+use super::code_flow;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
-use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError, code_flow};
-use crate::assurance::Level;
-use crate::assurance::acr::{AcrPolicy, LevelError};
+use super::error::{ConnectorConfigError, ConnectorError};
+use super::http_clients::{HttpClientOptions, read_ca_bundle};
+use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::mapping::PROTOCOL_CLAIMS;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
-use crate::egress::ca_bundle::CaBundle;
-use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
-use crate::egress::safe_http_client::{AllowedSchemes, SafeHttpClient};
-use crate::env::{Env, Timestamp};
+use crate::egress::cached_document::CachedDocument;
+use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use crate::protocol::catalogue::ErrorCode;
-use crate::token::UpstreamKeys;
-use crate::token::verify::{self, VerificationKeys};
 
 /// Connector to an OpenID provider.
 pub struct OidcConnector {
     upstream: Arc<Upstream>,
-}
-
-/// One identity provider: its file, and the cached metadata and keys.
-struct Upstream {
-    id: ConnectorId,
-    kind: OidcKind,
-    client_secret: Option<Secret<String>>,
-    hub_keys: Arc<ArcSwap<UpstreamKeys>>,
-    env: Env,
-    http: SafeHttpClient,
-    /// Authorities that may issue its certificate; `None` for the system's.
-    ca_bundle: Option<CaBundle>,
-    /// Client for probes, without connection reuse.
-    probe_http: SafeHttpClient,
-    acr_policy: AcrPolicy,
-    provider: CachedDocument<ResolvedProvider, ConnectorError>,
-    keys: CachedDocument<VerificationKeys, ConnectorError>,
-    clock_skew: Mutex<Option<i64>>,
 }
 
 impl OidcConnector {
@@ -90,24 +68,13 @@ impl OidcConnector {
                 "it is missing; set it to the file or environment variable with the secret",
             ));
         }
-        let schemes = if kind.insecure_http {
-            AllowedSchemes::HttpAndHttps
-        } else {
-            AllowedSchemes::HttpsOnly
+        let ca_bundle = read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
+        let options = HttpClientOptions {
+            insecure_http: kind.insecure_http,
+            internal_hosts: &kind.internal_hosts,
+            ca_bundle: ca_bundle.as_ref(),
         };
-        let ca_bundle = super::read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
-        let http = context.http_clients.client(schemes, &kind.internal_hosts, ca_bundle.as_ref()).map_err(
-            |error| {
-                ConnectorConfigError::new(
-                    "kind.oidc",
-                    format!("the TLS client can't be set up; check that ca-certificates is installed ({error})"),
-                )
-            },
-        )?;
-        let probe_http = context
-            .http_clients
-            .client_without_pooling(schemes, &kind.internal_hosts, ca_bundle.as_ref())
-            .map_err(|error| ConnectorConfigError::new("kind.oidc", error.to_string()))?;
+        let (http, probe_http) = options.clients("kind.oidc", &context.http_clients)?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
             ConnectorConfigError::new(
                 "kind.oidc.issuer",
@@ -126,7 +93,7 @@ impl OidcConnector {
                 http,
                 ca_bundle,
                 probe_http,
-                acr_policy: super::acr_policy(file),
+                acr_policy: port::acr_policy(file),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
                 clock_skew: Mutex::default(),
@@ -265,232 +232,6 @@ impl Connector for OidcConnector {
 
     fn clock_skew_seconds(&self) -> Option<i64> {
         *self.upstream.clock_skew.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Upstream {
-    /// Returns the level of the ID token's `acr`, which must reach `requested`.
-    fn check_level(
-        &self,
-        id_token: &Map<String, Value>,
-        requested: Level,
-    ) -> Result<Level, ConnectorError> {
-        // A value that is not a string counts as unlisted: only an absent `acr` may use the assumed
-        // level.
-        let returned = id_token
-            .get("acr")
-            .filter(|acr| !acr.is_null())
-            .map(|acr| acr.as_str().unwrap_or_default());
-        let level = self.acr_policy.evaluate(returned, self.acr_policy.level_to_request(requested));
-        level.map_err(|error| match (error, returned) {
-            (LevelError::Unlisted, Some(value)) if self.acr_policy.rejects_acr(value) => {
-                id_token::unlisted_acr_error(value, &self.acr_policy)
-            }
-            _ => ConnectorError::new(error.code(), error.to_string()),
-        })
-    }
-
-    async fn provider(self: &Arc<Self>) -> Result<Arc<ResolvedProvider>, ConnectorError> {
-        match self.provider.freshness(self.env.now()) {
-            Freshness::Fresh(provider) => Ok(provider),
-            Freshness::RefreshDue(provider) => {
-                let upstream = Arc::clone(self);
-                // In the background. An error is logged, and the cached copy continues to serve.
-                tokio::spawn(async move { upstream.refresh_provider().await.map(|_| ()) });
-                Ok(provider)
-            }
-            Freshness::Stale(provider) => Ok(self.refresh_provider().await.unwrap_or(provider)),
-            Freshness::Missing => self.refresh_provider().await,
-        }
-    }
-
-    async fn refresh_provider(&self) -> Result<Arc<ResolvedProvider>, ConnectorError> {
-        let fetch = metadata::fetch_provider(&self.kind, self.client_secret.as_ref(), &self.http);
-        self.provider.fetch(&self.env, self.log_failed_refresh(&self.provider, fetch)).await
-    }
-
-    async fn keys(
-        self: &Arc<Self>,
-        provider: &Arc<ResolvedProvider>,
-    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
-        match self.keys.freshness(self.env.now()) {
-            Freshness::Fresh(keys) => Ok(keys),
-            Freshness::RefreshDue(keys) => {
-                let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
-                tokio::spawn(async move { upstream.refresh_keys(&provider).await.map(|_| ()) });
-                Ok(keys)
-            }
-            Freshness::Stale(keys) => Ok(self.refresh_keys(provider).await.unwrap_or(keys)),
-            Freshness::Missing => self.refresh_keys(provider).await,
-        }
-    }
-
-    async fn refresh_keys(
-        &self,
-        provider: &ResolvedProvider,
-    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
-        self.keys
-            .fetch(
-                &self.env,
-                self.log_failed_refresh(
-                    &self.keys,
-                    keys::fetch_keys(&provider.jwks_uri, &self.http),
-                ),
-            )
-            .await
-    }
-
-    /// Logs a failed fetch if a cached copy serves. Without a copy, the login fails and is logged.
-    async fn log_failed_refresh<T>(
-        &self,
-        cached: &CachedDocument<T, ConnectorError>,
-        fetch: impl Future<Output = Result<Fetched<T>, ConnectorError>>,
-    ) -> Result<Fetched<T>, ConnectorError> {
-        fetch.await.inspect_err(|error| {
-            if cached.latest().is_some() {
-                tracing::warn!(connector = %self.id, %error, "document fetch failed, cached copy in use");
-            }
-        })
-    }
-
-    /// Runs a check with the cached keys. If it fails with one of the `outdated` codes, fetches the
-    /// keys and runs it again.
-    async fn verify_with_keys<T>(
-        self: &Arc<Self>,
-        provider: &Arc<ResolvedProvider>,
-        outdated: [ErrorCode; 2],
-        check: impl Fn(&VerificationKeys) -> Result<T, ConnectorError>,
-    ) -> Result<T, ConnectorError> {
-        let keys = self.keys(provider).await?;
-        let error = match check(&keys) {
-            Err(error) if outdated.contains(&error.code) => error,
-            outcome => return outcome,
-        };
-        let fetch =
-            self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
-        match self.keys.fetch_early(&keys, &self.env, fetch).await {
-            Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
-            _ => Err(error),
-        }
-    }
-
-    /// Returns a client assertion for one request, if the hub authenticates by `private_key_jwt`.
-    async fn sign_client_assertion(
-        &self,
-        token_endpoint: &str,
-    ) -> Result<Option<Secret<String>>, ConnectorError> {
-        match self.kind.token_endpoint_auth_method {
-            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
-                Ok(None)
-            }
-            UpstreamAuthMethod::PrivateKeyJwt => {
-                let keys = self.hub_keys.load_full();
-                client_assertion::sign_client_assertion(
-                    &self.kind,
-                    token_endpoint,
-                    &keys,
-                    &self.env,
-                )
-                .await
-                .map(Some)
-            }
-        }
-    }
-
-    /// Returns the signed ID token, decrypted if it is a JWE. Only the signed token may be sent as
-    /// `id_token_hint`.
-    fn decrypt_id_token(&self, id_token: Secret<String>) -> Result<Secret<String>, ConnectorError> {
-        match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
-            Some(algorithms) => EncryptedResponse::IdToken.decrypt(
-                id_token.reveal(),
-                algorithms,
-                &self.hub_keys.load(),
-                self.env.now(),
-            ),
-            None => Ok(id_token),
-        }
-    }
-
-    async fn verify_id_token(
-        self: &Arc<Self>,
-        provider: &Arc<ResolvedProvider>,
-        tokens: &OidcTokens,
-        attempt: &LoginAttempt,
-    ) -> Result<Map<String, Value>, ConnectorError> {
-        let now = self.env.now();
-        let expected = id_token::IdTokenExpectations {
-            issuer: &provider.issuer,
-            client_id: &self.kind.client_id,
-            alg: self.kind.id_token_signed_response_alg,
-            nonce: &attempt.request.nonce,
-            access_token: &tokens.access_token,
-            now,
-        };
-        let check = |keys: &VerificationKeys| {
-            id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected)
-        };
-        let claims = self
-            .verify_with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
-            .await?;
-        self.record_clock_skew(&claims, now);
-        Ok(claims)
-    }
-
-    fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
-        if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
-            let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
-            let skew = seconds(issued_at).saturating_sub(seconds(now));
-            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
-        }
-    }
-
-    /// Returns the verified claims of userinfo; none if the identity provider has no userinfo
-    /// endpoint.
-    async fn fetch_userinfo(
-        self: &Arc<Self>,
-        provider: &Arc<ResolvedProvider>,
-        tokens: &OidcTokens,
-        id_token: &Map<String, Value>,
-    ) -> Result<Map<String, Value>, ConnectorError> {
-        let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
-        let body = code_flow::fetch_userinfo(
-            endpoint,
-            "application/json, application/jwt",
-            &tokens.access_token,
-            &self.http,
-        )
-        .await?;
-        let claims = match self.kind.userinfo_signed_response_alg {
-            None => userinfo::parse_plain(&body)?,
-            Some(alg) => {
-                let now = self.env.now();
-                let body = match EncryptedResponse::Userinfo.jwe_algorithms(&self.kind) {
-                    Some(algorithms) => EncryptedResponse::Userinfo.decrypt(
-                        userinfo::body_as_text(&body)?,
-                        algorithms,
-                        &self.hub_keys.load(),
-                        now,
-                    )?,
-                    None => Secret::new(userinfo::body_as_text(&body)?.to_owned()),
-                };
-                let expected = userinfo::UserinfoExpectations {
-                    issuer: &self.kind.issuer,
-                    client_id: &self.kind.client_id,
-                    now,
-                };
-                let check = |keys: &VerificationKeys| {
-                    userinfo::verify_signed(body.reveal(), alg, keys, &expected)
-                };
-                self.verify_with_keys(
-                    provider,
-                    [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
-                    check,
-                )
-                .await?
-            }
-        };
-        userinfo::check_subject(&claims, id_token)?;
-        Ok(claims)
     }
 }
 

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::ConnectorError;
+use super::error::ConnectorError;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;

@@ -3,10 +3,14 @@
 use http::header::ACCEPT;
 use openidconnect::{HttpRequest, HttpResponse};
 
+use super::connection_check;
 use super::diagnostic::ConnectorDiagnostic;
-use super::{ConnectorError, connection_check};
+use super::error::ConnectorError;
+use crate::assurance::Level;
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Name of the check of the hub's client authentication.
@@ -35,6 +39,32 @@ pub async fn fetch_timed(
     let sent_at = env.now();
     let response = http.send(request).await?;
     Ok(TimedResponse { response, sent_at, received_at: env.now() })
+}
+
+/// Returns an attempt that no login made, to redeem an invented code with.
+pub fn invented_attempt(
+    env: &Env,
+    connector: ConnectorId,
+    level: Level,
+    redirect_uri: &str,
+    redirect: AuthorizationRedirect,
+) -> LoginAttempt {
+    LoginAttempt {
+        connector,
+        request: UpstreamAuthorizationRequest {
+            state: String::new(),
+            nonce: String::new(),
+            verifier: Secret::new(env.entropy().token()),
+            redirect_uri: redirect_uri.to_owned(),
+            level,
+            reauthenticate: false,
+            max_age: None,
+            login_hint: None,
+            ui_locales: None,
+        },
+        redirected_at: env.now(),
+        redirect,
+    }
 }
 
 /// Returns the diagnostic for the token endpoint's response to an invented code. RFC 6749 §5.2:

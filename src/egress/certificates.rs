@@ -8,13 +8,21 @@ use crate::env::Timestamp;
 /// Returns the earliest expiry among the certificates of a PEM text; `None` if it contains none.
 #[must_use]
 pub fn earliest_expiry(pem: &[u8]) -> Option<Timestamp> {
-    let epoch = Asn1Time::from_unix(0).ok()?;
-    let expiry = |certificate: &X509| {
-        let since = epoch.diff(certificate.not_after()).ok()?;
-        let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
-        Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
-    };
     X509::stack_from_pem(pem).ok()?.iter().filter_map(expiry).min()
+}
+
+/// Returns the days until a DER certificate expires, negative afterwards; `None` if it is none.
+#[must_use]
+pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
+    let expiry = expiry(&X509::from_der(der).ok()?)?;
+    let seconds = |time: Timestamp| i64::try_from(time.seconds()).ok();
+    Some((seconds(expiry)? - seconds(now)?) / 86_400)
+}
+
+fn expiry(certificate: &X509) -> Option<Timestamp> {
+    let since = Asn1Time::from_unix(0).ok()?.diff(certificate.not_after()).ok()?;
+    let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
+    Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
 }
 
 #[cfg(test)]

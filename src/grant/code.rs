@@ -9,11 +9,12 @@ use super::records::{CodeRecord, TokenRecord, code_key, encode_record};
 use super::session::{GrantSession, SessionOrigin};
 use super::{Grants, store_error_code};
 use crate::audit::{Event, EventKind};
+use crate::env::Timestamp;
 use crate::identity::Claim;
-use crate::ids::Subject;
+use crate::ids::{Secret, Subject};
 use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{NewRecord, StoreError};
+use crate::store::{Family, NewRecord, StoreError};
 use crate::telemetry::trace;
 
 impl Grants {
@@ -36,31 +37,7 @@ impl Grants {
         // The session first: a code must not be redeemable when its session could not be stored.
         let GrantSession { family: session, origin: begun, hint_key } =
             self.begin_session(&grant, now).await?;
-        let release = self.federation.load().released_claims(request);
-        let record = CodeRecord {
-            redirect_uri: request.redirect.redirect_uri().to_owned(),
-            code_challenge: request.code_challenge.clone(),
-            nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
-            amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
-            claims: released_claims(&grant.user.claims, &release.id_token),
-            auth_time: grant.user.authentication.auth_time,
-            connector: grant.user.authentication.connector.clone(),
-            achieved: grant.user.authentication.level,
-            session,
-            hint_key,
-            token: TokenRecord {
-                client_id: request.client_id.clone(),
-                subject: grant.user.subject.clone(),
-                scopes: grant.scopes.clone(),
-                claims: released_claims(&grant.user.claims, &release.userinfo),
-                support_id: grant.support_id.clone(),
-                level: grant.user.level,
-                issued_at: now,
-                redirect_uri: None,
-                subjects_by_sector: self.derive_subjects_by_sector(&grant)?,
-                trace: trace::login_context(),
-            },
-        };
+        let record = self.code_record(&grant, session, hint_key, now)?;
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
         let draft = NewRecord {
@@ -99,6 +76,42 @@ impl Grants {
                 .support_id(&grant.support_id)
         });
         Ok(())
+    }
+
+    /// Returns the record of the code, with what its token will release.
+    fn code_record(
+        &self,
+        grant: &Grant,
+        session: Family,
+        hint_key: Option<Secret<String>>,
+        now: Timestamp,
+    ) -> Result<CodeRecord, ErrorCode> {
+        let request = &grant.request;
+        let release = self.federation.load().released_claims(request);
+        Ok(CodeRecord {
+            redirect_uri: request.redirect.redirect_uri().to_owned(),
+            code_challenge: request.code_challenge.clone(),
+            nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
+            amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
+            claims: released_claims(&grant.user.claims, &release.id_token),
+            auth_time: grant.user.authentication.auth_time,
+            connector: grant.user.authentication.connector.clone(),
+            achieved: grant.user.authentication.level,
+            session,
+            hint_key,
+            token: TokenRecord {
+                client_id: request.client_id.clone(),
+                subject: grant.user.subject.clone(),
+                scopes: grant.scopes.clone(),
+                claims: released_claims(&grant.user.claims, &release.userinfo),
+                support_id: grant.support_id.clone(),
+                level: grant.user.level,
+                issued_at: now,
+                redirect_uri: None,
+                subjects_by_sector: self.derive_subjects_by_sector(grant)?,
+                trace: trace::login_context(),
+            },
+        })
     }
 
     /// Completes an attempt whose code already exists: while the code is live, only the previous

@@ -35,6 +35,25 @@ pub struct LogoutDestination {
     pub return_to: Option<ProvenPostLogoutRedirect>,
 }
 
+/// What makes two logout requests of a browser identical.
+#[derive(Clone, Copy, Debug)]
+pub enum RepeatableLogout<'a> {
+    /// The same destination.
+    Destination(&'a LogoutDestination),
+    /// The same parameters, for a request whose encrypted hint no session recognizes any more.
+    Parameters(&'a str),
+}
+
+impl RepeatableLogout<'_> {
+    fn redirect_key(self, cookie: &Secret<String>) -> Result<RecordKey, ErrorCode> {
+        let request = match self {
+            Self::Destination(destination) => encode_record(destination)?,
+            Self::Parameters(parameters) => parameters.as_bytes().to_vec(),
+        };
+        Ok(logout_redirect_key(cookie.reveal(), &request))
+    }
+}
+
 impl Grants {
     /// Stores the destination for the browser that returns from this identity provider with
     /// `state`.
@@ -63,7 +82,7 @@ impl Grants {
         self.take_record(&logout_destination_key(connector, state)).await
     }
 
-    /// Stores where this request sent the browser, for a repeated request whose session has ended
+    /// Stores where this request sent the browser, for an identical request whose session has ended
     /// by then.
     ///
     /// # Errors
@@ -71,15 +90,10 @@ impl Grants {
     pub async fn remember_logout_redirect(
         &self,
         cookie: &Secret<String>,
-        asked: &LogoutDestination,
+        request: RepeatableLogout<'_>,
         url: &str,
     ) -> Result<(), ErrorCode> {
-        self.insert_record(
-            logout_redirect_key(cookie.reveal(), &encode_record(asked)?),
-            &url,
-            REDIRECT_LIFETIME,
-        )
-        .await
+        self.insert_record(request.redirect_key(cookie)?, &url, REDIRECT_LIFETIME).await
     }
 
     /// Returns where an identical request of this browser was sent.
@@ -89,46 +103,15 @@ impl Grants {
     pub async fn logout_redirect(
         &self,
         cookie: &Secret<String>,
-        asked: &LogoutDestination,
+        request: RepeatableLogout<'_>,
     ) -> Result<Option<String>, ErrorCode> {
-        self.load_redirect(&logout_redirect_key(cookie.reveal(), &encode_record(asked)?)).await
-    }
-
-    async fn load_redirect(&self, key: &RecordKey) -> Result<Option<String>, ErrorCode> {
-        let found =
-            self.store.load(key, self.env.now()).await.map_err(|error| store_error_code(&error))?;
+        let key = request.redirect_key(cookie)?;
+        let found = self
+            .store
+            .load(&key, self.env.now())
+            .await
+            .map_err(|error| store_error_code(&error))?;
         found.map(|record| decode_record(&record.value)).transpose()
-    }
-
-    /// Stores where this exact request sent the browser, for a repeated request whose encrypted
-    /// hint no session recognizes any more.
-    ///
-    /// # Errors
-    /// `StoreFull`, `StoreUnavailable`.
-    pub async fn remember_request_redirect(
-        &self,
-        cookie: &Secret<String>,
-        request: &str,
-        location: &str,
-    ) -> Result<(), ErrorCode> {
-        self.insert_record(
-            logout_redirect_key(cookie.reveal(), request.as_bytes()),
-            &location,
-            REDIRECT_LIFETIME,
-        )
-        .await
-    }
-
-    /// Returns where the identical request of this browser was sent.
-    ///
-    /// # Errors
-    /// `StoreUnavailable`.
-    pub async fn request_redirect(
-        &self,
-        cookie: &Secret<String>,
-        request: &str,
-    ) -> Result<Option<String>, ErrorCode> {
-        self.load_redirect(&logout_redirect_key(cookie.reveal(), request.as_bytes())).await
     }
 
     /// Stores the parameters of a validated POST logout request, for the GET that carries the

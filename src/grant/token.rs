@@ -96,32 +96,8 @@ impl Grants {
         let code = request.code.reveal();
         let issued = code_family(code);
         let tokens_live_until = now + self.lifetimes.access_token;
-        // One atomic operation decides who redeems (RFC 6749 §4.1.2). The code stays consumed if a
-        // later step fails.
-        let tombstone_until = tokens_live_until + self.lifetimes.access_token;
         let client_id = &client.registration.client_id;
-        let tombstone = client_id.as_str().as_bytes();
-        let taken =
-            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
-        let mut record: CodeRecord = match taken.map_err(|error| store_error_code(&error))? {
-            TakeOutcome::Taken(record) => decode_record(&record.value)?,
-            // Only the client of the first redemption may revoke what it issued: any other client
-            // that found the code must not be able to sign users out.
-            TakeOutcome::AlreadyTaken(tombstone)
-                if !was_redeemed_by(&tombstone, client_id, &issued) =>
-            {
-                return Err(ErrorCode::CodeSpentByAnother);
-            }
-            TakeOutcome::AlreadyTaken(_) => {
-                // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
-                self.store
-                    .revoke(&issued, tombstone_until, now)
-                    .await
-                    .map_err(|error| store_error_code(&error))?;
-                return Err(ErrorCode::CodeReused);
-            }
-            TakeOutcome::Gone => return Err(ErrorCode::CodeUnknown),
-        };
+        let mut record = self.take_code(code, client_id, now).await?;
         trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
         self.check_code_binding(&client.registration, request, &record)?;
 
@@ -158,6 +134,40 @@ impl Grants {
             id_token,
             &record.token.scopes,
         ))
+    }
+
+    /// Redeems the code, which stays consumed if a later step fails.
+    async fn take_code(
+        &self,
+        code: &str,
+        client_id: &ClientId,
+        now: Timestamp,
+    ) -> Result<CodeRecord, ErrorCode> {
+        let issued = code_family(code);
+        // One atomic operation decides who redeems (RFC 6749 §4.1.2).
+        let tombstone_until = now + self.lifetimes.access_token + self.lifetimes.access_token;
+        let tombstone = client_id.as_str().as_bytes();
+        let taken =
+            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
+        match taken.map_err(|error| store_error_code(&error))? {
+            TakeOutcome::Taken(record) => decode_record(&record.value),
+            // Only the client of the first redemption may revoke what it issued: any other client
+            // that found the code must not be able to sign users out.
+            TakeOutcome::AlreadyTaken(tombstone)
+                if !was_redeemed_by(&tombstone, client_id, &issued) =>
+            {
+                Err(ErrorCode::CodeSpentByAnother)
+            }
+            TakeOutcome::AlreadyTaken(_) => {
+                // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
+                self.store
+                    .revoke(&issued, tombstone_until, now)
+                    .await
+                    .map_err(|error| store_error_code(&error))?;
+                Err(ErrorCode::CodeReused)
+            }
+            TakeOutcome::Gone => Err(ErrorCode::CodeUnknown),
+        }
     }
 
     fn check_code_binding(

@@ -3,16 +3,11 @@
 //!
 //! None of them is ever required, so a malformed claim is omitted without an error.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::rules::is_line;
-use super::{Claim, Identity};
-
-/// Values by claim; only claims of [`Claim::STANDARD`].
-pub type StandardClaims = BTreeMap<Claim, Value>;
+use super::{Claim, Identity, StandardClaims};
 
 /// Returns the well-formed standard claims of an identity provider.
 #[must_use]

@@ -11,6 +11,7 @@
 //! same table: `openid`.
 
 mod checks;
+mod claims;
 mod openid;
 mod redirect;
 mod request_object;
@@ -24,7 +25,7 @@ pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
 use super::acr::{AuthenticationRequirement, Level, Platform};
 use super::catalogue::ErrorCode;
-use super::params::{Params, is_form_urlencoded};
+use super::params::Params;
 use super::registration::{ClientDirectory, ProtocolRules, Registration};
 use crate::ids::{ClientId, ConnectorId, Scope, Secret};
 
@@ -161,20 +162,6 @@ pub enum AuthorizationError {
     Redirect(ProvenRedirect, ErrorCode),
 }
 
-/// Checks that a POST is a form without a query (R120). `query` is the part after the `?`.
-///
-/// # Errors
-/// The code for a 400 page.
-pub fn check_post(content_type: Option<&str>, query: &str) -> Result<(), ErrorCode> {
-    if !is_form_urlencoded(content_type) {
-        return Err(ErrorCode::AuthorizeNotForm);
-    }
-    if !query.is_empty() {
-        return Err(ErrorCode::AuthorizePostWithQuery);
-    }
-    Ok(())
-}
-
 /// Validates an authorization request. `issuer` is this hub's, for the `iss` of the response.
 ///
 /// # Errors
@@ -214,20 +201,20 @@ pub fn find_requested_level(
     if acr_values.is_empty() && rules == ProtocolRules::Federation {
         return Err(ErrorCode::AcrValuesMissing);
     }
-    let claims = checks::parse_claims(claims.filter(|claims| !claims.is_empty()), rules)?;
+    let claims = claims::parse_claims(claims.filter(|claims| !claims.is_empty()), rules)?;
     Ok((level_under_rules(acr_values, &claims, rules, platform)?, claims.acr.required(platform)))
 }
 
 fn level_under_rules(
     acr_values: &str,
-    claims: &checks::ParsedClaims,
+    claims: &claims::ParsedClaims,
     rules: ProtocolRules,
     platform: Platform,
 ) -> Result<Level, ErrorCode> {
     match rules {
-        ProtocolRules::Federation => checks::requested_level(acr_values, &claims.acr, platform),
+        ProtocolRules::Federation => claims::requested_level(acr_values, &claims.acr, platform),
         ProtocolRules::Openid => {
-            checks::requested_level_or_lowest(acr_values, &claims.acr, platform)
+            claims::requested_level_or_lowest(acr_values, &claims.acr, platform)
         }
     }
 }
@@ -282,7 +269,7 @@ fn validate_parameters(
     checks::check_response_type(proven.response_type)?;
 
     checks::check_openid_scope(proven.scope)?;
-    let claims = checks::parse_claims(raw.claims, rules)?;
+    let claims = claims::parse_claims(raw.claims, rules)?;
     let prompt = checks::parse_prompt(raw.prompt, rules)?;
     checks::check_response_mode(raw.response_mode)?;
     let max_age = checks::parse_max_age(raw.max_age)?;

@@ -77,11 +77,11 @@ pub enum Credentials {
 /// No method or more than one; different ids; a missing or repeated parameter; an unreadable
 /// header.
 pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
-    let once = |name: &str, twice: ErrorCode| body.single(name).map_err(|_| twice);
-    let client_id = once("client_id", ErrorCode::TokenClientIdTwice)?;
-    let client_secret = once("client_secret", ErrorCode::TokenClientSecretTwice)?;
-    let assertion = once("client_assertion", ErrorCode::TokenClientAssertionTwice)?;
-    let assertion_type = once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
+    let client_id = body.once("client_id", ErrorCode::TokenClientIdTwice)?;
+    let client_secret = body.once("client_secret", ErrorCode::TokenClientSecretTwice)?;
+    let assertion = body.once("client_assertion", ErrorCode::TokenClientAssertionTwice)?;
+    let assertion_type =
+        body.once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
 
     // RFC 6749 §2.3: at most one method per request.
     let by_assertion = assertion.is_some() || assertion_type.is_some();

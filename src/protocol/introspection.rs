@@ -40,11 +40,10 @@ impl IntrospectionRequest {
             ([], Some(_), Ok(Some(secret))) => Ok(Secret::new(secret.to_owned())),
             ([], ..) => Err(ErrorCode::DataProviderCredentials),
         };
-        let token = match body.single("token") {
-            Ok(Some(token)) => Ok(Secret::new(token.to_owned())),
-            Ok(None) => Err(ErrorCode::IntrospectionTokenMissing),
-            Err(_) => Err(ErrorCode::IntrospectionTokenTwice),
-        };
+        let token = body
+            .once("token", ErrorCode::IntrospectionTokenTwice)
+            .and_then(|token| token.ok_or(ErrorCode::IntrospectionTokenMissing))
+            .map(|token| Secret::new(token.to_owned()));
         Self { claimed: claimed.map(ClientId::from), secret, token }
     }
 }

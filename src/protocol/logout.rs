@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::authorize::append_params;
 use super::catalogue::ErrorCode;
-use super::params::{Params, RepeatedParamError, is_form_urlencoded};
+use super::params::Params;
 use super::registration::{ClientDirectory, LogoutParameters, Registration};
 use crate::ids::{ClientId, Secret, Subject};
 
@@ -60,20 +60,6 @@ impl ProvenPostLogoutRedirect {
         let state = self.state.iter().map(|state| ("state", state.reveal().clone()));
         append_params(&self.uri, &state.collect::<Vec<_>>())
     }
-}
-
-/// Checks that a POST is a form without a query. `query` is the part after the `?`.
-///
-/// # Errors
-/// The code for a 400 page.
-pub fn check_post(content_type: Option<&str>, query: &str) -> Result<(), ErrorCode> {
-    if !is_form_urlencoded(content_type) {
-        return Err(ErrorCode::LogoutNotForm);
-    }
-    if !query.is_empty() {
-        return Err(ErrorCode::LogoutPostWithQuery);
-    }
-    Ok(())
 }
 
 /// Validates a logout request. `verify_hint` verifies a hint: an ID token of this hub, expired or
@@ -147,14 +133,12 @@ struct RawLogoutParams<'a> {
 
 impl<'a> RawLogoutParams<'a> {
     fn read(params: &'a Params) -> Result<Self, ErrorCode> {
-        let one =
-            |name: &str, twice: ErrorCode| params.single(name).map_err(|RepeatedParamError| twice);
-        one("ui_locales", ErrorCode::LogoutUiLocalesTwice)?;
+        params.once("ui_locales", ErrorCode::LogoutUiLocalesTwice)?;
         Ok(Self {
-            hint: one("id_token_hint", ErrorCode::LogoutHintTwice)?,
-            uri: one("post_logout_redirect_uri", ErrorCode::PostLogoutUriTwice)?,
-            state: one("state", ErrorCode::LogoutStateTwice)?,
-            client_id: one("client_id", ErrorCode::LogoutClientIdTwice)?,
+            hint: params.once("id_token_hint", ErrorCode::LogoutHintTwice)?,
+            uri: params.once("post_logout_redirect_uri", ErrorCode::PostLogoutUriTwice)?,
+            state: params.once("state", ErrorCode::LogoutStateTwice)?,
+            client_id: params.once("client_id", ErrorCode::LogoutClientIdTwice)?,
         })
     }
 }
@@ -336,14 +320,6 @@ mod tests {
             ("post_logout_redirect_uri", "https://evil.example/"),
         ]);
         assert_eq!(foreign, Err(ErrorCode::PostLogoutUriNotRegistered));
-    }
-
-    #[test]
-    fn post_is_a_form_without_a_query() {
-        let form = Some("application/x-www-form-urlencoded");
-        assert_eq!(check_post(form, ""), Ok(()));
-        assert_eq!(check_post(Some("application/json"), ""), Err(ErrorCode::LogoutNotForm));
-        assert_eq!(check_post(form, "state=1"), Err(ErrorCode::LogoutPostWithQuery));
     }
 
     proptest! {

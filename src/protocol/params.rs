@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::catalogue::ErrorCode;
+
 /// Percent-decoded `(name, value)` pairs in request order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Params(Vec<(String, String)>);
@@ -40,6 +42,14 @@ impl Params {
         Ok(first.filter(|value| !value.is_empty()))
     }
 
+    /// Returns the value as [`Self::single`] does.
+    ///
+    /// # Errors
+    /// `repeated` if the name was sent more than once.
+    pub fn once(&self, name: &str, repeated: ErrorCode) -> Result<Option<&str>, ErrorCode> {
+        self.single(name).map_err(|RepeatedParamError| repeated)
+    }
+
     /// Returns true if the name was sent, even without a value.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
@@ -67,6 +77,22 @@ pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
     content_type.and_then(|value| value.split(';').next()).is_some_and(|essence| {
         essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
     })
+}
+
+/// Checks that a POST is a form without a query (R120). `query` is the part after the `?`.
+///
+/// # Errors
+/// `not_form` or `with_query`, the code for a 400 page.
+pub fn check_post(
+    content_type: Option<&str>,
+    query: &str,
+    not_form: ErrorCode,
+    with_query: ErrorCode,
+) -> Result<(), ErrorCode> {
+    if !is_form_urlencoded(content_type) {
+        return Err(not_form);
+    }
+    if query.is_empty() { Ok(()) } else { Err(with_query) }
 }
 
 #[cfg(test)]
@@ -116,6 +142,25 @@ mod tests {
             Some("text/plain; application/x-www-form-urlencoded"),
         ] {
             assert!(!is_form_urlencoded(bad), "{bad:?}");
+        }
+    }
+
+    // R120
+    #[test]
+    fn post_is_a_form_without_a_query() {
+        let check = |content_type, query| {
+            check_post(
+                content_type,
+                query,
+                ErrorCode::LogoutNotForm,
+                ErrorCode::LogoutPostWithQuery,
+            )
+        };
+        let form = Some("application/x-www-form-urlencoded; charset=utf-8");
+        assert_eq!(check(form, ""), Ok(()));
+        assert_eq!(check(form, "state=1"), Err(ErrorCode::LogoutPostWithQuery));
+        for other in [None, Some("application/json"), Some("multipart/form-data")] {
+            assert_eq!(check(other, "state=1"), Err(ErrorCode::LogoutNotForm));
         }
     }
 }

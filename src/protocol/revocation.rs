@@ -22,7 +22,7 @@ pub fn parse_request(
     authorization: &[&[u8]],
     body: &Params,
 ) -> Result<RevocationRequest, ErrorCode> {
-    let token = body.single("token").map_err(|_| ErrorCode::RevocationTokenTwice)?;
+    let token = body.once("token", ErrorCode::RevocationTokenTwice)?;
     let credentials = client_auth::read_credentials(body, authorization)?;
     let token = token.ok_or(ErrorCode::RevocationTokenMissing)?;
     Ok(RevocationRequest { credentials, token: Secret::new(token.to_owned()) })

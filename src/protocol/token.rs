@@ -97,12 +97,11 @@ struct RawTokenParams<'a> {
 
 impl<'a> RawTokenParams<'a> {
     fn read(body: &'a Params) -> Result<Self, ErrorCode> {
-        let once = |name: &str, twice: ErrorCode| body.single(name).map_err(|_| twice);
         Ok(Self {
-            grant_type: once("grant_type", ErrorCode::TokenGrantTypeTwice)?,
-            redirect_uri: once("redirect_uri", ErrorCode::TokenRedirectUriTwice)?,
-            code: once("code", ErrorCode::TokenCodeTwice)?,
-            code_verifier: once("code_verifier", ErrorCode::TokenCodeVerifierTwice)?,
+            grant_type: body.once("grant_type", ErrorCode::TokenGrantTypeTwice)?,
+            redirect_uri: body.once("redirect_uri", ErrorCode::TokenRedirectUriTwice)?,
+            code: body.once("code", ErrorCode::TokenCodeTwice)?,
+            code_verifier: body.once("code_verifier", ErrorCode::TokenCodeVerifierTwice)?,
         })
     }
 }

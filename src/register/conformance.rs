@@ -12,8 +12,8 @@ use crate::config::model;
 use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::env::Timestamp;
 use crate::identity::Identity;
+use crate::identity::StandardClaims;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
-use crate::identity::standard::StandardClaims;
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
 

@@ -20,9 +20,9 @@ use csv::StringRecord;
 use serde_json::{Map, Value};
 
 use super::{Register, RegisterAnswer, RegisterError};
+use crate::identity::StandardClaims;
 use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
-use crate::identity::standard::StandardClaims;
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
 

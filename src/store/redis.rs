@@ -9,6 +9,7 @@
 //! **Time.** A record expires by its own `expires_at` and the `now` of the call. The server only
 //! frees its memory, some time later. Calls carry durations, so the server's clock decides nothing.
 
+mod call_error;
 mod capacity;
 mod client;
 mod compression;
@@ -30,9 +31,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::Value;
 
+use self::call_error::RedisCallError;
 use self::capacity::CapacityTracker;
 use self::client::RedisClient;
-use self::connection_manager::{ConnectionManager, RedisCallError};
+use self::connection_manager::ConnectionManager;
 use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordFormatError, RecordHeader, StoredState};
 use self::scripts::Scripts;
 use self::server_info::DeploymentInfo;

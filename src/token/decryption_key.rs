@@ -66,20 +66,15 @@ impl DecryptionKey {
     /// # Errors
     /// Any [`KeyError`] but `Generation`.
     pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyError> {
-        let members = private.reveal();
-        let (family, public) = signing_key::public_half(members)?;
+        let (family, public, kid) = signing_key::identified_public_half(private)?;
         let kind = match family {
             SigningAlg::ES256 => KeyKind::Ec,
             SigningAlg::RS256 => KeyKind::Rsa,
         };
-        let kid = signing_key::thumbprint(&public);
-        if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
-            return Err(KeyError::KidMismatch);
-        }
         let ways = kind
             .algorithms()
             .iter()
-            .map(|alg| AlgorithmKey::new(*alg, &kid, members, &public))
+            .map(|alg| AlgorithmKey::new(*alg, &kid, private.reveal(), &public))
             .collect::<Result<_, _>>()?;
         Ok(Self { kind, kid, created, algorithm_keys: ways })
     }
@@ -120,11 +115,8 @@ impl AlgorithmKey {
             EncryptionAlg::EcdhEs | EncryptionAlg::RsaOaep256 => thumbprint.to_owned(),
             EncryptionAlg::RsaOaep => format!("{thumbprint}.{}", alg.as_str()),
         };
-        let mut published = public.clone();
-        published.insert("kid".into(), kid.clone().into());
-        published.insert("use".into(), "enc".into());
-        published.insert("alg".into(), alg.as_str().into());
-        Ok(Self { alg, kid, public: Value::Object(published).to_string(), decrypter })
+        let public = signing_key::published_jwk(public.clone(), &kid, "enc", alg.as_str());
+        Ok(Self { alg, kid, public, decrypter })
     }
 }
 

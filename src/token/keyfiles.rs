@@ -16,10 +16,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use self::file::{KeyFileMembers, NewKeyFile, StoredKey, TemporaryFile, create_folder, read_keys};
+use self::file::{
+    NewKeyFile, StoredKey, TemporaryFile, create_folder, decryption_file_name, read_keys,
+    signing_file_name,
+};
 use super::decryption_key::{DecryptionKey, KeyKind};
 use super::keyring::{KeyState, Keyring, KeyringError, RETIRED_KEY_LIFETIME};
-use super::signing_key::{self, KeyError, PrivateJwk, SigningKey};
+use super::signing_key::{self, KeyError, SigningKey};
 use super::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, UpstreamKeys};
 use crate::env::{Env, Timestamp};
 use crate::identity::pivot::Derivation;
@@ -365,44 +368,6 @@ fn add_keys(
         created_keys.push(created_key);
     }
     Ok(created_keys)
-}
-
-impl StoredKey for SigningKey {
-    fn read(
-        created: Timestamp,
-        jwk: &PrivateJwk,
-        members: &mut KeyFileMembers<'_>,
-    ) -> Result<Self, KeyFileError> {
-        let signs_from =
-            members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
-        Self::parse(jwk, created, signs_from).map_err(|error| members.key_error(error))
-    }
-
-    fn file_name(&self) -> String {
-        signing_file_name(self.alg.as_str(), &self.kid)
-    }
-}
-
-impl StoredKey for DecryptionKey {
-    fn read(
-        created: Timestamp,
-        jwk: &PrivateJwk,
-        members: &mut KeyFileMembers<'_>,
-    ) -> Result<Self, KeyFileError> {
-        Self::parse(jwk, created).map_err(|error| members.key_error(error))
-    }
-
-    fn file_name(&self) -> String {
-        decryption_file_name(&self.kid)
-    }
-}
-
-fn signing_file_name(alg: &str, kid: &str) -> String {
-    format!("{}-{kid}.json", alg.to_ascii_lowercase())
-}
-
-fn decryption_file_name(kid: &str) -> String {
-    format!("enc-{kid}.json")
 }
 
 #[cfg(test)]

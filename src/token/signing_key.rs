@@ -63,20 +63,10 @@ impl SigningKey {
         created: Timestamp,
         signs_from: Timestamp,
     ) -> Result<Self, KeyError> {
-        let members = private.reveal();
-        let (alg, public) = public_half(members)?;
-        let kid = thumbprint(&public);
-        if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
-            return Err(KeyError::KidMismatch);
-        }
-        let signer = build_signer(alg, members)?;
-        check_key_pair(alg, signer.as_ref(), &public)?;
-
-        let mut published = public;
-        published.insert("kid".into(), kid.clone().into());
-        published.insert("use".into(), "sig".into());
-        published.insert("alg".into(), alg.as_str().into());
-        let public = Value::Object(published).to_string();
+        let (alg, half, kid) = identified_public_half(private)?;
+        let signer = build_signer(alg, private.reveal())?;
+        check_key_pair(alg, signer.as_ref(), &half)?;
+        let public = published_jwk(half, &kid, "sig", alg.as_str());
         let jwt_header = encoded_header(alg, "JWT", &kid);
         Ok(Self { alg, kid, created, signs_from, public, jwt_header, signer })
     }
@@ -133,6 +123,34 @@ fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyError>
         SigningAlg::RS256 => Jwk::generate_rsa_key(rsa_bits),
     };
     Ok(Secret::new(jwk.map_err(|_| KeyError::Generation)?.into()))
+}
+
+/// Returns the public half of a private JWK, and its thumbprint.
+///
+/// # Errors
+/// `UnsupportedType`, `Unusable`; `KidMismatch` if the JWK has a `kid` that is not the thumbprint.
+pub(super) fn identified_public_half(
+    private: &PrivateJwk,
+) -> Result<(SigningAlg, Map<String, Value>, String), KeyError> {
+    let (alg, public) = public_half(private.reveal())?;
+    let kid = thumbprint(&public);
+    match private.reveal().get("kid") {
+        Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
+        _ => Ok((alg, public, kid)),
+    }
+}
+
+/// Returns the JWK to publish (RFC 7517 §4).
+pub(super) fn published_jwk(
+    mut public: Map<String, Value>,
+    kid: &str,
+    usage: &str,
+    alg: &str,
+) -> String {
+    for (name, value) in [("kid", kid), ("use", usage), ("alg", alg)] {
+        public.insert(name.into(), value.into());
+    }
+    Value::Object(public).to_string()
 }
 
 /// Returns the members of the public key (RFC 7638 §3.2) in lexicographic order. Picking the public

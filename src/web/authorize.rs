@@ -16,7 +16,7 @@ use crate::ids::ClientId;
 use crate::login::LoginRequest;
 use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::Params;
+use crate::protocol::params::{Params, check_post};
 use crate::quota::RateLimitError;
 
 /// Handles `GET /api/v2/authorize`.
@@ -27,8 +27,13 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
 
 /// Handles `POST /api/v2/authorize`.
 pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
-    authorize::check_post(context.content_type(), context.request.query_string())
-        .map_err(Rejection::malformed)?;
+    check_post(
+        context.content_type(),
+        context.request.query_string(),
+        ErrorCode::AuthorizeNotForm,
+        ErrorCode::AuthorizePostWithQuery,
+    )
+    .map_err(Rejection::malformed)?;
     let params = form::parse_body(&context.request, body).await?;
     handle_request(&context, &params, RequestMethod::Post).await
 }

@@ -16,13 +16,13 @@ use super::request_context::RequestContext;
 use super::responses::{add_cookie, landing_page_response, see_other};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
-use crate::grant::logout::LogoutDestination;
+use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
-use crate::protocol::params::{Params, RepeatedParamError};
+use crate::protocol::params::{Params, RepeatedParamError, check_post};
 use crate::session::logout::LogoutDecision;
 
 /// Query parameter that names a logout request saved from a POST, for the GET that continues it.
@@ -66,8 +66,13 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
 /// by a GET, which carries it.
 pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
-    logout::check_post(context.content_type(), context.request.query_string())
-        .map_err(Rejection::MalformedLogout)?;
+    check_post(
+        context.content_type(),
+        context.request.query_string(),
+        ErrorCode::LogoutNotForm,
+        ErrorCode::LogoutPostWithQuery,
+    )
+    .map_err(Rejection::MalformedLogout)?;
     let params = parse_logout_form(&context, body).await?;
     let forwarded = forwarded_params(&params);
     let with_query = |query: &str| see_other(&format!("{}?{query}", path::END_SESSION));
@@ -218,7 +223,7 @@ async fn end_session(
                 let requested = Event::new(EventKind::LogoutRequested);
                 destination.service_provider.iter().fold(requested, Event::sp)
             });
-            let provider = session.map(|session| session.connector);
+            let provider = session.map(|session| session.login.connector);
             let cookie = cookie.as_ref();
             let page =
                 confirmation_page(hub, locale, (cookie, provider.as_ref()), &destination, params);
@@ -252,7 +257,10 @@ async fn repeated_logout(
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
     let location = hub
         .grants
-        .request_redirect(cookie, &encode_params(&forwarded_params(params)))
+        .logout_redirect(
+            cookie,
+            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+        )
         .await
         .ok()??;
     Some(see_other(&location))
@@ -274,7 +282,11 @@ async fn remember_redirect(
     };
     if let Err(code) = hub
         .grants
-        .remember_request_redirect(cookie, &encode_params(&forwarded_params(params)), &location)
+        .remember_logout_redirect(
+            cookie,
+            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+            &location,
+        )
         .await
     {
         tracing::warn!(

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::config::ldap::{LdapKind, USERNAME_PLACEHOLDER};
-use crate::connector::{ConnectorConfigError, ConnectorError};
+use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::dialer::Dialer;
 use crate::egress::safe_http_client::CallLimits;

@@ -7,12 +7,12 @@ use url::Url;
 
 use super::Oauth2Connector;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::http_clients::HttpClientOptions;
 use crate::connector::online_check::{self, TimedResponse, diagnostic_for_call_error, fetch_timed};
 use crate::connector::{code_flow, connection_check};
-use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
-use crate::login::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
+use crate::login::upstream::AuthorizationRedirect;
 
 /// Returns the diagnostics of an OAuth 2.0 provider.
 pub async fn diagnose(
@@ -20,16 +20,12 @@ pub async fn diagnose(
     context: &DiagnosisContext,
 ) -> Vec<ConnectorDiagnostic> {
     let kind = &connector.kind;
-    let schemes =
-        if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
-    let tls =
-        TlsOptions { ca: connector.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
-    let http = match SafeHttpClient::capturing_certificates(
-        schemes,
-        &kind.internal_hosts,
-        CallLimits::DEFAULT,
-        tls,
-    ) {
+    let options = HttpClientOptions {
+        insecure_http: kind.insecure_http,
+        internal_hosts: &kind.internal_hosts,
+        ca_bundle: connector.ca_bundle.as_ref(),
+    };
+    let http = match options.capturing_client() {
         Ok(http) => http,
         Err(error) => return vec![diagnostic_for_call_error("reachable", "the provider", &error)],
     };
@@ -116,28 +112,20 @@ async fn diagnose_authentication(
     context: &DiagnosisContext,
 ) -> ConnectorDiagnostic {
     let (kind, env) = (&connector.kind, &connector.env);
-    let attempt = LoginAttempt {
-        connector: connector.id.clone(),
-        request: UpstreamAuthorizationRequest {
-            state: String::new(),
-            nonce: String::new(),
-            verifier: Secret::new(env.entropy().token()),
-            redirect_uri: context.redirect_uri.clone(),
-            level: connector.acr_policy.lowest,
-            reauthenticate: false,
-            max_age: None,
-            login_hint: None,
-            ui_locales: None,
-        },
-        redirected_at: env.now(),
-        redirect: AuthorizationRedirect {
-            url: String::new(),
-            issuer: kind.issuer.clone(),
-            client_id: kind.client_id.clone(),
-            token_endpoint: kind.endpoints.token.clone(),
-            iss_expected: kind.endpoints.iss_parameter,
-        },
+    let redirect = AuthorizationRedirect {
+        url: String::new(),
+        issuer: kind.issuer.clone(),
+        client_id: kind.client_id.clone(),
+        token_endpoint: kind.endpoints.token.clone(),
+        iss_expected: kind.endpoints.iss_parameter,
     };
+    let attempt = online_check::invented_attempt(
+        env,
+        connector.id.clone(),
+        connector.acr_policy.lowest,
+        &context.redirect_uri,
+        redirect,
+    );
     let code = Secret::new(env.entropy().token());
     let outcome = code_flow::redeem_code(&connector.client, http, code, &attempt, Vec::new()).await;
     online_check::diagnose_client_authentication(

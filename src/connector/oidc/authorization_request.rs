@@ -14,7 +14,7 @@ use url::Url;
 use super::metadata::ResolvedProvider;
 use crate::assurance::acr::AcrPolicy;
 use crate::config::model::{AuthTimeSource, OidcKind};
-use crate::connector::ConnectorError;
+use crate::connector::error::ConnectorError;
 use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::config::model::{AssertionAudience, OidcKind};
-use crate::connector::ConnectorError;
+use crate::connector::error::ConnectorError;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::client_assertion;
 use super::metadata::ResolvedProvider;
-use crate::connector::{ConnectorError, code_flow};
+use crate::connector::code_flow;
+use crate::connector::error::ConnectorError;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::login::upstream::LoginAttempt;

@@ -11,34 +11,31 @@ use openidconnect::HttpResponse;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::code_exchange;
 use super::metadata::{self, ResolvedProvider};
-use super::{Upstream, code_exchange};
+use super::upstream::Upstream;
 use crate::config::model::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::http_clients::HttpClientOptions;
 use crate::connector::online_check::{
     self, diagnostic_for_call_error, diagnostic_for_error, fetch_timed,
 };
-use crate::egress::ca_bundle::CaBundle;
-use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
+use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
-use crate::login::upstream::{AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest};
+use crate::login::upstream::AuthorizationRedirect;
 use crate::protocol::json;
 
 /// Returns the diagnostics of an OpenID provider.
 pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
     let kind = &upstream.kind;
-    let schemes =
-        if kind.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
-    let tls =
-        TlsOptions { ca: upstream.ca_bundle.as_ref().map(CaBundle::pem), client_identity: None };
-    let http = match SafeHttpClient::capturing_certificates(
-        schemes,
-        &kind.internal_hosts,
-        CallLimits::DEFAULT,
-        tls,
-    ) {
+    let options = HttpClientOptions {
+        insecure_http: kind.insecure_http,
+        internal_hosts: &kind.internal_hosts,
+        ca_bundle: upstream.ca_bundle.as_ref(),
+    };
+    let http = match options.capturing_client() {
         Ok(http) => http,
         Err(error) => {
             return vec![diagnostic_for_call_error("reachable", "the identity provider", &error)];
@@ -265,29 +262,21 @@ async fn diagnose_authentication(
     http: &SafeHttpClient,
     context: &DiagnosisContext,
 ) -> ConnectorDiagnostic {
-    let (kind, now) = (&upstream.kind, upstream.env.now());
-    let attempt = LoginAttempt {
-        connector: upstream.id.clone(),
-        request: UpstreamAuthorizationRequest {
-            state: String::new(),
-            nonce: String::new(),
-            verifier: Secret::new(upstream.env.entropy().token()),
-            redirect_uri: context.redirect_uri.clone(),
-            level: upstream.acr_policy.lowest,
-            reauthenticate: false,
-            max_age: None,
-            login_hint: None,
-            ui_locales: None,
-        },
-        redirected_at: now,
-        redirect: AuthorizationRedirect {
-            url: String::new(),
-            issuer: kind.issuer.clone(),
-            client_id: kind.client_id.clone(),
-            token_endpoint: provider.token_endpoint.clone(),
-            iss_expected: provider.iss_expected,
-        },
+    let kind = &upstream.kind;
+    let redirect = AuthorizationRedirect {
+        url: String::new(),
+        issuer: kind.issuer.clone(),
+        client_id: kind.client_id.clone(),
+        token_endpoint: provider.token_endpoint.clone(),
+        iss_expected: provider.iss_expected,
     };
+    let attempt = online_check::invented_attempt(
+        &upstream.env,
+        upstream.id.clone(),
+        upstream.acr_policy.lowest,
+        &context.redirect_uri,
+        redirect,
+    );
     let assertion = match upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await {
         Ok(assertion) => assertion,
         Err(error) => {

@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 
 use super::keys::PreverifiedKey;
 use crate::assurance::acr::{AcrPolicy, LevelError};
-use crate::connector::{ConnectorError, code_flow};
+use crate::connector::code_flow;
+use crate::connector::error::ConnectorError;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;

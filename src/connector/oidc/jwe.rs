@@ -1,7 +1,7 @@
 //! Decrypts responses of an identity provider, and maps each failure to an error code.
 
 use crate::config::model::OidcKind;
-use crate::connector::ConnectorError;
+use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
 use super::metadata;
-use crate::connector::ConnectorError;
+use crate::connector::error::ConnectorError;
 use crate::digest;
 use crate::egress::cached_document::{Fetched, cache_lifetime};
 use crate::egress::safe_http_client::SafeHttpClient;

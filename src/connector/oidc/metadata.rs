@@ -16,8 +16,8 @@ use serde_json::Value;
 use url::Url;
 
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
-use crate::connector::ConnectorError;
 use crate::connector::code_flow::OauthClient;
+use crate::connector::error::ConnectorError;
 use crate::egress::cached_document::{Fetched, cache_lifetime};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;

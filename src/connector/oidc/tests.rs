@@ -14,7 +14,8 @@ use super::*;
 use crate::assurance::{Level, amr};
 use crate::digest;
 use crate::egress::fake_server::FakeResponse;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::protocol::catalogue::ErrorCode;
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::id_token::CLOCK_TOLERANCE;
-use crate::connector::ConnectorError;
+use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;

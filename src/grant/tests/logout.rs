@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Hub, MILLISECOND};
-use crate::grant::logout::LogoutDestination;
+use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
@@ -108,18 +108,27 @@ async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     let hub = Hub::new();
     let elsewhere = LogoutDestination { service_provider: Some("sp".into()), return_to: None };
     hub.grants
-        .remember_logout_redirect(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s")
+        .remember_logout_redirect(
+            &cookie("c"),
+            RepeatableLogout::Destination(&NOWHERE),
+            "https://idp.example/end?state=s",
+        )
         .await
         .unwrap();
     let led = |value: &'static str| {
         let grants = &hub.grants;
-        async move { grants.logout_redirect(&cookie(value), &NOWHERE).await.unwrap() }
+        async move {
+            grants
+                .logout_redirect(&cookie(value), RepeatableLogout::Destination(&NOWHERE))
+                .await
+                .unwrap()
+        }
     };
     let url = Some("https://idp.example/end?state=s".to_owned());
     assert_eq!((led("c").await, led("c").await), (url.clone(), url));
     assert_eq!(led("another").await, None);
     assert_eq!(
-        hub.grants.logout_redirect(&cookie("c"), &elsewhere).await,
+        hub.grants.logout_redirect(&cookie("c"), RepeatableLogout::Destination(&elsewhere)).await,
         Ok(None),
         "another request"
     );

@@ -29,9 +29,8 @@ pub(super) fn validate_openid_request(
     let registration =
         checks::find_client(raw.client_id, directory).map_err(AuthorizationError::Page)?;
     let redirect_uri = params
-        .single("redirect_uri")
-        .map_err(|_| AuthorizationError::Page(ErrorCode::RedirectUriTwice))?;
-    let redirect_uri = checks::find_registered_redirect_uri(redirect_uri, registration)
+        .once("redirect_uri", ErrorCode::RedirectUriTwice)
+        .and_then(|uri| checks::find_registered_redirect_uri(uri, registration))
         .map_err(AuthorizationError::Page)?;
 
     // A longer state could make a URL that servers reject: the error travels without it.

@@ -4,6 +4,7 @@ mod restarting;
 mod snapshot;
 use super::*;
 use crate::store::conformance::{self, conformance};
+use crate::store::revocations::AdmissionSeq;
 
 async fn memory(capacities: Capacities) -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(capacities))

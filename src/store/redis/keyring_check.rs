@@ -7,7 +7,7 @@
 
 use redis::Value;
 
-use super::connection_manager::RedisCallError;
+use super::call_error::RedisCallError;
 use super::{MAX_TTL, RedisStore};
 use crate::store::encryption::EncryptionError;
 

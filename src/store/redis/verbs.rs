@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use redis::{Cmd, Value};
 
-use super::connection_manager::RedisCallError;
+use super::call_error::RedisCallError;
 use super::family_members::{FamilyMember, family_hash};
 use super::record::{self, FAMILY_HASH_BYTES, RecordHeader, StoredState};
 use super::{

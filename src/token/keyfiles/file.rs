@@ -12,7 +12,8 @@ use super::KeyFileError;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::json::parse_object;
-use crate::token::signing_key::{KeyError, PrivateJwk};
+use crate::token::decryption_key::DecryptionKey;
+use crate::token::signing_key::{KeyError, PrivateJwk, SigningKey};
 
 /// No key file is near this size.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
@@ -189,4 +190,42 @@ impl Drop for TemporaryFile<'_> {
         // After a rename the file is gone; after an error there is nothing better to do.
         let _ = fs::remove_file(&self.temporary);
     }
+}
+
+impl StoredKey for SigningKey {
+    fn read(
+        created: Timestamp,
+        jwk: &PrivateJwk,
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
+        let signs_from =
+            members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
+        Self::parse(jwk, created, signs_from).map_err(|error| members.key_error(error))
+    }
+
+    fn file_name(&self) -> String {
+        signing_file_name(self.alg.as_str(), &self.kid)
+    }
+}
+
+impl StoredKey for DecryptionKey {
+    fn read(
+        created: Timestamp,
+        jwk: &PrivateJwk,
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
+        Self::parse(jwk, created).map_err(|error| members.key_error(error))
+    }
+
+    fn file_name(&self) -> String {
+        decryption_file_name(&self.kid)
+    }
+}
+
+pub(super) fn signing_file_name(alg: &str, kid: &str) -> String {
+    format!("{}-{kid}.json", alg.to_ascii_lowercase())
+}
+
+pub(super) fn decryption_file_name(kid: &str) -> String {
+    format!("enc-{kid}.json")
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use josekit::jwk::JwkSet;
@@ -14,7 +15,9 @@ use super::super::*;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::SeededEntropy;
+use crate::env::{Env, SeededEntropy};
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
 
 /// Returns the headers and the form of the last token request.
 fn token_request(fixture: &OidcFixture) -> (String, BTreeMap<String, String>) {

@@ -9,6 +9,8 @@ use super::super::fake_idp::*;
 use super::super::*;
 use crate::digest;
 use crate::protocol::alg::EncryptionAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
 use crate::token::decrypt::tests::{encrypt_to, encrypter, published};
 use crate::token::upstream_keys::tests::KEYS;
 

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::super::fake_idp::*;
 use super::super::*;
+use crate::assurance::Level;
+use crate::protocol::catalogue::ErrorCode;
 
 /// Levels of a file for an identity provider without `acr`.
 const ASSUMED: &str =

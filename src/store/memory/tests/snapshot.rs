@@ -17,7 +17,7 @@ use crate::store::conformance::{
 };
 
 fn kinds() -> impl Iterator<Item = RecordKind> {
-    KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| !kind.is_polled())
+    KINDS.into_iter().filter(|kind| !kind.is_polled())
 }
 
 fn secrets(keys: &[&str]) -> Vec<Secret<String>> {

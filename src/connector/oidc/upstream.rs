@@ -1,0 +1,274 @@
+//! One identity provider: its cached metadata and keys, and the calls and checks of a login.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use serde_json::{Map, Value};
+
+use super::code_exchange::OidcTokens;
+use super::jwe::EncryptedResponse;
+use super::metadata::{self, ResolvedProvider};
+use super::{client_assertion, id_token, keys, userinfo};
+use crate::assurance::Level;
+use crate::assurance::acr::{AcrPolicy, LevelError};
+use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use crate::connector::code_flow;
+use crate::connector::error::ConnectorError;
+use crate::egress::ca_bundle::CaBundle;
+use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
+use crate::egress::safe_http_client::SafeHttpClient;
+use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::LoginAttempt;
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
+use crate::token::verify::{self, VerificationKeys};
+
+/// One identity provider: its file, and the cached metadata and keys.
+pub(super) struct Upstream {
+    pub(super) id: ConnectorId,
+    pub(super) kind: OidcKind,
+    pub(super) client_secret: Option<Secret<String>>,
+    pub(super) hub_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub(super) env: Env,
+    pub(super) http: SafeHttpClient,
+    /// Authorities that may issue its certificate; `None` for the system's.
+    pub(super) ca_bundle: Option<CaBundle>,
+    /// Client for probes, without connection reuse.
+    pub(super) probe_http: SafeHttpClient,
+    pub(super) acr_policy: AcrPolicy,
+    pub(super) provider: CachedDocument<ResolvedProvider, ConnectorError>,
+    pub(super) keys: CachedDocument<VerificationKeys, ConnectorError>,
+    pub(super) clock_skew: Mutex<Option<i64>>,
+}
+
+impl Upstream {
+    /// Returns the level of the ID token's `acr`, which must reach `requested`.
+    pub(super) fn check_level(
+        &self,
+        id_token: &Map<String, Value>,
+        requested: Level,
+    ) -> Result<Level, ConnectorError> {
+        // A value that is not a string counts as unlisted: only an absent `acr` may use the assumed
+        // level.
+        let returned = id_token
+            .get("acr")
+            .filter(|acr| !acr.is_null())
+            .map(|acr| acr.as_str().unwrap_or_default());
+        let level = self.acr_policy.evaluate(returned, self.acr_policy.level_to_request(requested));
+        level.map_err(|error| match (error, returned) {
+            (LevelError::Unlisted, Some(value)) if self.acr_policy.rejects_acr(value) => {
+                id_token::unlisted_acr_error(value, &self.acr_policy)
+            }
+            _ => ConnectorError::new(error.code(), error.to_string()),
+        })
+    }
+
+    pub(super) async fn provider(
+        self: &Arc<Self>,
+    ) -> Result<Arc<ResolvedProvider>, ConnectorError> {
+        match self.provider.freshness(self.env.now()) {
+            Freshness::Fresh(provider) => Ok(provider),
+            Freshness::RefreshDue(provider) => {
+                let upstream = Arc::clone(self);
+                // In the background. An error is logged, and the cached copy continues to serve.
+                tokio::spawn(async move { upstream.refresh_provider().await.map(|_| ()) });
+                Ok(provider)
+            }
+            Freshness::Stale(provider) => Ok(self.refresh_provider().await.unwrap_or(provider)),
+            Freshness::Missing => self.refresh_provider().await,
+        }
+    }
+
+    pub(super) async fn refresh_provider(&self) -> Result<Arc<ResolvedProvider>, ConnectorError> {
+        let fetch = metadata::fetch_provider(&self.kind, self.client_secret.as_ref(), &self.http);
+        self.provider.fetch(&self.env, self.log_failed_refresh(&self.provider, fetch)).await
+    }
+
+    pub(super) async fn keys(
+        self: &Arc<Self>,
+        provider: &Arc<ResolvedProvider>,
+    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
+        match self.keys.freshness(self.env.now()) {
+            Freshness::Fresh(keys) => Ok(keys),
+            Freshness::RefreshDue(keys) => {
+                let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
+                tokio::spawn(async move { upstream.refresh_keys(&provider).await.map(|_| ()) });
+                Ok(keys)
+            }
+            Freshness::Stale(keys) => Ok(self.refresh_keys(provider).await.unwrap_or(keys)),
+            Freshness::Missing => self.refresh_keys(provider).await,
+        }
+    }
+
+    pub(super) async fn refresh_keys(
+        &self,
+        provider: &ResolvedProvider,
+    ) -> Result<Arc<VerificationKeys>, ConnectorError> {
+        self.keys
+            .fetch(
+                &self.env,
+                self.log_failed_refresh(
+                    &self.keys,
+                    keys::fetch_keys(&provider.jwks_uri, &self.http),
+                ),
+            )
+            .await
+    }
+
+    /// Logs a failed fetch if a cached copy serves. Without a copy, the login fails and is logged.
+    pub(super) async fn log_failed_refresh<T>(
+        &self,
+        cached: &CachedDocument<T, ConnectorError>,
+        fetch: impl Future<Output = Result<Fetched<T>, ConnectorError>>,
+    ) -> Result<Fetched<T>, ConnectorError> {
+        fetch.await.inspect_err(|error| {
+            if cached.latest().is_some() {
+                tracing::warn!(connector = %self.id, %error, "document fetch failed, cached copy in use");
+            }
+        })
+    }
+
+    /// Runs a check with the cached keys. If it fails with one of the `outdated` codes, fetches the
+    /// keys and runs it again.
+    pub(super) async fn verify_with_keys<T>(
+        self: &Arc<Self>,
+        provider: &Arc<ResolvedProvider>,
+        outdated: [ErrorCode; 2],
+        check: impl Fn(&VerificationKeys) -> Result<T, ConnectorError>,
+    ) -> Result<T, ConnectorError> {
+        let keys = self.keys(provider).await?;
+        let error = match check(&keys) {
+            Err(error) if outdated.contains(&error.code) => error,
+            outcome => return outcome,
+        };
+        let fetch =
+            self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
+        match self.keys.fetch_early(&keys, &self.env, fetch).await {
+            Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
+            _ => Err(error),
+        }
+    }
+
+    /// Returns a client assertion for one request, if the hub authenticates by `private_key_jwt`.
+    pub(super) async fn sign_client_assertion(
+        &self,
+        token_endpoint: &str,
+    ) -> Result<Option<Secret<String>>, ConnectorError> {
+        match self.kind.token_endpoint_auth_method {
+            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
+                Ok(None)
+            }
+            UpstreamAuthMethod::PrivateKeyJwt => {
+                let keys = self.hub_keys.load_full();
+                client_assertion::sign_client_assertion(
+                    &self.kind,
+                    token_endpoint,
+                    &keys,
+                    &self.env,
+                )
+                .await
+                .map(Some)
+            }
+        }
+    }
+
+    /// Returns the signed ID token, decrypted if it is a JWE. Only the signed token may be sent as
+    /// `id_token_hint`.
+    pub(super) fn decrypt_id_token(
+        &self,
+        id_token: Secret<String>,
+    ) -> Result<Secret<String>, ConnectorError> {
+        match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
+            Some(algorithms) => EncryptedResponse::IdToken.decrypt(
+                id_token.reveal(),
+                algorithms,
+                &self.hub_keys.load(),
+                self.env.now(),
+            ),
+            None => Ok(id_token),
+        }
+    }
+
+    pub(super) async fn verify_id_token(
+        self: &Arc<Self>,
+        provider: &Arc<ResolvedProvider>,
+        tokens: &OidcTokens,
+        attempt: &LoginAttempt,
+    ) -> Result<Map<String, Value>, ConnectorError> {
+        let now = self.env.now();
+        let expected = id_token::IdTokenExpectations {
+            issuer: &provider.issuer,
+            client_id: &self.kind.client_id,
+            alg: self.kind.id_token_signed_response_alg,
+            nonce: &attempt.request.nonce,
+            access_token: &tokens.access_token,
+            now,
+        };
+        let check = |keys: &VerificationKeys| {
+            id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected)
+        };
+        let claims = self
+            .verify_with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
+            .await?;
+        self.record_clock_skew(&claims, now);
+        Ok(claims)
+    }
+
+    pub(super) fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
+        if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
+            let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
+            let skew = seconds(issued_at).saturating_sub(seconds(now));
+            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
+        }
+    }
+
+    /// Returns the verified claims of userinfo; none if the identity provider has no userinfo
+    /// endpoint.
+    pub(super) async fn fetch_userinfo(
+        self: &Arc<Self>,
+        provider: &Arc<ResolvedProvider>,
+        tokens: &OidcTokens,
+        id_token: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, ConnectorError> {
+        let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
+        let body = code_flow::fetch_userinfo(
+            endpoint,
+            "application/json, application/jwt",
+            &tokens.access_token,
+            &self.http,
+        )
+        .await?;
+        let claims = match self.kind.userinfo_signed_response_alg {
+            None => userinfo::parse_plain(&body)?,
+            Some(alg) => {
+                let now = self.env.now();
+                let body = match EncryptedResponse::Userinfo.jwe_algorithms(&self.kind) {
+                    Some(algorithms) => EncryptedResponse::Userinfo.decrypt(
+                        userinfo::body_as_text(&body)?,
+                        algorithms,
+                        &self.hub_keys.load(),
+                        now,
+                    )?,
+                    None => Secret::new(userinfo::body_as_text(&body)?.to_owned()),
+                };
+                let expected = userinfo::UserinfoExpectations {
+                    issuer: &self.kind.issuer,
+                    client_id: &self.kind.client_id,
+                    now,
+                };
+                let check = |keys: &VerificationKeys| {
+                    userinfo::verify_signed(body.reveal(), alg, keys, &expected)
+                };
+                self.verify_with_keys(
+                    provider,
+                    [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
+                    check,
+                )
+                .await?
+            }
+        };
+        userinfo::check_subject(&claims, id_token)?;
+        Ok(claims)
+    }
+}

@@ -1,0 +1,170 @@
+//! The trait [`Connector`], and what every kind needs to implement it.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use url::Url;
+
+use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::error::ConnectorError;
+use super::hub_page::PasswordPage;
+use super::one_time_code::CodeStore;
+use super::persona::page::PersonaPage;
+use crate::assurance::Level;
+use crate::assurance::acr::AcrPolicy;
+use crate::config::model::{ConnectorFile, ConnectorKind};
+use crate::egress::http_client_pool::HttpClientPool;
+use crate::env::{Env, Timestamp};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
+use crate::token::UpstreamKeys;
+
+/// Adapter to one identity provider. Calls of several logins run concurrently.
+#[async_trait]
+pub trait Connector: Send + Sync {
+    /// Returns the redirect to the identity provider.
+    ///
+    /// # Errors
+    /// Returns an error if the identity provider's metadata can't be fetched or used.
+    async fn begin_login(
+        &self,
+        request: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError>;
+
+    /// Exchanges the code of a callback and verifies the identity provider's responses.
+    ///
+    /// # Errors
+    /// Returns an error with a distinct code for each failed check.
+    async fn complete_login(
+        &self,
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError>;
+
+    /// Returns the URL that ends the session at the identity provider; `None` if it has no logout.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::begin_login`].
+    async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
+        Ok(None)
+    }
+
+    /// Fetches metadata and keys before the first login. `check --online` calls it, too.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::begin_login`].
+    async fn preload(&self) -> Result<(), ConnectorError>;
+
+    /// Checks everything that a login needs, for `check connector --online`.
+    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+        vec![match self.preload().await {
+            Ok(()) => ConnectorDiagnostic::ok("reachable", "the identity provider responds"),
+            Err(error) => ConnectorDiagnostic::error(
+                "reachable",
+                error.to_string(),
+                "look up the error in docs/errors.md",
+            ),
+        }]
+    }
+
+    /// Checks over a new connection whether the identity provider works. The fetched documents
+    /// replace the cached ones.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::begin_login`].
+    async fn probe(&self) -> Result<(), ConnectorError> {
+        self.preload().await
+    }
+
+    /// Checks whether the identity provider can complete a login, by redeeming an invented code.
+    /// Every error response of RFC 6749 §5.2 is a success. `redirect_uri` is the connector's
+    /// callback.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::begin_login`].
+    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorError> {
+        self.probe().await
+    }
+
+    /// Returns whether the identity provider is a remote service, which is then probed.
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    /// Returns by how many seconds the identity provider's clock was ahead at the last login;
+    /// `None` before the first login, and for a kind without a clock.
+    fn clock_skew_seconds(&self) -> Option<i64> {
+        None
+    }
+
+    /// Returns when the identity provider's current keys were fetched; `None` before the first
+    /// fetch, and for a kind without keys.
+    fn keys_fetched_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Returns the password check behind the hub's own login page, for a kind that has one.
+    fn password_page(&self) -> Option<&dyn PasswordPage> {
+        None
+    }
+
+    /// Returns the model of the sandbox's page, for the persona kind.
+    fn persona_page(&self) -> Option<&dyn PersonaPage> {
+        None
+    }
+}
+
+/// Whether `persona` connectors may be built (`sandbox = true` in the hub's settings).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PersonaSupport {
+    Disabled,
+    Enabled,
+}
+
+/// Dependencies of a connector.
+#[derive(Clone)]
+pub struct ConnectorContext {
+    pub env: Env,
+    /// The hub's keys for encrypted responses and client assertions; replaced when keys are
+    /// rotated.
+    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub sandbox: PersonaSupport,
+    pub http_clients: HttpClientPool,
+    /// Stores the one-time codes of the hub's own login pages.
+    pub code_store: Arc<dyn CodeStore>,
+}
+
+/// Returns the `acr` policy of a connector's file.
+#[must_use]
+pub fn acr_policy(file: &ConnectorFile) -> AcrPolicy {
+    let (lowest, highest) = (file.levels.lowest, file.levels.highest);
+    match &file.kind {
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
+            let (sends_acr_values, ignores_acr) = (file.acr.send, file.ignore_acr);
+            AcrPolicy {
+                lowest,
+                highest,
+                values: file.acr.values_by_level(),
+                assumed: file.assumed_level,
+                sends_acr_values,
+                ignores_acr,
+            }
+        }
+        // The sandbox uses the hub's own level names as `acr` values.
+        ConnectorKind::Persona(_) => {
+            let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
+            let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
+            AcrPolicy {
+                lowest,
+                highest,
+                values,
+                assumed: None,
+                sends_acr_values: true,
+                ignores_acr: false,
+            }
+        }
+    }
+}

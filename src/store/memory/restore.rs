@@ -1,0 +1,99 @@
+//! Lists the contents of the store for a snapshot, and restores them into a new store.
+
+use std::sync::Arc;
+
+use super::MemoryStore;
+use super::kind_cache::{CachedRecord, RecordState, time_to_live};
+use super::snapshot::SnapshotEntry;
+use crate::env::Timestamp;
+use crate::store::revocations::AdmissionSeq;
+use crate::store::{RecordKey, RecordKind};
+
+/// Numbers of records that a restore kept and dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RestoreStats {
+    pub records: usize,
+    /// Records that expired in the meantime.
+    pub expired: usize,
+    /// Records without room, because the capacities are smaller than before.
+    pub over_capacity: usize,
+}
+
+impl MemoryStore {
+    /// Returns the contents of a snapshot, revocations first. Close the store before, so that the
+    /// snapshot is consistent. Blocks are left out: a single hub has them in their own file.
+    pub fn snapshot_entries(&self, now: Timestamp) -> impl Iterator<Item = SnapshotEntry> {
+        let revoked = self
+            .revocations
+            .closed_families(now)
+            .into_iter()
+            .map(|(family, until)| SnapshotEntry::RevokedFamily { family, until });
+        let caches = self.caches.iter().filter(|cache| !cache.kind.is_polled());
+        let records = caches.flat_map(move |cache| {
+            // Recent writes may still be invisible to iteration.
+            cache.records.run_pending_tasks();
+            let live = cache.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
+            live.map(|(name, slot)| SnapshotEntry::Record {
+                key: RecordKey { kind: cache.kind, name: Arc::clone(&name) },
+                state: slot.state,
+                version: slot.version,
+                value: slot.value,
+                expires_at: slot.expires_at,
+                families: slot.families,
+            })
+        });
+        revoked.chain(records)
+    }
+
+    /// Restores the entries of a snapshot into a new store that is not in use yet.
+    pub fn restore(&self, entries: Vec<SnapshotEntry>, now: Timestamp) -> RestoreStats {
+        let mut restored = RestoreStats::default();
+        for entry in entries {
+            match entry {
+                SnapshotEntry::RevokedFamily { family, until } if now < until => {
+                    self.revocations.revoke(&family, until, now)
+                }
+                SnapshotEntry::RevokedFamily { .. } => {}
+                SnapshotEntry::Record { expires_at, .. } if expires_at <= now => {
+                    restored.expired += 1
+                }
+                SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
+                    let admission_seq = match state {
+                        // A revoked family admits nothing, whatever the snapshot says.
+                        RecordState::Live => self.revocations.admit(&families, expires_at, now),
+                        RecordState::Tombstone => Some(AdmissionSeq::default()),
+                    };
+                    let Some(admission_seq) = admission_seq else { continue };
+                    let cache = self.caches.cache_for(key.kind);
+                    if protects_from_replay(key.kind, state) {
+                        cache.reserve_for_update(value.len());
+                    } else if !cache.try_reserve(value.len()) {
+                        restored.over_capacity += 1;
+                        continue;
+                    }
+                    let time_to_live = time_to_live(expires_at, now);
+                    let expires_unread_at = None;
+                    let slot = CachedRecord {
+                        version,
+                        state,
+                        value,
+                        expires_at,
+                        expires_unread_at,
+                        time_to_live,
+                        families,
+                        admission_seq,
+                    };
+                    cache.records.insert(key.name, slot);
+                    restored.records += 1;
+                }
+            }
+        }
+        restored
+    }
+}
+
+/// Returns whether losing the record would allow a replay. Such records are restored even over
+/// capacity; they expire within minutes.
+fn protects_from_replay(kind: RecordKind, state: RecordState) -> bool {
+    state == RecordState::Tombstone || kind == RecordKind::Assertion
+}
