@@ -9,7 +9,6 @@ pub(crate) mod log_format;
 mod logging;
 mod metrics;
 pub mod otlp;
-mod process;
 pub mod trace;
 
 pub use log_format::LineFormat;

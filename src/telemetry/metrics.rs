@@ -20,7 +20,6 @@ use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::TelemetryError;
-use crate::telemetry::process::ProcessCollector;
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
@@ -69,14 +68,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Registers all metrics; `started` is the start time of the process.
+    /// Registers all metrics.
     ///
     /// # Errors
     /// Returns [`TelemetryError::Metric`] if a name is malformed or declared twice.
-    pub fn new(started: Timestamp) -> Result<Self, TelemetryError> {
+    pub fn new(_started: Timestamp) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
-        declare.register("process", ProcessCollector::new(started))?;
+        #[cfg(target_os = "linux")]
+        declare.process()?;
         Ok(Self {
             http_requests: declare.counter(
                 "http_requests_total",

@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use prometheus::core::{Collector, Desc};
+#[cfg(target_os = "linux")]
+use prometheus::process_collector::ProcessCollector;
+use prometheus::proto::{self, MetricFamily};
 use prometheus::{
     GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
 };
@@ -151,41 +154,55 @@ impl MetricDeclarer<'_> {
         buckets: &[f64],
     ) -> Result<HistogramVec, TelemetryError> {
         let options = HistogramOpts { common_opts: options(name, help), buckets: buckets.to_vec() };
-        let metric = self.register(name, HistogramVec::new(options, labels))?;
-        if let Some(declaration) = self.declared.borrow_mut().last_mut() {
-            declaration.metric_type = MetricType::Histogram;
-        }
-        Ok(metric)
+        self.register(name, HistogramVec::new(options, labels))
     }
 
-    /// Registers a metric and records its declaration.
+    /// Declares the standard `process_*` metrics.
     ///
     /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn register<C: Collector + Clone + 'static>(
+    /// Returns an error if a name is declared twice.
+    #[cfg(target_os = "linux")]
+    pub fn process(&self) -> Result<(), TelemetryError> {
+        self.record(Box::new(ProcessCollector::for_self()))
+            .map_err(|error| registration_error("process", &error))
+    }
+
+    fn register<C: Collector + Clone + 'static>(
         &self,
         name: &str,
         metric: prometheus::Result<C>,
     ) -> Result<C, TelemetryError> {
-        let fault = |error: prometheus::Error| TelemetryError::Metric {
-            name: name.into(),
-            reason: error.to_string(),
+        metric
+            .and_then(|metric| self.record(Box::new(metric.clone())).map(|()| metric))
+            .map_err(|error| registration_error(name, &error))
+    }
+
+    /// Registers a collector and records the declarations of its metrics.
+    fn record(&self, collector: Box<dyn Collector>) -> prometheus::Result<()> {
+        let families = collector.collect();
+        let metric_type = |name: &str| {
+            let family = families.iter().find(|family| family.name() == name);
+            match family.map(MetricFamily::get_field_type) {
+                Some(proto::MetricType::COUNTER) => MetricType::Counter,
+                Some(proto::MetricType::HISTOGRAM) => MetricType::Histogram,
+                Some(_) | None => MetricType::Gauge,
+            }
         };
-        let metric = metric.map_err(fault)?;
-        self.registry.register(Box::new(metric.clone())).map_err(fault)?;
-        let of = |desc: &Desc| MetricDeclaration {
+        let declaration = |desc: &Desc| MetricDeclaration {
             name: desc.fq_name.clone(),
-            metric_type: if desc.fq_name.ends_with("_total") {
-                MetricType::Counter
-            } else {
-                MetricType::Gauge
-            },
+            metric_type: metric_type(&desc.fq_name),
             labels: desc.variable_labels.clone(),
             help: desc.help.clone(),
         };
-        self.declared.borrow_mut().extend(metric.desc().into_iter().map(of));
-        Ok(metric)
+        let declarations: Vec<_> = collector.desc().into_iter().map(declaration).collect();
+        self.registry.register(collector)?;
+        self.declared.borrow_mut().extend(declarations);
+        Ok(())
     }
+}
+
+fn registration_error(name: &str, error: &prometheus::Error) -> TelemetryError {
+    TelemetryError::Metric { name: name.into(), reason: error.to_string() }
 }
 
 fn options(name: &str, help: &str) -> Opts {
