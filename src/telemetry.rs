@@ -5,6 +5,7 @@
 //! personal data.
 
 pub mod export;
+mod finished_span;
 pub(crate) mod log_format;
 mod logging;
 mod metrics;
