@@ -18,8 +18,8 @@ pub use logging::{
     init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,
 };
 pub use metrics::{
-    CallOutcome, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType, Metrics,
-    StoreMeter, markdown_page,
+    CallOutcome, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
+    Metrics, StoreMeter, markdown_page,
 };
 
 /// Error returned when telemetry can't be set up.

@@ -9,17 +9,21 @@ mod rate_limits;
 mod store;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
 
 use crate::env::Timestamp;
+use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::TelemetryError;
+
+use declare::metric_table;
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
@@ -48,6 +52,16 @@ impl Listener {
     }
 }
 
+metric_table! {
+    /// Metrics of HTTP requests.
+    struct HttpMetrics {
+        requests: IntCounterVec("http_requests_total", ["listener", "endpoint", "status"])
+            "HTTP requests answered.";
+        seconds: HistogramVec("http_request_duration_seconds", ["listener", "endpoint"], BUCKETS)
+            "Time to answer an HTTP request, in seconds.";
+    }
+}
+
 type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
 
 /// All metrics of a hub. Methods record events; names and labels are known only here.
@@ -55,8 +69,9 @@ pub struct Metrics {
     registry: Registry,
     declared: Vec<MetricDeclaration>,
     samplers: Mutex<Vec<Sampler>>,
-    http_requests: IntCounterVec,
-    http_seconds: HistogramVec,
+    /// Class of each client; `None` if clients are labelled by id.
+    classes: ArcSwapOption<BTreeMap<ClientId, Arc<str>>>,
+    http: HttpMetrics,
     logins: logins::LoginMetrics,
     connectors: connectors::ConnectorMetrics,
     register: connectors::RegisterMetrics,
@@ -77,18 +92,8 @@ impl Metrics {
         let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
         #[cfg(target_os = "linux")]
         declare.process()?;
-        Ok(Self {
-            http_requests: declare.counter(
-                "http_requests_total",
-                "HTTP requests answered.",
-                &["listener", "endpoint", "status"],
-            )?,
-            http_seconds: declare.histogram(
-                "http_request_duration_seconds",
-                "Time to answer an HTTP request, in seconds.",
-                &["listener", "endpoint"],
-                BUCKETS,
-            )?,
+        let metrics = Self {
+            http: HttpMetrics::new(&declare)?,
             logins: logins::LoginMetrics::new(&declare)?,
             connectors: connectors::ConnectorMetrics::new(&declare)?,
             register: connectors::RegisterMetrics::new(&declare)?,
@@ -98,9 +103,13 @@ impl Metrics {
             operations: operations::OperationsMetrics::new(&declare)?,
             limits: rate_limits::LimitMetrics::new(&declare)?,
             samplers: Mutex::default(),
+            classes: ArcSwapOption::empty(),
             declared: declare.declared.into_inner(),
             registry,
-        })
+        };
+        metrics.init_login_outcomes();
+        metrics.set_build_info();
+        Ok(metrics)
     }
 
     /// Returns every declared metric; [`Self::render`] omits those without a series.
@@ -142,8 +151,9 @@ impl Metrics {
             400..500 => "4xx",
             _ => "5xx",
         };
-        self.http_requests.with_label_values(&[listener.label(), endpoint, class]).inc();
-        self.http_seconds
+        self.http.requests.with_label_values(&[listener.label(), endpoint, class]).inc();
+        self.http
+            .seconds
             .with_label_values(&[listener.label(), endpoint])
             .observe(took.as_secs_f64());
     }

@@ -1,5 +1,5 @@
-//! Declares metrics: creates, registers and documents each in one call, with the prefix
-//! `passerelle`.
+//! Declares metrics: each table names, creates, registers and documents its metrics in one place,
+//! with the prefix `passerelle`.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -8,9 +8,7 @@ use prometheus::core::{Collector, Desc};
 #[cfg(target_os = "linux")]
 use prometheus::process_collector::ProcessCollector;
 use prometheus::proto::{self, MetricFamily};
-use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
-};
+use prometheus::{Opts, Registry};
 
 use crate::telemetry::TelemetryError;
 
@@ -103,60 +101,6 @@ pub(super) struct MetricDeclarer<'r> {
 }
 
 impl MetricDeclarer<'_> {
-    /// Declares a counter.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn counter(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntCounterVec, TelemetryError> {
-        self.register(name, IntCounterVec::new(options(name, help), labels))
-    }
-
-    /// Declares a gauge of integers.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn gauge(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntGaugeVec, TelemetryError> {
-        self.register(name, IntGaugeVec::new(options(name, help), labels))
-    }
-
-    /// Declares a gauge of floats.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn float_gauge(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<GaugeVec, TelemetryError> {
-        self.register(name, GaugeVec::new(options(name, help), labels))
-    }
-
-    /// Declares a histogram of durations in seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn histogram(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-        buckets: &[f64],
-    ) -> Result<HistogramVec, TelemetryError> {
-        let options = HistogramOpts { common_opts: options(name, help), buckets: buckets.to_vec() };
-        self.register(name, HistogramVec::new(options, labels))
-    }
-
     /// Declares the standard `process_*` metrics.
     ///
     /// # Errors
@@ -167,7 +111,11 @@ impl MetricDeclarer<'_> {
             .map_err(|error| registration_error("process", &error))
     }
 
-    fn register<C: Collector + Clone + 'static>(
+    /// Registers a metric.
+    ///
+    /// # Errors
+    /// Returns an error if the name is malformed or declared twice.
+    pub fn register<C: Collector + Clone + 'static>(
         &self,
         name: &str,
         metric: prometheus::Result<C>,
@@ -205,6 +153,44 @@ fn registration_error(name: &str, error: &prometheus::Error) -> TelemetryError {
     TelemetryError::Metric { name: name.into(), reason: error.to_string() }
 }
 
-fn options(name: &str, help: &str) -> Opts {
+/// Returns the options of a metric with the hub's prefix.
+pub(super) fn options(name: &str, help: &str) -> Opts {
     Opts::new(name, help).namespace("passerelle")
 }
+
+/// Declares a struct of metrics: field, type, name, labels, buckets of a histogram, and help text.
+macro_rules! metric_table {
+    (
+        $(#[$doc:meta])*
+        struct $table:ident {$(
+            $field:ident: $metric:ident($name:literal, [$($label:literal),*] $(, $buckets:expr)?)
+                $help:literal;
+        )*}
+    ) => {
+        $(#[$doc])*
+        pub(in crate::telemetry::metrics) struct $table {
+            $($field: $metric,)*
+        }
+
+        impl $table {
+            /// Registers the metrics.
+            ///
+            /// # Errors
+            /// Returns an error if a name is malformed or declared twice.
+            pub(in crate::telemetry::metrics) fn new(
+                declare: &$crate::telemetry::metrics::declare::MetricDeclarer<'_>,
+            ) -> Result<Self, $crate::telemetry::TelemetryError> {
+                Ok(Self {$(
+                    $field: {
+                        let options =
+                            $crate::telemetry::metrics::declare::options($name, $help);
+                        $(let options =
+                            prometheus::HistogramOpts::from(options).buckets($buckets.to_vec());)?
+                        declare.register($name, $metric::new(options, &[$($label),*]))?
+                    },
+                )*})
+            }
+        }
+    };
+}
+pub(super) use metric_table;
