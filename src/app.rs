@@ -301,6 +301,7 @@ impl HubServer {
             readiness: Arc::clone(&readiness),
             store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
             live_logins: live_login_reader,
+            metrics: Arc::clone(&metrics),
             settings: serde_json::to_value(settings)?,
         };
         let admin = AdminApi::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);

@@ -18,7 +18,7 @@ pub use logging::{
     init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,
 };
 pub use metrics::{
-    CallOutcome, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
+    CallOutcome, EndedLogins, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
     Metrics, StoreMeter, markdown_page,
 };
 

@@ -27,7 +27,7 @@ use declare::metric_table;
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
-pub use logins::{LoginOutcome, LoginPhases};
+pub use logins::{EndedLogins, LoginOutcome, LoginPhases};
 pub use store::StoreMeter;
 
 /// Buckets in seconds: the hub's own work takes about 0.1 ms, an identity provider up to 6 s.

@@ -1,7 +1,10 @@
 //! Metrics of logins: states, outcomes and time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prometheus::core::Collector as _;
+use prometheus::proto::MetricFamily;
 use prometheus::{Gauge, GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec};
 
 use super::declare::metric_table;
@@ -42,6 +45,10 @@ impl LoginOutcome {
         }
     }
 }
+
+/// Numbers of ended logins, by the identity provider chosen last and by outcome. Logins that ended
+/// before a choice are counted as `(none)`.
+pub type EndedLogins = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// Time of a granted login, by phase.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,6 +127,27 @@ impl Metrics {
             .by_service
             .with_label_values(&[&*service, connector, word, family])
             .inc_by(times);
+    }
+
+    /// Returns the numbers of logins that ended since the start.
+    #[must_use]
+    pub fn ended_logins(&self) -> EndedLogins {
+        let mut ended = EndedLogins::new();
+        for metric in self.logins.by_service.collect().iter().flat_map(MetricFamily::get_metric) {
+            let label = |name: &str| {
+                let pair = metric.get_label().iter().find(|pair| pair.name() == name);
+                pair.map_or_else(String::new, |pair| pair.value().to_owned())
+            };
+            let outcomes = ended.entry(label("connector")).or_default();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the value of an integer counter"
+            )]
+            let count = metric.get_counter().get_value() as u64;
+            *outcomes.entry(label("outcome")).or_default() += count;
+        }
+        ended
     }
 
     /// Records a code issued at `at`.
