@@ -5,11 +5,11 @@
 //! personal data.
 
 pub mod export;
+mod finished_span;
 pub(crate) mod log_format;
 mod logging;
 mod metrics;
 pub mod otlp;
-mod process;
 pub mod trace;
 
 pub use log_format::LineFormat;
@@ -18,8 +18,8 @@ pub use logging::{
     init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,
 };
 pub use metrics::{
-    CallOutcome, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType, Metrics,
-    StoreMeter, markdown_page,
+    CallOutcome, EndedLogins, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
+    Metrics, StoreMeter, markdown_page,
 };
 
 /// Error returned when telemetry can't be set up.

@@ -73,11 +73,41 @@ impl<'f> Hub<'f> {
 }
 
 fn idp(arguments: &[&str], folder: &Path) -> (i32, String) {
+    run("idp", arguments, folder)
+}
+
+fn run(name: &str, arguments: &[&str], folder: &Path) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
-    let output = command.arg("idp").args(arguments).arg("--config").arg(folder).output().unwrap();
+    let output = command.arg(name).args(arguments).arg("--config").arg(folder).output().unwrap();
     let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn the_status_of_a_running_hub_is_printed_once_as_text_and_as_json() {
+    let folder = administered();
+    assert_eq!(run("status", &[], folder.path()).0, 3);
+    let hub = Hub::start(&folder);
+    let (code, output) = run("status", &["--watch"], hub.folder);
+    assert!(
+        code == 0
+            && output.contains("\nThe hub is ")
+            && output.contains("\npersons ")
+            && !output.contains('\x1b'),
+        "{code} {output}"
+    );
+    let (code, output) = run("status", &["--json"], hub.folder);
+    let view: serde_json::Value = serde_json::from_str(&output).unwrap();
+    assert_eq!((code, &view["logins_per_second"]), (0, &serde_json::json!(0.0)), "{output}");
+    assert_eq!(
+        (&view["ready"], &view["ended_logins"], &view["connectors"][0]["id"]),
+        (&true.into(), &serde_json::json!({}), &"persons".into()),
+        "{output}"
+    );
+    fs::write(folder.path().join("admin.token"), "another-token-of-sufficient-length-0123456789")
+        .unwrap();
+    assert_eq!(run("status", &[], hub.folder).0, 4);
 }
 
 #[test]

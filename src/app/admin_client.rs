@@ -147,24 +147,6 @@ impl AdminClient {
         self.send(Method::GET, "admin/status", None::<&()>).await
     }
 
-    /// Fetches all metrics in the Prometheus text format.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn metrics(&self) -> Result<String, AdminClientError> {
-        let address = self.base.as_str().trim_end_matches('/').to_owned();
-        let request = Request::get(format!("{address}/metrics")).body(Vec::new());
-        let request = request.map_err(|_| AdminClientError::Address(address.clone()))?;
-        let answer = self.guard.send(request).await;
-        let answer = answer
-            .map_err(|fault| AdminClientError::Unreachable { address: address.clone(), fault })?;
-        let status = answer.status().as_u16();
-        match String::from_utf8(answer.into_body()) {
-            Ok(text) if status == 200 => Ok(text),
-            Ok(_) | Err(_) => Err(AdminClientError::NotAHub { address, status }),
-        }
-    }
-
     async fn send<T: DeserializeOwned>(
         &self,
         method: Method,

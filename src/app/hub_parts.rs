@@ -277,6 +277,7 @@ impl HubParts<'_> {
             readiness: Arc::clone(readiness),
             store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
             live_logins: metrics_sampler::live_login_reader(live_logins, &self.env, &self.metrics),
+            metrics: Arc::clone(&self.metrics),
             settings: serde_json::to_value(settings)?,
         };
         let admin =

@@ -11,9 +11,9 @@ use async_trait::async_trait;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::Metrics;
+use super::finished_span::SpanBatch;
+use super::metrics::Metrics;
 use super::otlp::{self, Resource};
-use super::trace::SpanBatch;
 
 /// Spans in one request, approximately.
 const MAX_SPANS_PER_BATCH: usize = 512;

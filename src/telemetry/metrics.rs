@@ -9,22 +9,25 @@ mod rate_limits;
 mod store;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
 
 use crate::env::Timestamp;
+use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::TelemetryError;
-use crate::telemetry::process::ProcessCollector;
+
+use declare::metric_table;
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
-pub use logins::{LoginOutcome, LoginPhases};
+pub use logins::{EndedLogins, LoginOutcome, LoginPhases};
 pub use store::StoreMeter;
 
 /// Buckets in seconds: the hub's own work takes about 0.1 ms, an identity provider up to 6 s.
@@ -49,6 +52,16 @@ impl Listener {
     }
 }
 
+metric_table! {
+    /// Metrics of HTTP requests.
+    struct HttpMetrics {
+        requests: IntCounterVec("http_requests_total", ["listener", "endpoint", "status"])
+            "HTTP requests answered.";
+        seconds: HistogramVec("http_request_duration_seconds", ["listener", "endpoint"], BUCKETS)
+            "Time to answer an HTTP request, in seconds.";
+    }
+}
+
 type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
 
 /// All metrics of a hub. Methods record events; names and labels are known only here.
@@ -56,8 +69,9 @@ pub struct Metrics {
     registry: Registry,
     declared: Vec<MetricDeclaration>,
     samplers: Mutex<Vec<Sampler>>,
-    http_requests: IntCounterVec,
-    http_seconds: HistogramVec,
+    /// Class of each client; `None` if clients are labelled by id.
+    classes: ArcSwapOption<BTreeMap<ClientId, Arc<str>>>,
+    http: HttpMetrics,
     logins: logins::LoginMetrics,
     connectors: connectors::ConnectorMetrics,
     register: connectors::RegisterMetrics,
@@ -69,26 +83,17 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Registers all metrics; `started` is the start time of the process.
+    /// Registers all metrics.
     ///
     /// # Errors
     /// Returns [`TelemetryError::Metric`] if a name is malformed or declared twice.
-    pub fn new(started: Timestamp) -> Result<Self, TelemetryError> {
+    pub fn new(_started: Timestamp) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
-        declare.register("process", ProcessCollector::new(started))?;
-        Ok(Self {
-            http_requests: declare.counter(
-                "http_requests_total",
-                "HTTP requests answered.",
-                &["listener", "endpoint", "status"],
-            )?,
-            http_seconds: declare.histogram(
-                "http_request_duration_seconds",
-                "Time to answer an HTTP request, in seconds.",
-                &["listener", "endpoint"],
-                BUCKETS,
-            )?,
+        #[cfg(target_os = "linux")]
+        declare.process()?;
+        let metrics = Self {
+            http: HttpMetrics::new(&declare)?,
             logins: logins::LoginMetrics::new(&declare)?,
             connectors: connectors::ConnectorMetrics::new(&declare)?,
             register: connectors::RegisterMetrics::new(&declare)?,
@@ -98,9 +103,13 @@ impl Metrics {
             operations: operations::OperationsMetrics::new(&declare)?,
             limits: rate_limits::LimitMetrics::new(&declare)?,
             samplers: Mutex::default(),
+            classes: ArcSwapOption::empty(),
             declared: declare.declared.into_inner(),
             registry,
-        })
+        };
+        metrics.init_login_outcomes();
+        metrics.set_build_info();
+        Ok(metrics)
     }
 
     /// Returns every declared metric; [`Self::render`] omits those without a series.
@@ -142,8 +151,9 @@ impl Metrics {
             400..500 => "4xx",
             _ => "5xx",
         };
-        self.http_requests.with_label_values(&[listener.label(), endpoint, class]).inc();
-        self.http_seconds
+        self.http.requests.with_label_values(&[listener.label(), endpoint, class]).inc();
+        self.http
+            .seconds
             .with_label_values(&[listener.label(), endpoint])
             .observe(took.as_secs_f64());
     }

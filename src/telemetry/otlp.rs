@@ -4,7 +4,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::trace::{AttributeValue, FinishedSpan, SpanBatch, SpanKind};
+use super::finished_span::{AttributeValue, FinishedSpan, SpanBatch, SpanKind};
 use crate::protocol::trace_context::{SpanId, TraceId};
 
 /// `STATUS_CODE_ERROR`

@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
-pub use self::span::{AttributeValue, FinishedSpan, Span, SpanBatch, SpanKind};
+pub use self::span::Span;
 use super::export::SpanQueue;
+use super::finished_span::{FinishedSpan, SpanBatch, SpanKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};

@@ -34,6 +34,7 @@ use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
+use crate::telemetry::{EndedLogins, Metrics};
 
 /// Reports how full the store is now.
 pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
@@ -55,6 +56,7 @@ pub struct AdminConsole {
     pub readiness: Arc<Readiness>,
     pub store_usage: StoreUsageSource,
     pub live_logins: LiveLoginsSource,
+    pub metrics: Arc<Metrics>,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
@@ -87,6 +89,8 @@ pub struct HubStatus {
     /// The checks of `/readyz`.
     pub checks: Vec<CheckResult>,
     pub live: LiveLogins,
+    /// Since the hub started; a program computes rates from two responses.
+    pub ended_logins: EndedLogins,
     pub store: Vec<StoreUsage>,
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -174,6 +178,7 @@ impl AdminConsole {
             ready: self.readiness.not_ready_reasons().is_empty(),
             checks: self.readiness.check_results(),
             live: (self.live_logins)(),
+            ended_logins: self.metrics.ended_logins(),
             store: (self.store_usage)(),
             connectors: self.connectors.overview(),
             orphaned_blocks: self.connectors.orphaned_blocks(),

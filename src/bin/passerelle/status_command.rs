@@ -1,6 +1,5 @@
 //! `passerelle status`: shows the status of the running hub.
 
-mod scrape;
 mod screen;
 
 use std::collections::VecDeque;
@@ -9,17 +8,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use passerelle::app::admin_client::AdminClient;
+use passerelle::app::admin_client::{AdminClient, AdminClientError};
+use passerelle::telemetry::EndedLogins;
+use passerelle::web::admin_console::HubStatus;
+use serde::Serialize;
+use tokio::time::Instant;
 
-use self::scrape::{Scrape, StatusView};
 use super::idp_command::{CommandError, HubOptions};
 use super::output::{self, out, outln};
 use super::{Signals, block_on};
 
-/// Interval between two scrapes.
-const SCRAPE_INTERVAL: Duration = Duration::from_secs(1);
-/// Scrapes kept: `--watch` shows rates over this many seconds.
-const MAX_SCRAPES: usize = 60;
+/// Interval between two readings.
+const READ_INTERVAL: Duration = Duration::from_secs(1);
+/// Readings kept: `--watch` shows rates over this many seconds.
+const MAX_READINGS: usize = 60;
 
 /// Switches to the alternate screen, without cursor and line wrapping.
 const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -39,6 +41,52 @@ pub struct StatusCommand {
     hub: HubOptions,
 }
 
+/// Output of the command; `--json` prints it.
+#[derive(Serialize)]
+struct StatusView {
+    /// Seconds that the rate and `recent_logins` cover.
+    interval_seconds: f64,
+    /// Rate of ended logins.
+    logins_per_second: f64,
+    /// Logins that ended in the interval.
+    recent_logins: EndedLogins,
+    #[serde(flatten)]
+    status: HubStatus,
+}
+
+/// Logins that had ended at a time.
+struct Reading(Instant, EndedLogins);
+
+impl Reading {
+    async fn fetch(hub: &AdminClient) -> Result<(Self, HubStatus), AdminClientError> {
+        let status = hub.status().await?;
+        Ok((Self(Instant::now(), status.ended_logins.clone()), status))
+    }
+
+    /// Computes the view for the interval up to `now`.
+    fn view_until(&self, now: Instant, status: HubStatus) -> StatusView {
+        let mut recent_logins = status.ended_logins.clone();
+        for (connector, outcomes) in &mut recent_logins {
+            for (outcome, count) in outcomes {
+                let earlier = self.1.get(connector).and_then(|outcomes| outcomes.get(outcome));
+                // Smaller than before if the hub was restarted.
+                *count = count.saturating_sub(earlier.copied().unwrap_or_default());
+            }
+        }
+        let interval = now.saturating_duration_since(self.0).max(Duration::from_millis(1));
+        let interval_seconds = interval.as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "logins of a minute")]
+        let ended =
+            recent_logins.values().flat_map(|outcomes| outcomes.values()).sum::<u64>() as f64;
+        StatusView {
+            interval_seconds,
+            logins_per_second: ended / interval_seconds,
+            recent_logins,
+            status,
+        }
+    }
+}
+
 impl StatusCommand {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
@@ -50,10 +98,11 @@ impl StatusCommand {
 
     async fn show(self) -> Result<(), CommandError> {
         let hub = self.hub.connect()?;
-        let first = Scrape::fetch(&hub).await?;
+        let (first, _) = Reading::fetch(&hub).await?;
         if !self.watch || self.json || !std::io::stdout().is_terminal() {
-            tokio::time::sleep(SCRAPE_INTERVAL).await;
-            let view = StatusView::between(&first, Scrape::fetch(&hub).await?);
+            tokio::time::sleep(READ_INTERVAL).await;
+            let (last, status) = Reading::fetch(&hub).await?;
+            let view = first.view_until(last.0, status);
             if self.json {
                 outln!(
                     "{}",
@@ -76,23 +125,23 @@ impl StatusCommand {
     }
 }
 
-async fn watch(hub: &AdminClient, first: Scrape) -> Result<(), CommandError> {
-    let mut scrapes = VecDeque::from([first]);
+async fn watch(hub: &AdminClient, first: Reading) -> Result<(), CommandError> {
+    let mut readings = VecDeque::from([first]);
     loop {
-        tokio::time::sleep(SCRAPE_INTERVAL).await;
-        let frame = match Scrape::fetch(hub).await {
-            Ok(scrape) => {
-                let since = scrapes.front().cloned().unwrap_or_else(|| scrape.clone());
-                let frame = screen::render_screen(&StatusView::between(&since, scrape.clone()));
-                scrapes.push_back(scrape);
-                if scrapes.len() > MAX_SCRAPES {
-                    scrapes.pop_front();
+        tokio::time::sleep(READ_INTERVAL).await;
+        let frame = match Reading::fetch(hub).await {
+            Ok((reading, status)) => {
+                let since = readings.front().unwrap_or(&reading);
+                let frame = screen::render_screen(&since.view_until(reading.0, status));
+                readings.push_back(reading);
+                if readings.len() > MAX_READINGS {
+                    readings.pop_front();
                 }
                 frame
             }
             // The hub may be restarting: keep trying.
             Err(fault) => {
-                scrapes.clear();
+                readings.clear();
                 format!("{fault}\n\nRetrying each second; press Ctrl+C to stop.\n")
             }
         };
@@ -100,5 +149,57 @@ async fn watch(hub: &AdminClient, first: Scrape) -> Result<(), CommandError> {
         if output::has_failed() {
             return Ok(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use passerelle::protocol::acr::Platform;
+    use passerelle::web::admin_console::LiveLogins;
+
+    use super::*;
+
+    pub fn ended(counts: &[(&str, &str, u64)]) -> EndedLogins {
+        let mut ended = EndedLogins::new();
+        for (connector, outcome, count) in counts {
+            ended.entry((*connector).into()).or_default().insert((*outcome).into(), *count);
+        }
+        ended
+    }
+
+    pub fn view(before: &[(&str, &str, u64)], now: &[(&str, &str, u64)]) -> StatusView {
+        let status = HubStatus {
+            version: "1".into(),
+            platform: Platform::Standard,
+            issuer: "https://hub.example/api/v2".into(),
+            at: "2027-01-01T00:00:00Z".into(),
+            ready: true,
+            checks: Vec::new(),
+            live: LiveLogins { choosing: 3, ..LiveLogins::default() },
+            ended_logins: ended(now),
+            store: Vec::new(),
+            connectors: Vec::new(),
+            orphaned_blocks: Vec::new(),
+        };
+        let begin = Instant::now();
+        Reading(begin, ended(before)).view_until(begin + Duration::from_secs(10), status)
+    }
+
+    #[test]
+    fn rates_are_computed_between_two_readings() {
+        let before = [("a", "granted", 5), ("b", "failed", 1)];
+        let now = [("a", "granted", 20), ("b", "failed", 3), ("c", "refused", 3)];
+        let view = view(&before, &now);
+        assert_eq!(
+            view.recent_logins,
+            ended(&[("a", "granted", 15), ("b", "failed", 2), ("c", "refused", 3)])
+        );
+        assert!((view.logins_per_second - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_restarted_hub_raises_no_rate() {
+        let view = view(&[("a", "granted", 50)], &[("a", "granted", 5)]);
+        assert_eq!(view.recent_logins, ended(&[("a", "granted", 0)]));
     }
 }

@@ -3,72 +3,40 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
 use prometheus::{GaugeVec, IntCounterVec};
 
-use super::declare::MetricDeclarer;
+use super::declare::metric_table;
 use super::{Metrics, code_label, remove_series, unix_seconds};
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryError;
 
 /// Label value of an unknown client.
 const UNKNOWN_CLIENT: &str = "(unknown)";
 
-/// Metrics of service providers and data providers.
-pub(super) struct ClientMetrics {
-    logouts: IntCounterVec,
-    tokens_issued: IntCounterVec,
-    token_refusals: IntCounterVec,
-    introspections: IntCounterVec,
-    revocations: IntCounterVec,
-    key_fetches: IntCounterVec,
-    keys_fetched: GaugeVec,
-    secret_expires: GaugeVec,
-    /// Class of each client; `None` if clients are labelled by id.
-    classes: ArcSwapOption<BTreeMap<ClientId, Arc<str>>>,
+metric_table! {
+    /// Metrics of service providers and data providers.
+    struct ClientMetrics {
+        logouts: IntCounterVec("logouts_total", ["outcome"])
+            "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned.";
+        tokens_issued: IntCounterVec("tokens_issued_total", ["kind"])
+            "Codes and tokens issued.";
+        token_refusals: IntCounterVec("token_request_errors_total", ["client", "error"])
+            "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.";
+        introspections: IntCounterVec("introspections_total", ["data_provider", "outcome"])
+            "Introspection requests, by data provider and outcome.";
+        revocations: IntCounterVec("revocations_total", ["outcome"])
+            "Revocation requests by outcome: revoked, not_found.";
+        key_fetches: IntCounterVec("client_key_fetches_total", ["client", "outcome"])
+            "Fetches of the keys at a client's jwks_uri.";
+        keys_fetched: GaugeVec("client_keys_last_fetch_timestamp_seconds", ["client"])
+            "Time of the last successful fetch of a jwks_uri, the oldest of a class; 0 before the first one.";
+        secret_expires: GaugeVec("client_secret_expiry_timestamp_seconds", ["client"])
+            "Expiry time of a client's last secret, the earliest of a class; absent for a secret without expiry.";
+    }
 }
 
 impl ClientMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            logouts: declare.counter("logouts_total", "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned.", &["outcome"])?,
-            tokens_issued: declare.counter("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
-            token_refusals: declare.counter(
-                "token_request_errors_total",
-                "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.",
-                &["client", "error"],
-            )?,
-            introspections: declare.counter(
-                "introspections_total",
-                "Introspection requests, by data provider and outcome.",
-                &["data_provider", "outcome"],
-            )?,
-            revocations: declare.counter("revocations_total", "Revocation requests by outcome: revoked, not_found.", &["outcome"])?,
-            key_fetches: declare.counter(
-                "client_key_fetches_total",
-                "Fetches of the keys at a client's jwks_uri.",
-                &["client", "outcome"],
-            )?,
-            keys_fetched: declare.float_gauge(
-                "client_keys_last_fetch_timestamp_seconds",
-                "Time of the last successful fetch of a jwks_uri, the oldest of a class; 0 before the first one.",
-                &["client"],
-            )?,
-            secret_expires: declare.float_gauge(
-                "client_secret_expiry_timestamp_seconds",
-                "Expiry time of a client's last secret, the earliest of a class; absent for a secret without expiry.",
-                &["client"],
-            )?,
-            classes: ArcSwapOption::empty(),
-        })
-    }
-
     /// Removes the series of clients that are rejected by `client`.
     pub fn remove_series(&self, client: &dyn Fn(&str) -> bool) {
         let stays = |label: &str| label == UNKNOWN_CLIENT || client(label);
@@ -81,7 +49,7 @@ impl ClientMetrics {
 impl Metrics {
     /// Labels these clients by class, and any other as unknown.
     pub fn set_client_classes(&self, classes: BTreeMap<ClientId, Arc<str>>) {
-        self.clients.classes.store(Some(Arc::new(classes)));
+        self.classes.store(Some(Arc::new(classes)));
     }
 
     /// Removes the series of connectors and clients that are not among these.
@@ -104,7 +72,7 @@ impl Metrics {
 
     /// Returns the label of a client: its id, its class, or unknown.
     pub(super) fn client_label(&self, client_id: &ClientId) -> ClientLabel {
-        match self.clients.classes.load().as_ref() {
+        match self.classes.load().as_ref() {
             None => ClientLabel::Id(client_id.clone()),
             Some(classes) => classes
                 .get(client_id)

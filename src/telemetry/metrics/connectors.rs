@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec};
 
-use super::declare::MetricDeclarer;
+use super::declare::metric_table;
 use super::{BUCKETS, Metrics, code_label, remove_series, unix_seconds};
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryError;
 
 /// Outcome of a call, for the service level objective of an identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,85 +17,37 @@ pub enum CallOutcome {
     Failure,
 }
 
-/// Metrics of identity providers.
-pub(super) struct ConnectorMetrics {
-    calls: IntCounterVec,
-    outcomes: IntCounterVec,
-    seconds: HistogramVec,
-    skew: GaugeVec,
-    blocks: IntGaugeVec,
-    circuit: IntGaugeVec,
-    failures: GaugeVec,
-    latency: GaugeVec,
-    keys_fetched: GaugeVec,
-    amr_dropped: IntCounterVec,
-    probe_leader: IntGaugeVec,
-    egress_down: IntGaugeVec,
+metric_table! {
+    /// Metrics of identity providers.
+    struct ConnectorMetrics {
+        calls: IntCounterVec("connector_calls_total", ["connector", "operation", "outcome"])
+            "Calls to identity providers; outcome is ok or an error code.";
+        outcomes: IntCounterVec("connector_call_outcomes_total", ["connector", "outcome"])
+            "Calls that a user waited for, by outcome: success, or failure of the identity provider, including calls rejected by its open circuit.";
+        seconds: HistogramVec("connector_call_duration_seconds", ["connector", "operation"], BUCKETS)
+            "Time of a call to an identity provider, in seconds.";
+        skew: GaugeVec("connector_clock_skew_seconds", ["connector"])
+            "Seconds by which an identity provider's clock was ahead of the hub's, at the last ID token.";
+        blocks: IntGaugeVec("connector_blocks", ["connector"])
+            "Blocks in force on an identity provider.";
+        circuit: IntGaugeVec("connector_circuit_state", ["connector", "state"])
+            "1 for the current state of the circuit to an identity provider, 0 for the others.";
+        failures: GaugeVec("connector_failure_ratio", ["connector"])
+            "Share of the last minute's calls to an identity provider that failed because of it.";
+        latency: GaugeVec("connector_latency_seconds", ["connector", "quantile"])
+            "Quantiles of the time of the last minute's calls to an identity provider, in seconds.";
+        keys_fetched: GaugeVec("connector_keys_last_fetch_timestamp_seconds", ["connector"])
+            "Time of the last successful fetch of an identity provider's keys; absent before the first one, and for kinds without keys.";
+        probe_leader: IntGaugeVec("connector_probe_leader", [])
+            "1 while this hub probes the identity providers, 0 while another hub does.";
+        egress_down: IntGaugeVec("egress_down", [])
+            "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.";
+        amr_dropped: IntCounterVec("amr_values_dropped_total", ["connector", "reason"])
+            "Values of an identity provider's amr that were dropped.";
+    }
 }
 
 impl ConnectorMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            calls: declare.counter(
-                "connector_calls_total",
-                "Calls to identity providers; outcome is ok or an error code.",
-                &["connector", "operation", "outcome"],
-            )?,
-            outcomes: declare.counter(
-                "connector_call_outcomes_total",
-                "Calls that a user waited for, by outcome: success, or failure of the identity provider, including calls rejected by its open circuit.",
-                &["connector", "outcome"],
-            )?,
-            seconds: declare.histogram(
-                "connector_call_duration_seconds",
-                "Time of a call to an identity provider, in seconds.",
-                &["connector", "operation"],
-                BUCKETS,
-            )?,
-            skew: declare.float_gauge(
-                "connector_clock_skew_seconds",
-                "Seconds by which an identity provider's clock was ahead of the hub's, at the last ID token.",
-                &["connector"],
-            )?,
-            blocks: declare.gauge("connector_blocks", "Blocks in force on an identity provider.", &["connector"])?,
-            circuit: declare.gauge(
-                "connector_circuit_state",
-                "1 for the current state of the circuit to an identity provider, 0 for the others.",
-                &["connector", "state"],
-            )?,
-            failures: declare.float_gauge(
-                "connector_failure_ratio",
-                "Share of the last minute's calls to an identity provider that failed because of it.",
-                &["connector"],
-            )?,
-            latency: declare.float_gauge(
-                "connector_latency_seconds",
-                "Quantiles of the time of the last minute's calls to an identity provider, in seconds.",
-                &["connector", "quantile"],
-            )?,
-            keys_fetched: declare.float_gauge(
-                "connector_keys_last_fetch_timestamp_seconds",
-                "Time of the last successful fetch of an identity provider's keys; absent before the first one, and for kinds without keys.",
-                &["connector"],
-            )?,
-            probe_leader: declare.gauge("connector_probe_leader", "1 while this hub probes the identity providers, 0 while another hub does.", &[])?,
-            egress_down: declare.gauge(
-                "egress_down",
-                "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.",
-                &[],
-            )?,
-            amr_dropped: declare.counter(
-                "amr_values_dropped_total",
-                "Values of an identity provider's amr that were dropped.",
-                &["connector", "reason"],
-            )?,
-        })
-    }
-
     /// Removes the series of connectors that are rejected by `stays`.
     pub fn remove_series(&self, stays: &dyn Fn(&str) -> bool) {
         remove_series(&self.calls, "connector", stays);
@@ -107,43 +58,17 @@ impl ConnectorMetrics {
     }
 }
 
-/// Metrics of the register.
-pub(super) struct RegisterMetrics {
-    lookups: IntCounterVec,
-    seconds: HistogramVec,
-    retries: IntCounterVec,
-    circuit: IntGaugeVec,
-}
-
-impl RegisterMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            lookups: declare.counter(
-                "register_lookups_total",
-                "Queries of the register by outcome.",
-                &["outcome"],
-            )?,
-            seconds: declare.histogram(
-                "register_call_duration_seconds",
-                "Time of a call to the register, in seconds.",
-                &[],
-                BUCKETS,
-            )?,
-            retries: declare.counter(
-                "register_retries_total",
-                "Calls to the register that were repeated.",
-                &[],
-            )?,
-            circuit: declare.gauge(
-                "register_circuit_state",
-                "1 for the current state of the circuit to the register, 0 for the others.",
-                &["state"],
-            )?,
-        })
+metric_table! {
+    /// Metrics of the register.
+    struct RegisterMetrics {
+        lookups: IntCounterVec("register_lookups_total", ["outcome"])
+            "Queries of the register by outcome.";
+        seconds: HistogramVec("register_call_duration_seconds", [], BUCKETS)
+            "Time of a call to the register, in seconds.";
+        retries: IntCounterVec("register_retries_total", [])
+            "Calls to the register that were repeated.";
+        circuit: IntGaugeVec("register_circuit_state", ["state"])
+            "1 for the current state of the circuit to the register, 0 for the others.";
     }
 }
 

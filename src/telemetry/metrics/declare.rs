@@ -1,13 +1,14 @@
-//! Declares metrics: creates, registers and documents each in one call, with the prefix
-//! `passerelle`.
+//! Declares metrics: each table names, creates, registers and documents its metrics in one place,
+//! with the prefix `passerelle`.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use prometheus::core::{Collector, Desc};
-use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
-};
+#[cfg(target_os = "linux")]
+use prometheus::process_collector::ProcessCollector;
+use prometheus::proto::{self, MetricFamily};
+use prometheus::{Opts, Registry};
 
 use crate::telemetry::TelemetryError;
 
@@ -100,65 +101,17 @@ pub(super) struct MetricDeclarer<'r> {
 }
 
 impl MetricDeclarer<'_> {
-    /// Declares a counter.
+    /// Declares the standard `process_*` metrics.
     ///
     /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn counter(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntCounterVec, TelemetryError> {
-        self.register(name, IntCounterVec::new(options(name, help), labels))
+    /// Returns an error if a name is declared twice.
+    #[cfg(target_os = "linux")]
+    pub fn process(&self) -> Result<(), TelemetryError> {
+        self.record(Box::new(ProcessCollector::for_self()))
+            .map_err(|error| registration_error("process", &error))
     }
 
-    /// Declares a gauge of integers.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn gauge(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntGaugeVec, TelemetryError> {
-        self.register(name, IntGaugeVec::new(options(name, help), labels))
-    }
-
-    /// Declares a gauge of floats.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn float_gauge(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<GaugeVec, TelemetryError> {
-        self.register(name, GaugeVec::new(options(name, help), labels))
-    }
-
-    /// Declares a histogram of durations in seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the name is malformed or declared twice.
-    pub fn histogram(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-        buckets: &[f64],
-    ) -> Result<HistogramVec, TelemetryError> {
-        let options = HistogramOpts { common_opts: options(name, help), buckets: buckets.to_vec() };
-        let metric = self.register(name, HistogramVec::new(options, labels))?;
-        if let Some(declaration) = self.declared.borrow_mut().last_mut() {
-            declaration.metric_type = MetricType::Histogram;
-        }
-        Ok(metric)
-    }
-
-    /// Registers a metric and records its declaration.
+    /// Registers a metric.
     ///
     /// # Errors
     /// Returns an error if the name is malformed or declared twice.
@@ -167,27 +120,77 @@ impl MetricDeclarer<'_> {
         name: &str,
         metric: prometheus::Result<C>,
     ) -> Result<C, TelemetryError> {
-        let fault = |error: prometheus::Error| TelemetryError::Metric {
-            name: name.into(),
-            reason: error.to_string(),
+        metric
+            .and_then(|metric| self.record(Box::new(metric.clone())).map(|()| metric))
+            .map_err(|error| registration_error(name, &error))
+    }
+
+    /// Registers a collector and records the declarations of its metrics.
+    fn record(&self, collector: Box<dyn Collector>) -> prometheus::Result<()> {
+        let families = collector.collect();
+        let metric_type = |name: &str| {
+            let family = families.iter().find(|family| family.name() == name);
+            match family.map(MetricFamily::get_field_type) {
+                Some(proto::MetricType::COUNTER) => MetricType::Counter,
+                Some(proto::MetricType::HISTOGRAM) => MetricType::Histogram,
+                Some(_) | None => MetricType::Gauge,
+            }
         };
-        let metric = metric.map_err(fault)?;
-        self.registry.register(Box::new(metric.clone())).map_err(fault)?;
-        let of = |desc: &Desc| MetricDeclaration {
+        let declaration = |desc: &Desc| MetricDeclaration {
             name: desc.fq_name.clone(),
-            metric_type: if desc.fq_name.ends_with("_total") {
-                MetricType::Counter
-            } else {
-                MetricType::Gauge
-            },
+            metric_type: metric_type(&desc.fq_name),
             labels: desc.variable_labels.clone(),
             help: desc.help.clone(),
         };
-        self.declared.borrow_mut().extend(metric.desc().into_iter().map(of));
-        Ok(metric)
+        let declarations: Vec<_> = collector.desc().into_iter().map(declaration).collect();
+        self.registry.register(collector)?;
+        self.declared.borrow_mut().extend(declarations);
+        Ok(())
     }
 }
 
-fn options(name: &str, help: &str) -> Opts {
+fn registration_error(name: &str, error: &prometheus::Error) -> TelemetryError {
+    TelemetryError::Metric { name: name.into(), reason: error.to_string() }
+}
+
+/// Returns the options of a metric with the hub's prefix.
+pub(super) fn options(name: &str, help: &str) -> Opts {
     Opts::new(name, help).namespace("passerelle")
 }
+
+/// Declares a struct of metrics: field, type, name, labels, buckets of a histogram, and help text.
+macro_rules! metric_table {
+    (
+        $(#[$doc:meta])*
+        struct $table:ident {$(
+            $field:ident: $metric:ident($name:literal, [$($label:literal),*] $(, $buckets:expr)?)
+                $help:literal;
+        )*}
+    ) => {
+        $(#[$doc])*
+        pub(in crate::telemetry::metrics) struct $table {
+            $($field: $metric,)*
+        }
+
+        impl $table {
+            /// Registers the metrics.
+            ///
+            /// # Errors
+            /// Returns an error if a name is malformed or declared twice.
+            pub(in crate::telemetry::metrics) fn new(
+                declare: &$crate::telemetry::metrics::declare::MetricDeclarer<'_>,
+            ) -> Result<Self, $crate::telemetry::TelemetryError> {
+                Ok(Self {$(
+                    $field: {
+                        let options =
+                            $crate::telemetry::metrics::declare::options($name, $help);
+                        $(let options =
+                            prometheus::HistogramOpts::from(options).buckets($buckets.to_vec());)?
+                        declare.register($name, $metric::new(options, &[$($label),*]))?
+                    },
+                )*})
+            }
+        }
+    };
+}
+pub(super) use metric_table;

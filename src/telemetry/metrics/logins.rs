@@ -1,15 +1,17 @@
 //! Metrics of logins: states, outcomes and time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prometheus::core::Collector as _;
+use prometheus::proto::MetricFamily;
 use prometheus::{Gauge, GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec};
 
-use super::declare::MetricDeclarer;
+use super::declare::metric_table;
 use super::{Metrics, code_label};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryError;
 
 /// Buckets in seconds: the hub's own part takes about a millisecond, a user up to half an hour.
 const BUCKETS: &[f64] = &[
@@ -44,6 +46,10 @@ impl LoginOutcome {
     }
 }
 
+/// Numbers of ended logins, by the identity provider chosen last and by outcome. Logins that ended
+/// before a choice are counted as `(none)`.
+pub type EndedLogins = BTreeMap<String, BTreeMap<String, u64>>;
+
 /// Time of a granted login, by phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoginPhases {
@@ -59,65 +65,28 @@ pub struct LoginPhases {
     pub user: Duration,
 }
 
-/// Metrics of logins.
-pub(super) struct LoginMetrics {
-    transitions: IntCounterVec,
-    outcomes: IntCounterVec,
-    by_service: IntCounterVec,
-    abandoned: IntCounterVec,
-    live: IntGaugeVec,
-    phases: HistogramVec,
-    last_success: GaugeVec,
+metric_table! {
+    /// Metrics of logins.
+    struct LoginMetrics {
+        outcomes: IntCounterVec("login_outcomes_total", ["outcome", "error"])
+            "Ended logins by outcome: granted, refused (the service provider received an error), failed (the user is on an error page), abandoned.";
+        transitions: IntCounterVec("login_transitions_total", ["to"])
+            "Transitions of logins into a state.";
+        by_service: IntCounterVec("service_provider_logins_total", ["service_provider", "connector", "outcome", "error_family"])
+            "Ended logins by service provider (or its class), identity provider, outcome and error family.";
+        abandoned: IntCounterVec("logins_abandoned_total", ["state"])
+            "Logins that expired, by their last state.";
+        live: IntGaugeVec("logins_in_progress", ["state"])
+            "Logins in progress by state, as this process has moved them; an expired login counts for up to 30 more seconds.";
+        phases: HistogramVec("login_phase_duration_seconds", ["phase"], BUCKETS)
+            "Time of a granted login by phase, in seconds: hub, identity_provider_calls, register, at_identity_provider \
+             (the browser is there), user (a page of the hub is shown).";
+        last_success: GaugeVec("login_last_success_timestamp_seconds", [])
+            "Time of the last granted login; absent before the first one since the start.";
+    }
 }
 
 impl LoginMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        let outcomes = declare.counter(
-            "login_outcomes_total",
-            "Ended logins by outcome: granted, refused (the service provider received an error), failed (the user is on an error page), abandoned.",
-            &["outcome", "error"],
-        )?;
-        // Start at 0, so that the first one raises a rate.
-        for outcome in ["granted", "abandoned"] {
-            outcomes.with_label_values(&[outcome, "none"]).inc_by(0);
-        }
-        Ok(Self {
-            outcomes,
-            transitions: declare.counter("login_transitions_total", "Transitions of logins into a state.", &["to"])?,
-            by_service: declare.counter(
-                "service_provider_logins_total",
-                "Ended logins by service provider (or its class), identity provider, outcome and error family.",
-                &["service_provider", "connector", "outcome", "error_family"],
-            )?,
-            abandoned: declare.counter(
-                "logins_abandoned_total",
-                "Logins that expired, by their last state.",
-                &["state"],
-            )?,
-            live: declare.gauge(
-                "logins_in_progress",
-                "Logins in progress by state, as this process has moved them; an expired login counts for up to 30 more seconds.",
-                &["state"],
-            )?,
-            phases: declare.histogram(
-                "login_phase_duration_seconds",
-                "Time of a granted login by phase, in seconds: hub, identity_provider_calls, register, at_identity_provider \
-                 (the browser is there), user (a page of the hub is shown).",
-                &["phase"],
-                BUCKETS,
-            )?,
-            last_success: declare.float_gauge(
-                "login_last_success_timestamp_seconds",
-                "Time of the last granted login; absent before the first one since the start.",
-                &[],
-            )?,
-        })
-    }
-
     /// Removes the series of connectors and service providers that are rejected.
     pub fn remove_series(&self, connector: &dyn Fn(&str) -> bool, service: &dyn Fn(&str) -> bool) {
         super::remove_series(&self.by_service, "connector", &|id| id == NONE || connector(id));
@@ -126,6 +95,13 @@ impl LoginMetrics {
 }
 
 impl Metrics {
+    /// Creates the series of two outcomes at 0, so that the first login raises a rate.
+    pub(super) fn init_login_outcomes(&self) {
+        for outcome in ["granted", "abandoned"] {
+            self.logins.outcomes.with_label_values(&[outcome, "none"]).inc_by(0);
+        }
+    }
+
     /// Records that a login entered the state `to`.
     pub fn record_login_transition(&self, to: &'static str) {
         self.logins.transitions.with_label_values(&[to]).inc();
@@ -151,6 +127,27 @@ impl Metrics {
             .by_service
             .with_label_values(&[&*service, connector, word, family])
             .inc_by(times);
+    }
+
+    /// Returns the numbers of logins that ended since the start.
+    #[must_use]
+    pub fn ended_logins(&self) -> EndedLogins {
+        let mut ended = EndedLogins::new();
+        for metric in self.logins.by_service.collect().iter().flat_map(MetricFamily::get_metric) {
+            let label = |name: &str| {
+                let pair = metric.get_label().iter().find(|pair| pair.name() == name);
+                pair.map_or_else(String::new, |pair| pair.value().to_owned())
+            };
+            let outcomes = ended.entry(label("connector")).or_default();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the value of an integer counter"
+            )]
+            let count = metric.get_counter().get_value() as u64;
+            *outcomes.entry(label("outcome")).or_default() += count;
+        }
+        ended
     }
 
     /// Records a code issued at `at`.

@@ -3,79 +3,46 @@
 
 use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec};
 
-use super::declare::MetricDeclarer;
+use super::declare::metric_table;
 use super::{Metrics, unix_seconds};
 use crate::env::Timestamp;
-use crate::telemetry::TelemetryError;
 
-/// Metrics for operators.
-pub(super) struct OperationsMetrics {
-    hub: IntGaugeVec,
-    config_bad: IntGaugeVec,
-    config_reads: IntCounterVec,
-    config_read: GaugeVec,
-    key_since: GaugeVec,
-    certificate_expires: GaugeVec,
-    audit_events: IntCounterVec,
-    audit_lost: IntCounterVec,
-    audit_errors: IntCounterVec,
-    audit_sealed: GaugeVec,
-    trace_spans: IntCounterVec,
-}
-
-impl OperationsMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        let build = declare.gauge(
-            "build_info",
-            "Always 1; the label is the version of the program.",
-            &["version"],
-        )?;
-        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        Ok(Self {
-            hub: declare.gauge("platform_info", "Always 1; the label is the platform of the hub.", &["platform"])?,
-            config_bad: declare.gauge(
-                "config_files_invalid",
-                "Invalid configuration files; an earlier version or none is in use.",
-                &["kind"],
-            )?,
-            config_reads: declare.counter("config_reloads_total", "Reloads of the configuration files, by outcome: changed, unchanged, failed.", &["outcome"])?,
-            config_read: declare.float_gauge(
-                "config_last_reload_success_timestamp_seconds",
-                "Time of the last successful reload of the configuration files.",
-                &[],
-            )?,
-            key_since: declare.float_gauge(
-                "key_activation_timestamp_seconds",
-                "Time at which the key in use was created or began to sign.",
-                &["purpose", "alg"],
-            )?,
-            certificate_expires: declare.float_gauge(
-                "certificate_expiry_timestamp_seconds",
-                "Expiry time of a configured certificate.",
-                &["certificate"],
-            )?,
-            audit_events: declare.counter("audit_events_total", "Events written to the audit log.", &["event"])?,
-            audit_lost: declare.counter("audit_events_lost_total", "Events lost because the audit log was full.", &[])?,
-            audit_errors: declare.counter("audit_write_errors_total", "Failed writes to the sink of the audit log.", &[])?,
-            audit_sealed: declare.float_gauge(
-                "audit_last_checkpoint_timestamp_seconds",
-                "Time of the last checkpoint of the audit log.",
-                &[],
-            )?,
-            trace_spans: declare.counter(
-                "trace_spans_total",
-                "Spans of sampled traces by outcome: exported, queue_full, rejected by the collector.",
-                &["outcome"],
-            )?,
-        })
+metric_table! {
+    /// Metrics for operators.
+    struct OperationsMetrics {
+        build: IntGaugeVec("build_info", ["version"])
+            "Always 1; the label is the version of the program.";
+        hub: IntGaugeVec("platform_info", ["platform"])
+            "Always 1; the label is the platform of the hub.";
+        config_bad: IntGaugeVec("config_files_invalid", ["kind"])
+            "Invalid configuration files; an earlier version or none is in use.";
+        config_reads: IntCounterVec("config_reloads_total", ["outcome"])
+            "Reloads of the configuration files, by outcome: changed, unchanged, failed.";
+        config_read: GaugeVec("config_last_reload_success_timestamp_seconds", [])
+            "Time of the last successful reload of the configuration files.";
+        key_since: GaugeVec("key_activation_timestamp_seconds", ["purpose", "alg"])
+            "Time at which the key in use was created or began to sign.";
+        certificate_expires: GaugeVec("certificate_expiry_timestamp_seconds", ["certificate"])
+            "Expiry time of a configured certificate.";
+        audit_events: IntCounterVec("audit_events_total", ["event"])
+            "Events written to the audit log.";
+        audit_lost: IntCounterVec("audit_events_lost_total", [])
+            "Events lost because the audit log was full.";
+        audit_errors: IntCounterVec("audit_write_errors_total", [])
+            "Failed writes to the sink of the audit log.";
+        audit_sealed: GaugeVec("audit_last_checkpoint_timestamp_seconds", [])
+            "Time of the last checkpoint of the audit log.";
+        trace_spans: IntCounterVec("trace_spans_total", ["outcome"])
+            "Spans of sampled traces by outcome: exported, queue_full, rejected by the collector.";
     }
 }
 
 impl Metrics {
+    /// Sets the version of the program.
+    pub(super) fn set_build_info(&self) {
+        self.operations.build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+    }
+
     /// Sets the platform of the hub.
     pub fn set_platform(&self, platform: &'static str) {
         self.operations.hub.with_label_values(&[platform]).set(1);

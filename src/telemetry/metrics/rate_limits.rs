@@ -3,27 +3,13 @@
 use prometheus::IntCounterVec;
 
 use super::Metrics;
-use super::declare::MetricDeclarer;
-use crate::telemetry::TelemetryError;
+use super::declare::metric_table;
 
-/// Metrics of rate limits.
-pub(super) struct LimitMetrics {
-    limited: IntCounterVec,
-}
-
-impl LimitMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            limited: declare.counter(
-                "rate_limited_total",
-                "Requests and connections rejected by a limit.",
-                &["limit"],
-            )?,
-        })
+metric_table! {
+    /// Metrics of rate limits.
+    struct LimitMetrics {
+        limited: IntCounterVec("rate_limited_total", ["limit"])
+            "Requests and connections rejected by a limit.";
     }
 }
 

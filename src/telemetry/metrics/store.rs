@@ -4,126 +4,52 @@ use std::time::Duration;
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
-use super::declare::MetricDeclarer;
+use super::declare::metric_table;
 use super::{BUCKETS, Metrics};
-use crate::telemetry::TelemetryError;
 
 /// Buckets in seconds: the embedded store takes microseconds, a shared one about a millisecond.
 const VERB_BUCKETS: &[f64] =
     &[0.000_005, 0.000_025, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0];
 
-/// Metrics of the store.
-pub(super) struct StoreMetrics {
-    operations: IntCounterVec,
-    seconds: HistogramVec,
-    errors: IntCounterVec,
-    conflicts: IntCounterVec,
-    records: IntGaugeVec,
-    pool_records: IntGaugeVec,
-    pool_capacity: IntGaugeVec,
-    redis_seconds: HistogramVec,
-    redis_errors: IntCounterVec,
-    redis_retries: IntCounterVec,
-    redis_circuit: IntGaugeVec,
-}
-
-impl StoreMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            operations: declare.counter(
-                "store_operations_total",
-                "Operations on the store.",
-                &["kind", "operation"],
-            )?,
-            seconds: declare.histogram(
-                "store_operation_duration_seconds",
-                "Time of a store operation, in seconds.",
-                &["operation"],
-                VERB_BUCKETS,
-            )?,
-            errors: declare.counter(
-                "store_errors_total",
-                "Failed store operations.",
-                &["kind", "operation", "error"],
-            )?,
-            conflicts: declare.counter(
-                "store_conflicts_total",
-                "Store operations that lost a race: replace found a newer version, take found a used record.",
-                &["kind", "operation"],
-            )?,
-            records: declare.gauge(
-                "store_records",
-                "Records in the store.",
-                &["kind"],
-            )?,
-            pool_records: declare.gauge(
-                "store_pool_records",
-                "Records in a pool; codes and tokens share one.",
-                &["pool"],
-            )?,
-            pool_capacity: declare.gauge(
-                "store_pool_capacity_records",
-                "Maximum number of records in a pool.",
-                &["pool"],
-            )?,
-            redis_seconds: declare.histogram(
-                "redis_round_trip_duration_seconds",
-                "Time of a round trip to the shared store, in seconds.",
-                &["operation"],
-                VERB_BUCKETS,
-            )?,
-            redis_errors: declare.counter(
-                "redis_errors_total",
-                "Failed calls to the shared store.",
-                &["error"],
-            )?,
-            redis_retries: declare.counter(
-                "redis_retries_total",
-                "Calls to the shared store that were repeated.",
-                &[],
-            )?,
-            redis_circuit: declare.gauge(
-                "redis_circuit_state",
-                "1 for the current state of the circuit to the shared store, 0 for the others.",
-                &["state"],
-            )?,
-        })
+metric_table! {
+    /// Metrics of the store.
+    struct StoreMetrics {
+        operations: IntCounterVec("store_operations_total", ["kind", "operation"])
+            "Operations on the store.";
+        seconds: HistogramVec("store_operation_duration_seconds", ["operation"], VERB_BUCKETS)
+            "Time of a store operation, in seconds.";
+        errors: IntCounterVec("store_errors_total", ["kind", "operation", "error"])
+            "Failed store operations.";
+        conflicts: IntCounterVec("store_conflicts_total", ["kind", "operation"])
+            "Store operations that lost a race: replace found a newer version, take found a used record.";
+        records: IntGaugeVec("store_records", ["kind"])
+            "Records in the store.";
+        pool_records: IntGaugeVec("store_pool_records", ["pool"])
+            "Records in a pool; codes and tokens share one.";
+        pool_capacity: IntGaugeVec("store_pool_capacity_records", ["pool"])
+            "Maximum number of records in a pool.";
+        redis_seconds: HistogramVec("redis_round_trip_duration_seconds", ["operation"], VERB_BUCKETS)
+            "Time of a round trip to the shared store, in seconds.";
+        redis_errors: IntCounterVec("redis_errors_total", ["error"])
+            "Failed calls to the shared store.";
+        redis_retries: IntCounterVec("redis_retries_total", [])
+            "Calls to the shared store that were repeated.";
+        redis_circuit: IntGaugeVec("redis_circuit_state", ["state"])
+            "1 for the current state of the circuit to the shared store, 0 for the others.";
     }
 }
 
-/// Metrics of actors.
-pub(super) struct ActorMetrics {
-    live: IntGaugeVec,
-    activated: IntCounterVec,
-    passivated: IntCounterVec,
-    mailbox: HistogramVec,
-}
-
-impl ActorMetrics {
-    /// Declares the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if a name is malformed or declared twice.
-    pub fn new(declare: &MetricDeclarer<'_>) -> Result<Self, TelemetryError> {
-        Ok(Self {
-            live: declare.gauge("actors_active", "Actors in memory.", &["actor"])?,
-            activated: declare.counter("actors_activated_total", "Actors started.", &["actor"])?,
-            passivated: declare.counter(
-                "actors_passivated_total",
-                "Actors passivated.",
-                &["actor"],
-            )?,
-            mailbox: declare.histogram(
-                "actor_mailbox_delay_seconds",
-                "Time that a message waited in the mailbox of its actor, in seconds.",
-                &["actor"],
-                BUCKETS,
-            )?,
-        })
+metric_table! {
+    /// Metrics of actors.
+    struct ActorMetrics {
+        live: IntGaugeVec("actors_active", ["actor"])
+            "Actors in memory.";
+        activated: IntCounterVec("actors_activated_total", ["actor"])
+            "Actors started.";
+        passivated: IntCounterVec("actors_passivated_total", ["actor"])
+            "Actors passivated.";
+        mailbox: HistogramVec("actor_mailbox_delay_seconds", ["actor"], BUCKETS)
+            "Time that a message waited in the mailbox of its actor, in seconds.";
     }
 }
 

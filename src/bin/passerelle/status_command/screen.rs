@@ -1,15 +1,15 @@
 //! Renders the output of `passerelle status` as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use passerelle::actor::registry::{ConnectorCondition, ConnectorRow};
 use passerelle::web::private_listener::CheckState;
 
-use super::scrape::StatusView;
+use super::StatusView;
 
-/// Maximum of rows shown; unhealthy connectors and busy endpoints come first.
+/// Maximum of rows shown; unhealthy connectors come first.
 const MAX_CONNECTORS: usize = 12;
-const MAX_ENDPOINTS: usize = 8;
 
 /// Renders the status without control characters.
 pub fn render_screen(view: &StatusView) -> String {
@@ -21,42 +21,39 @@ pub fn render_screen(view: &StatusView) -> String {
 }
 
 fn write_screen(text: &mut String, view: &StatusView) -> std::fmt::Result {
-    let state = match view.checks.iter().map(|check| check.state).max() {
-        _ if !view.ready => "NOT READY",
+    let status = &view.status;
+    let state = match status.checks.iter().map(|check| check.state).max() {
+        _ if !status.ready => "NOT READY",
         Some(CheckState::Degraded | CheckState::NotReady) => "DEGRADED",
         Some(CheckState::Ok) | None => "healthy",
     };
-    writeln!(text, "passerelle {} · {} · {}", view.version, view.issuer, view.at)?;
+    writeln!(text, "passerelle {} · {} · {}", status.version, status.issuer, status.at)?;
     writeln!(
         text,
-        "The hub is {state}. Rates and times cover the last {:.0} s; times without requests cover the time since the start.",
+        "The hub is {state}. Ended logins cover the last {:.0} s.",
         view.interval_seconds
     )?;
-    for check in view.checks.iter().filter(|check| check.state != CheckState::Ok) {
+    for check in status.checks.iter().filter(|check| check.state != CheckState::Ok) {
         for finding in &check.findings {
             let fix = finding.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
             writeln!(text, "  {} {}: {}{fix}", check.name, check.state.as_str(), finding.message)?;
         }
     }
     writeln!(text, "\nLogins           {:>8.1}/s", view.logins_per_second)?;
-    let outcomes: Vec<String> =
-        view.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
-    writeln!(
-        text,
-        "  ended          {}",
-        if outcomes.is_empty() { "none yet".to_owned() } else { outcomes.join(" · ") }
-    )?;
-    let rows: Vec<String> =
-        view.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
-    writeln!(text, "  in progress    {}", rows.join(" · "))?;
-    writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Endpoint", "per s", "p50", "p99")?;
-    for one in view.endpoints.iter().take(MAX_ENDPOINTS) {
-        let (p50, p99) = (format_seconds(one.p50_seconds), format_seconds(one.p99_seconds));
-        writeln!(text, "{:<44} {:>9.1} {p50:>10} {p99:>10}", one.endpoint, one.per_second)?;
+    let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
+    for (outcome, count) in view.recent_logins.values().flatten() {
+        *outcomes.entry(outcome).or_default() += count;
     }
+    let outcomes: Vec<String> =
+        outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let ended = if outcomes.is_empty() { "none yet".to_owned() } else { outcomes.join(" · ") };
+    writeln!(text, "  ended          {ended}")?;
+    let rows: Vec<String> =
+        status.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(text, "  in progress    {}", rows.join(" · "))?;
     write_connectors(text, view)?;
     writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Store", "records", "capacity", "used")?;
-    for row in &view.store {
+    for row in &status.store {
         writeln!(
             text,
             "{:<44} {:>9} {:>10} {:>8} %",
@@ -72,15 +69,16 @@ fn write_screen(text: &mut String, view: &StatusView) -> std::fmt::Result {
 fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
     writeln!(
         text,
-        "\n{:<32} {:<11} {:>9} {:>10}  findings",
-        "Identity provider", "state", "failed", "p99"
+        "\n{:<32} {:<11} {:>9} {:>9} {:>12} {:>10}  findings",
+        "Identity provider", "state", "logins/s", "failed", "calls failed", "p99"
     )?;
-    let mut rows: Vec<&ConnectorRow> = view.connectors.iter().collect();
+    let mut rows: Vec<&ConnectorRow> = view.status.connectors.iter().collect();
     rows.sort_by_key(|row| (row.condition() == ConnectorCondition::Well, row.id.clone()));
     for row in rows.iter().take(MAX_CONNECTORS) {
         let health = row.health.as_ref();
-        let failed = health
+        let calls_failed = health
             .map_or_else(String::new, |health| format!("{:.0} %", health.failure_ratio * 100.0));
+        let (rate, failed) = login_figures(view, row);
         let p99 = format_seconds(health.and_then(|health| health.p99_seconds));
         let reasons = health.map(|health| {
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect()
@@ -88,7 +86,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
         let reasons: Vec<String> = reasons.unwrap_or_default();
         writeln!(
             text,
-            "{:<32} {:<11} {failed:>9} {p99:>10}  {}",
+            "{:<32} {:<11} {rate:>9.1} {failed:>9} {calls_failed:>12} {p99:>10}  {}",
             row.id.as_str(),
             row.condition().as_str(),
             reasons.join(", ")
@@ -98,6 +96,15 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
         writeln!(text, "… and {} more: `passerelle idp list`", rows.len() - MAX_CONNECTORS)?;
     }
     Ok(())
+}
+
+/// Returns the rate of a connector's ended logins, and the number that ended with an error.
+fn login_figures(view: &StatusView, row: &ConnectorRow) -> (f64, u64) {
+    let Some(outcomes) = view.recent_logins.get(row.id.as_str()) else { return (0.0, 0) };
+    let failed = ["failed", "refused"].iter().filter_map(|outcome| outcomes.get(*outcome)).sum();
+    #[expect(clippy::cast_precision_loss, reason = "logins of a minute")]
+    let ended = outcomes.values().sum::<u64>() as f64;
+    (ended / view.interval_seconds, failed)
 }
 
 fn format_seconds(within: Option<f64>) -> String {
@@ -112,24 +119,11 @@ fn format_seconds(within: Option<f64>) -> String {
 mod tests {
     use passerelle::web::private_listener::{CheckFinding, CheckResult};
 
+    use super::super::tests;
     use super::*;
 
     fn view() -> StatusView {
-        let reading = super::super::scrape::tests::status();
-        StatusView {
-            interval_seconds: 1.0,
-            version: reading.version,
-            issuer: reading.issuer,
-            at: reading.at,
-            ready: true,
-            checks: Vec::new(),
-            logins_per_second: 12.34,
-            outcomes: [("granted".to_owned(), 12)].into(),
-            live: reading.live,
-            endpoints: Vec::new(),
-            connectors: Vec::new(),
-            store: Vec::new(),
-        }
+        tests::view(&[], &[("a", "granted", 120), ("b", "failed", 3), ("(none)", "granted", 1)])
     }
 
     #[test]
@@ -137,7 +131,8 @@ mod tests {
         let text = render_screen(&view());
         assert!(
             text.contains("The hub is healthy.")
-                && text.contains("12.3/s")
+                && text.contains("12.4/s")
+                && text.contains("ended          failed 3 · granted 121")
                 && text.contains("choosing 3"),
             "{text}"
         );
@@ -150,13 +145,16 @@ mod tests {
             state: CheckState::Degraded,
             findings: vec![finding],
         };
-        let text = render_screen(&StatusView { checks: vec![check], ..view() });
+        let mut view = view();
+        view.status.checks = vec![check];
+        let text = render_screen(&view);
         assert!(
             text.contains("DEGRADED")
                 && text.contains("config degraded: connectors/a.toml is invalid; fix: correct it"),
             "{text}"
         );
-        assert!(render_screen(&StatusView { ready: false, ..view() }).contains("NOT READY"));
+        view.status.ready = false;
+        assert!(render_screen(&view).contains("NOT READY"));
     }
 
     #[test]
@@ -168,7 +166,9 @@ mod tests {
             state: CheckState::Degraded,
             findings: vec![finding],
         };
-        let text = render_screen(&StatusView { checks: vec![check], ..view() });
+        let mut view = view();
+        view.status.checks = vec![check];
+        let text = render_screen(&view);
         assert!(
             text.contains("owned") && !text.chars().any(|c| c.is_control() && c != '\n'),
             "{text:?}"
