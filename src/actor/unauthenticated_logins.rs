@@ -98,7 +98,7 @@ impl UnauthenticatedLogins {
     /// removes them from the store.
     ///
     /// # Errors
-    /// [`NetworkCrowdedError`] if room is short and no network holds more than this one; nothing is
+    /// `NetworkCrowdedError` if room is short and no network holds more than this one; nothing is
     /// counted.
     pub fn admit(
         &self,

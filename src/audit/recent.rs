@@ -61,7 +61,7 @@ pub enum LoginStage {
 }
 
 impl LoginStage {
-    /// Returns the name; that of [`crate::login::State::name`] where it exists.
+    /// Returns the name; that of [`crate::login::LoginState::name`] where it exists.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ use crate::telemetry::Metrics;
 /// Time between two sweeps of a full table: filling it must not make each request costly.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A rate limiter with one [`RateWindow`] per key.
+/// A rate limiter with one `RateWindow` per key.
 pub struct KeyedRateLimiter {
     /// Name of the limiter in metrics and in the shared store.
     pub name: &'static str,

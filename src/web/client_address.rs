@@ -47,7 +47,7 @@ impl TrustedProxies {
         self.resolve_client(peer, request.headers())
     }
 
-    /// Returns the network of [`Self::client`].
+    /// Returns the network of [`Self::client_address`].
     #[must_use]
     pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
         ClientNetwork::containing(self.client_address(request))

@@ -257,7 +257,7 @@ struct ReadyzBody {
 
 /// Adds the digest of the configuration in use, which `passerelle plan` compares with the files.
 ///
-/// Call it before [`configure`]. The digest holds no secret.
+/// Call it before [`configure_endpoints`]. The digest holds no secret.
 pub fn configure_config_digest(
     config: &mut ServiceConfig,
     digest: impl Fn() -> ConfigDigest + Clone + 'static,

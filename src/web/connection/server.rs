@@ -44,7 +44,7 @@ pub struct ServerConfig {
 
 /// Builds the server for the application that `factory` creates for each worker.
 ///
-/// It works as actix-web's `HttpServer`, but passes a [`GuardedStream`] to actix-http.
+/// It works as actix-web's `HttpServer`, but passes a `GuardedStream` to actix-http.
 ///
 /// # Errors
 /// The I/O error if the operating system rejects an option of the socket.
