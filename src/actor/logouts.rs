@@ -124,7 +124,7 @@ impl Logouts {
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
-        let request = ended.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
+        let request = ended.login.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
             id_token,
             post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.issuer),
             state: state.clone(),

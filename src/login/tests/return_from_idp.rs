@@ -227,9 +227,9 @@ fn choosing_again_closes_the_older_attempt() {
     let older = harness.begin_at("idp");
     let younger = harness.begin_at("idp");
     assert!(
-        older.state != younger.state
-            && older.nonce != younger.nonce
-            && older.verifier != younger.verifier
+        older.request.state != younger.request.state
+            && older.request.nonce != younger.request.nonce
+            && older.request.verifier != younger.request.verifier
     );
     assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
     assert!(matches!(harness.effect_of(callback(&younger)), Effect::CompleteLogin(..)));
