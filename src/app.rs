@@ -76,7 +76,7 @@ use crate::web::cookies::Cookies;
 use crate::web::host::PrivateHosts;
 use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::pages;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 use crate::web::{Hub, SandboxRoutes};
 
 /// Dependencies of a hub besides its configuration.

@@ -17,8 +17,8 @@
 //! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
 //! | [`admin`] | admin/blocks, admin/connectors, on the private listener |
-//! | [`window`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
-//! | [`private`] | livez, readyz, metrics, on the private listener |
+//! | [`admin_console`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
+//! | [`private_listener`] | livez, readyz, metrics, on the private listener |
 //! | [`mod@connection`] | none: limits on the TCP connections |
 
 pub mod admin;
@@ -45,6 +45,7 @@ pub mod outer_middleware;
 mod page_models;
 pub mod pages;
 pub mod private_listener;
+pub mod readiness;
 mod rejection;
 mod request_context;
 pub mod responses;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use passerelle::actor::registry::ConnectorRow;
 use passerelle::app::admin_client::{AdminClient, AdminClientError};
 use passerelle::web::admin_console::{HubStatus, LiveLogins, StoreUsage};
-use passerelle::web::private_listener::CheckResult;
+use passerelle::web::readiness::CheckResult;
 use serde::Serialize;
 use tokio::time::Instant;
 
