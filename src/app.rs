@@ -61,7 +61,7 @@ use crate::web::admin::{self, AdminApi};
 use crate::web::connection::admission::ConnectionLimiter;
 use crate::web::host::PrivateHosts;
 use crate::web::outer_middleware::OuterMiddleware;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 
 /// Dependencies of a hub besides its configuration.
 pub struct ProgramDeps {

@@ -45,6 +45,7 @@ pub mod outer_middleware;
 mod page_models;
 pub mod pages;
 pub mod private_listener;
+pub mod readiness;
 mod rejection;
 mod request_context;
 pub mod responses;

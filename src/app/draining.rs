@@ -4,7 +4,7 @@ use actix_web::body::BoxBody;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::ConnectionType;
 
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 
 /// Adds `Connection: close` while the hub shuts down, so that a proxy with persistent connections
 /// sends no request into a connection that is about to be cut.

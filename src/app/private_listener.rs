@@ -15,7 +15,8 @@ use crate::telemetry::{Listener, Metrics};
 use crate::web::admin::{self, AdminApi};
 use crate::web::connection::{self, ConnectionTimeouts, ServerConfig};
 use crate::web::host::PrivateHosts;
-use crate::web::private_listener::{self, Readiness};
+use crate::web::private_listener;
+use crate::web::readiness::Readiness;
 
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

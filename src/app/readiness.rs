@@ -24,7 +24,7 @@ use crate::register::Register;
 use crate::store::{RecordKind, Store};
 use crate::token::Keyring;
 use crate::web::admin_console::StoreUsage;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 
 /// Share of the capacity, in percent, from which the store counts as nearly full.
 const NEARLY_FULL_PERCENT: usize = 90;

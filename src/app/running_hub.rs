@@ -16,7 +16,7 @@ use super::watchdog::Heartbeat;
 use crate::actor::Logins;
 use crate::audit::Audit;
 use crate::telemetry::export::SpanQueue;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 
 /// Delay between the last accepted connection and the first closed one: its request arrives
 /// meanwhile.

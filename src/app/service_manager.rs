@@ -15,7 +15,7 @@ use super::reload::Reload;
 use super::running_hub::RunningHub;
 use super::watchdog::Heartbeat;
 use crate::config::Environment;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 
 /// How often the status line is compared with the state of the hub.
 const STATUS_INTERVAL: Duration = Duration::from_secs(5);

@@ -6,8 +6,9 @@
 
 mod advice;
 mod login;
-mod pages;
+pub(super) mod pages;
 pub mod session;
+mod views;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,32 +16,33 @@ use std::time::Duration;
 use actix_web::http::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::login::{EventView, LoginView, NamedParty, RefusalView};
-pub(super) use self::pages::sign_in_page;
-use super::admin::{self, AdminApi};
-use super::private_listener::{CheckResult, Readiness};
+pub use self::views::{
+    ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
+    NoticeRow, RefusalView, ServiceProviderRow, StoreUsage,
+};
+use super::admin::responses::{AdminError, ok_response};
+use super::readiness::Readiness;
 use super::responses;
 use crate::actor::Connectors;
-use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::RecentEvents;
 use crate::config::blocks::Block;
-use crate::config::notices::NoticeSeverity;
 use crate::config::{CurrentFederation, Federation, format_rfc3339};
 use crate::env::Env;
-use crate::ids::{ClientId, ConnectorId, SupportId};
+use crate::ids::SupportId;
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ProtocolRules;
-use crate::telemetry::{EndedLogins, Metrics};
+use crate::telemetry::Metrics;
 
 /// Reports how full the store is now.
 pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
 
 /// Reports the states of the live logins now.
 pub type LiveLoginsSource = Box<dyn Fn() -> LiveLogins + Send + Sync>;
+
+/// The admin console of the private listener, if it is enabled.
+type ConsoleData = Data<Option<AdminConsole>>;
 
 /// Data sources of the admin console.
 pub struct AdminConsole {
@@ -59,113 +61,6 @@ pub struct AdminConsole {
     pub metrics: Arc<Metrics>,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
-}
-
-/// Fill level of a kind of records that share a capacity.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StoreUsage {
-    pub records: String,
-    pub used: usize,
-    pub capacity: usize,
-}
-
-impl StoreUsage {
-    /// Returns the used share of the capacity in percent.
-    #[must_use]
-    pub fn percent_used(&self) -> usize {
-        self.used.saturating_mul(100) / self.capacity.max(1)
-    }
-}
-
-/// Response body of `GET /admin/status`.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct HubStatus {
-    pub version: String,
-    pub platform: Platform,
-    pub issuer: String,
-    /// Time of the response, RFC 3339.
-    pub at: String,
-    pub ready: bool,
-    /// The checks of `/readyz`.
-    pub checks: Vec<CheckResult>,
-    pub live: LiveLogins,
-    /// Since the hub started; a program computes rates from two responses.
-    pub ended_logins: EndedLogins,
-    pub store: Vec<StoreUsage>,
-    pub connectors: Vec<ConnectorRow>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub orphaned_blocks: Vec<BlockRow>,
-}
-
-/// Numbers of live logins by state.
-///
-/// For hubs that share a store only the sum over all hubs is meaningful: a login that moves from
-/// one hub to another makes the number of the first one negative.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LiveLogins {
-    pub choosing: i64,
-    pub awaiting_callback: i64,
-    pub verifying: i64,
-    pub identifying: i64,
-    pub consenting: i64,
-}
-
-impl LiveLogins {
-    /// Returns the numbers in the order of a login.
-    #[must_use]
-    pub const fn rows(&self) -> [(&'static str, i64); 5] {
-        [
-            ("choosing", self.choosing),
-            ("awaiting_callback", self.awaiting_callback),
-            ("verifying", self.verifying),
-            ("identifying", self.identifying),
-            ("consenting", self.consenting),
-        ]
-    }
-}
-
-/// Response body of `GET /admin/config`: the configuration in use, without secrets.
-#[derive(Debug, Serialize)]
-pub struct ConfigurationView {
-    pub settings: Value,
-    pub connectors: Vec<ConnectorId>,
-    pub service_providers: Vec<ServiceProviderRow>,
-    pub data_providers: Vec<DataProviderRow>,
-    pub notices: Vec<NoticeRow>,
-    /// Number of blocks in connector files. Blocks by command are listed with the connectors.
-    pub blocks: usize,
-}
-
-/// A service provider in `GET /admin/config`.
-#[derive(Debug, Serialize)]
-pub struct ServiceProviderRow {
-    pub client_id: ClientId,
-    pub name: String,
-    pub active: bool,
-    pub rules: ProtocolRules,
-    pub redirect_uris: Vec<String>,
-    pub scopes: Vec<String>,
-    pub connectors: Vec<ConnectorId>,
-}
-
-/// A data provider in `GET /admin/config`.
-#[derive(Debug, Serialize)]
-pub struct DataProviderRow {
-    pub client_id: ClientId,
-    pub active: bool,
-    pub scopes: Vec<String>,
-}
-
-/// A notice in `GET /admin/config`.
-#[derive(Debug, Serialize)]
-pub struct NoticeRow {
-    pub text: String,
-    pub severity: NoticeSeverity,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
-    pub in_force: bool,
 }
 
 impl AdminConsole {
@@ -267,27 +162,28 @@ pub(super) fn is_browser_request(headers: &HeaderMap) -> bool {
         && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-async fn show_status(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
-    let Some(console) = admin.console() else {
-        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
-    };
+async fn show_status(
+    console: ConsoleData,
+    request: HttpRequest,
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let status = console.current_status();
-    if is_browser_request(request.headers()) {
-        console_page(console, 200, |nonce| pages::overview_page(&status, nonce))
-    } else {
-        admin::ok_response(&status)
-    }
+    Ok(match is_browser_request(request.headers()) {
+        true => console_page(console, 200, |nonce| pages::overview_page(&status, nonce)),
+        false => ok_response(&status),
+    })
 }
 
-async fn show_configuration(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
-    let Some(console) = admin.console() else {
-        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
-    };
+async fn show_configuration(
+    console: ConsoleData,
+    request: HttpRequest,
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let view = console.current_configuration();
-    match is_browser_request(request.headers()) {
+    Ok(match is_browser_request(request.headers()) {
         true => console_page(console, 200, |nonce| pages::configuration_page(&view, nonce)),
-        false => admin::ok_response(&view),
-    }
+        false => ok_response(&view),
+    })
 }
 
 /// Redirects the search form to the login's own URL, which an operator can keep in a ticket.
@@ -302,23 +198,20 @@ async fn find_login(request: HttpRequest) -> HttpResponse {
 }
 
 async fn show_login(
-    admin: Data<AdminApi>,
+    console: ConsoleData,
     request: HttpRequest,
     entered: web::Path<String>,
-) -> HttpResponse {
-    let Some(console) = admin.console() else {
-        return admin::error_response(ErrorCode::NotFound, Vec::new(), None);
-    };
-    let found = SupportId::parse(&entered)
-        .map(|id| console.find_login_view(&id))
-        .unwrap_or(Err(ErrorCode::SupportIdMalformed));
-    match (found, is_browser_request(request.headers())) {
-        (Ok(view), true) => console_page(console, 200, |nonce| pages::login_page(&view, nonce)),
-        (Ok(view), false) => admin::ok_response(&view),
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
+    let id = SupportId::parse(&entered).ok_or(ErrorCode::SupportIdMalformed);
+    match (id.and_then(|id| console.find_login_view(&id)), is_browser_request(request.headers())) {
+        (Ok(view), true) => Ok(console_page(console, 200, |nonce| pages::login_page(&view, nonce))),
+        (Ok(view), false) => Ok(ok_response(&view)),
         (Err(code), true) => {
-            console_page(console, code.entry().status, |nonce| pages::not_found_page(code, nonce))
+            let status = code.entry().status;
+            Ok(console_page(console, status, |nonce| pages::not_found_page(code, nonce)))
         }
-        (Err(code), false) => admin::error_response(code, Vec::new(), None),
+        (Err(code), false) => Err(code.into()),
     }
 }
 

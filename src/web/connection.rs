@@ -13,6 +13,7 @@
 //! | `exchange` | state shared by the socket and the request's handler |
 //! | `rejections` | counts rejected connections, with one log line per second |
 //! | `server` | the listener |
+//! | `timeouts` | the timeouts |
 
 pub mod admission;
 mod chunked;
@@ -21,49 +22,11 @@ mod head;
 mod rejections;
 mod server;
 mod stream;
-
-use std::time::Duration;
+mod timeouts;
 
 pub use self::exchange::serve_request;
 pub use self::server::{EXTRA_CONNECTIONS_PER_WORKER, ServerConfig, build_server};
-
-/// Timeouts of the phases of a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectionTimeouts {
-    /// From the first byte of a request head to its last.
-    pub head: Duration,
-    /// Between two requests and before the first.
-    pub idle: Duration,
-    /// From the end of a head to the last byte of its body.
-    pub body: Duration,
-    /// From the first byte that can't be sent until everything is sent. Also set as
-    /// TCP_USER_TIMEOUT (RFC 5482): how long the system keeps data that the peer does not
-    /// acknowledge, also after the connection is closed.
-    pub write: Duration,
-    /// After the last response, for a peer that still sends.
-    pub linger: Duration,
-}
-
-impl ConnectionTimeouts {
-    /// Returns the default timeouts for a request timeout of `request`.
-    #[must_use]
-    pub const fn for_request_timeout(request: Duration) -> Self {
-        const FIVE: Duration = Duration::from_secs(5);
-        Self {
-            head: FIVE,
-            idle: FIVE,
-            // The handler's own deadline passes first and produces a response.
-            body: request.saturating_add(FIVE),
-            write: Duration::from_secs(30),
-            linger: Duration::from_secs(1),
-        }
-    }
-
-    /// Returns the shortest timeout, the interval at which a connection is checked.
-    fn shortest(&self) -> Duration {
-        self.head.min(self.idle).min(self.body).min(self.write)
-    }
-}
+pub use self::timeouts::ConnectionTimeouts;
 
 #[cfg(test)]
 mod tests;

@@ -64,7 +64,7 @@ impl HiddenField {
 }
 
 /// Renders a template. Should a formatter fail, the page is a line that the user can report.
-fn render_template(template: &impl askama::Template) -> String {
+pub(super) fn render_template(template: &impl askama::Template) -> String {
     template
         .render()
         .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))

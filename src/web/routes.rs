@@ -32,14 +32,33 @@ pub struct Endpoint {
 /// Returns every endpoint. The first one that matches a path serves it.
 #[must_use]
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
-    let at =
-        |path, allow, rejection_event, routes| Endpoint { path, allow, rejection_event, routes };
-    let with_sandbox = (sandbox == SandboxRoutes::On).then(|| {
+    let mut endpoints: Vec<Endpoint> =
+        [documents(), logins(), logouts(), client_endpoints()].into_iter().flatten().collect();
+    if sandbox == SandboxRoutes::On {
         let routes = vec![get(sandbox::show_form), post(sandbox::submit_form)];
-        at("/sandbox/{connector}", "GET, POST", Some(EventKind::StepRefused), routes)
-    });
-    // Only documents are served for HEAD, so that a link scanner can't advance a login.
-    let documents = [
+        endpoints.push(at(
+            "/sandbox/{connector}",
+            "GET, POST",
+            Some(EventKind::StepRefused),
+            routes,
+        ));
+    }
+    endpoints
+}
+
+const fn at(
+    path: &'static str,
+    allow: &'static str,
+    rejection_event: Option<EventKind>,
+    routes: Vec<Route>,
+) -> Endpoint {
+    Endpoint { path, allow, rejection_event, routes }
+}
+
+/// Returns the endpoints of the documents. Only they are served for HEAD, so that a link scanner
+/// can't advance a login.
+fn documents() -> Vec<Endpoint> {
+    vec![
         at(
             path::DISCOVERY,
             "GET, HEAD",
@@ -67,10 +86,13 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
         at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
         at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),
         at("/assets/service/{version}", "GET", None, vec![get(assets::serve_service_logo)]),
-    ];
+    ]
+}
+
+fn logins() -> Vec<Endpoint> {
     let authorization = Some(EventKind::AuthorizationRefused);
     let step = Some(EventKind::StepRefused);
-    let logins = [
+    vec![
         at(
             path::AUTHORIZE,
             "GET, POST",
@@ -105,16 +127,22 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             step,
             vec![get(sign_in::show_form), post(sign_in::submit_form)],
         ),
-    ];
+    ]
+}
+
+fn logouts() -> Vec<Endpoint> {
     let out = Some(EventKind::LogoutRefused);
-    let logouts = [
+    vec![
         at(path::END_SESSION, "GET, POST", out, vec![get(logout::get), post(logout::post)]),
         // Before the next route, which would match it as a connector.
         at(path::END_SESSION_CONFIRM, "POST", out, vec![post(logout::post_confirmation)]),
         at("/api/v2/session/end/{connector}", "GET", out, vec![get(logout::return_from_idp)]),
-    ];
+    ]
+}
+
+fn client_endpoints() -> Vec<Endpoint> {
     let userinfo = vec![get(token::get_userinfo), post(token::get_userinfo)];
-    let clients = [
+    vec![
         at(
             path::TOKEN,
             "POST",
@@ -134,8 +162,7 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             Some(EventKind::IntrospectionRefused),
             vec![post(introspection::introspect_token)],
         ),
-    ];
-    documents.into_iter().chain(logins).chain(logouts).chain(clients).chain(with_sandbox).collect()
+    ]
 }
 
 /// Registers all endpoints of `hub`.

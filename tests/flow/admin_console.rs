@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::test::TestRequest;
 use passerelle::web::admin_console::{HubStatus, LoginView};
-use passerelle::web::private_listener::CheckState;
+use passerelle::web::readiness::CheckState;
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 

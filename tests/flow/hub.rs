@@ -23,7 +23,7 @@ use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
 use passerelle::telemetry::export::SpanQueue;
-use passerelle::web::private_listener::Readiness;
+use passerelle::web::readiness::Readiness;
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 

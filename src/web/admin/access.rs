@@ -3,16 +3,18 @@
 //! A signed-in browser may read; a browser that is not signed in gets the sign-in form; anything
 //! else needs the bearer token. Does not know the contents of the cookie ([`AdminSessions`]).
 
+use actix_web::cookie::Cookie;
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_AFTER, SET_COOKIE};
+use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES, error_response};
+use super::responses::error_response;
+use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin_console::session;
-use crate::web::{admin_console, csrf, responses};
+use crate::web::admin_console::{self, pages, session};
+use crate::web::{csrf, responses};
 
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
@@ -53,7 +55,7 @@ impl AdminApi {
         let mut response = responses::admin_page_response(
             status,
             &nonce,
-            admin_console::sign_in_page(next, rejection, &nonce),
+            pages::sign_in_page(next, rejection, &nonce),
         );
         if rejection == Some(ErrorCode::TooManyFailures) {
             response
@@ -88,7 +90,7 @@ pub(super) async fn sign_in(
         admin.record_rejection(code);
         return admin.sign_in_form(next, Some(code));
     }
-    set_cookie(responses::see_other(next), &sessions.issue_cookie())
+    redirect_with_cookie(next, &sessions.issue_cookie())
 }
 
 /// Ends the sessions of all browsers.
@@ -98,17 +100,15 @@ pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> Htt
             if csrf::check_same_origin(&request).is_ok()
                 && sessions.is_signed_in(request.headers()) =>
         {
-            set_cookie(responses::see_other("/admin/"), &sessions.end_all())
+            redirect_with_cookie("/admin/", &sessions.end_all())
         }
         Some(_) | None => responses::see_other("/admin/"),
     }
 }
 
-fn set_cookie(mut response: HttpResponse, cookie: &actix_web::cookie::Cookie<'_>) -> HttpResponse {
-    // A value built by the hub is always a valid header.
-    if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
-        response.headers_mut().insert(SET_COOKIE, value);
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    }
+fn redirect_with_cookie(location: &str, cookie: &Cookie<'_>) -> HttpResponse {
+    let mut response = responses::see_other(location);
+    responses::add_cookie(&mut response, cookie);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

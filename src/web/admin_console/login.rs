@@ -1,7 +1,6 @@
 //! Builds the view of one login from its recent audit events.
 
-use serde::{Deserialize, Serialize};
-
+use super::views::{EventView, LoginView, NamedParty, RefusalView};
 use super::{AdminConsole, advice, english_name};
 use crate::assurance::Level;
 use crate::audit::EventKind;
@@ -9,91 +8,7 @@ use crate::audit::recent::{LoginStage, Party, Timeline, TimelineEntry};
 use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, SupportId};
-use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
-
-/// Response body of `GET /admin/logins/{support id}`. It holds no personal data.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LoginView {
-    pub support_id: SupportId,
-    pub platform: Platform,
-    /// `choosing`, `awaiting_callback`, `identifying`, `consenting`, `granted`, `refused`,
-    /// `failed`; `expired` if its lifetime passed before it ended, `no login` for a request that
-    /// started none.
-    pub state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_provider: Option<NamedParty>,
-    /// The one that was chosen last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity_provider: Option<NamedParty>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level_requested: Option<Level>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level_achieved: Option<Level>,
-    /// RFC 3339, as `last_event_at`.
-    pub started_at: String,
-    pub last_event_at: String,
-    /// The last error, unless the login succeeded afterwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<RefusalView>,
-    pub events: Vec<EventView>,
-    /// Number of events in the middle that are not kept.
-    pub omitted_events: u32,
-    /// False if the first event is not kept.
-    pub start_recorded: bool,
-}
-
-/// Id and English name of a registered party.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct NamedParty {
-    pub id: String,
-    pub name: String,
-}
-
-/// An error of a login.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct RefusalView {
-    /// `Y` and six digits, as on the user's screen.
-    pub code: String,
-    /// As in docs/errors.md.
-    pub description: String,
-    /// Who caused it.
-    pub origin: String,
-    /// Who can fix it.
-    pub responsible: String,
-    /// What the operator can do.
-    pub advice: String,
-}
-
-/// An audit event of a login.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct EventView {
-    /// RFC 3339.
-    pub at: String,
-    /// Milliseconds after the first event.
-    pub after_ms: u64,
-    /// Name of the event in the audit log.
-    pub event: String,
-    pub meaning: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity_provider: Option<ConnectorId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_provider: Option<ClientId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<Level>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// Why a call to the identity provider failed; at most 300 characters of printable ASCII.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-}
-
-impl EventView {
-    /// Returns the offset for display: `+1.204 s`.
-    pub(super) fn offset(&self) -> String {
-        format!("+{}.{:03} s", self.after_ms / 1000, self.after_ms % 1000)
-    }
-}
 
 impl AdminConsole {
     /// Returns the view of a login.

@@ -4,11 +4,12 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::{ConfigurationView, HubStatus, LoginView};
+use super::views::{ConfigurationView, HubStatus, LoginView};
 use crate::actor::registry::{ConnectorCondition, ConnectorRow};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
-use crate::web::private_listener::CheckState;
+use crate::web::pages::render_template;
+use crate::web::readiness::CheckState;
 
 /// Renders the overview.
 pub(super) fn overview_page(status: &HubStatus, nonce: &str) -> String {
@@ -39,13 +40,6 @@ pub(super) fn not_found_page(code: ErrorCode, nonce: &str) -> String {
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
 pub(in crate::web) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
     render_template(&SignInTemplate { nonce, next, refused: refused.map(ErrorCode::entry) })
-}
-
-fn render_template(template: &impl Template) -> String {
-    // Rendering into memory fails only if a formatter of the hub fails.
-    template
-        .render()
-        .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))
 }
 
 const fn platform_name(platform: Platform) -> &'static str {

@@ -18,11 +18,11 @@ use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
 
-use super::ConnectionTimeouts;
 use super::admission::{AdmissionError, ConnectionLimiter};
 use super::exchange::HttpExchange;
 use super::rejections::{ConnectionRejection, RejectionCounter};
 use super::stream::GuardedStream;
+use super::timeouts::ConnectionTimeouts;
 use crate::telemetry::{Listener, Metrics};
 
 /// Bytes that the system buffers for a peer that does not read. Linux doubles the value, and would

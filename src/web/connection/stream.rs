@@ -11,11 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::ConnectionTimeouts;
 use super::admission::Permit;
 use super::exchange::{ExchangePhase, HttpExchange};
 use super::head::{HeadScan, HeadScanner};
 use super::rejections::{ConnectionRejection, RejectionCounter};
+use super::timeouts::ConnectionTimeouts;
 
 /// Bytes that are read and discarded from a peer that sends more after the last response.
 const MAX_DISCARDED_BYTES: usize = 256 * 1024;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use passerelle::actor::registry::{ConnectorCondition, ConnectorRow};
-use passerelle::web::private_listener::CheckState;
+use passerelle::web::readiness::CheckState;
 
 use super::StatusView;
 
@@ -117,7 +117,7 @@ fn format_seconds(within: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use passerelle::web::private_listener::{CheckFinding, CheckResult};
+    use passerelle::web::readiness::{CheckFinding, CheckResult};
 
     use super::super::tests;
     use super::*;

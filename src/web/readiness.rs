@@ -1,0 +1,172 @@
+//! The readiness of this process: named checks, and what they found.
+//!
+//! Does not know what is checked: each check is a named closure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+/// A readiness check; `Err` is the reason, for an operator.
+type ReadinessCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// Lists the problems that an operator should fix, while requests are still served.
+type DegradationCheck = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+
+/// State of a check.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Ok,
+    /// Needs a fix; requests are still served.
+    Degraded,
+    /// No request should be sent to this process.
+    NotReady,
+}
+
+impl CheckState {
+    /// Returns the state as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::NotReady => "not ready",
+        }
+    }
+
+    /// Returns the CSS class of the state.
+    #[must_use]
+    pub const fn css_class(self) -> &'static str {
+        match self {
+            Self::Ok => "",
+            Self::Degraded => "warning",
+            Self::NotReady => "error",
+        }
+    }
+}
+
+/// Result of one check, as in `/readyz`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub name: String,
+    pub state: CheckState,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<CheckFinding>,
+}
+
+/// A problem that a check found, and its fix.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckFinding {
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl CheckFinding {
+    /// Splits a line that ends with its fix.
+    fn from_line(line: &str) -> Self {
+        let parts = line.split_once("; fix: ").or_else(|| line.rsplit_once("; "));
+        match parts {
+            Some((message, fix)) => Self { message: message.to_owned(), fix: Some(fix.to_owned()) },
+            None => Self { message: line.to_owned(), fix: None },
+        }
+    }
+}
+
+/// Readiness of this process: ready if every check passes and it is not shutting down.
+#[derive(Default)]
+pub struct Readiness {
+    checks: Vec<(&'static str, ReadinessCheck)>,
+    degradation_checks: Vec<(&'static str, DegradationCheck)>,
+    draining: AtomicBool,
+}
+
+impl Readiness {
+    /// Adds a check. It runs at each `/readyz`: it must read known state and never wait.
+    #[must_use]
+    pub fn with_check(
+        mut self,
+        name: &'static str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push((name, Box::new(check)));
+        self
+    }
+
+    /// Adds a check whose problems do not make the process unready. It runs at each `/readyz`.
+    #[must_use]
+    pub fn with_degradation_check(
+        mut self,
+        name: &'static str,
+        check: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.degradation_checks.push((name, Box::new(check)));
+        self
+    }
+
+    /// Returns the result of every check, by name.
+    #[must_use]
+    pub fn check_results(&self) -> Vec<CheckResult> {
+        let (reasons, degradations) = (self.not_ready_reasons(), self.degradations());
+        let registered = self
+            .checks
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(self.degradation_checks.iter().map(|(name, _)| *name));
+        let names: BTreeSet<&str> = registered.chain(reasons.keys().copied()).collect();
+        let row = |name: &str| {
+            let (reason, details) = (reasons.get(name), degradations.get(name));
+            let state = match (reason, details) {
+                (Some(_), _) => CheckState::NotReady,
+                (None, Some(_)) => CheckState::Degraded,
+                (None, None) => CheckState::Ok,
+            };
+            let lines = reason.into_iter().chain(details.into_iter().flatten());
+            CheckResult {
+                name: name.to_owned(),
+                state,
+                findings: lines.map(|line| CheckFinding::from_line(line)).collect(),
+            }
+        };
+        names.into_iter().map(row).collect()
+    }
+
+    /// Returns the problems that do not make the process unready, by check.
+    #[must_use]
+    pub fn degradations(&self) -> BTreeMap<&'static str, Vec<String>> {
+        let results = self.degradation_checks.iter().map(|(name, check)| (*name, check()));
+        results.filter(|(_, problems)| !problems.is_empty()).collect()
+    }
+
+    /// Makes the process not ready: the first step of a shutdown.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns whether the process is shutting down.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Returns the reasons why the process is not ready, by check.
+    #[must_use]
+    pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, String> {
+        let reason = |(name, check): &(&'static str, ReadinessCheck)| {
+            check().err().map(|error| (*name, error))
+        };
+        let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
+        if self.is_draining() {
+            reasons.insert("draining", "this process is shutting down".to_owned());
+        }
+        reasons
+    }
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.checks.iter().map(|(name, _)| name)).finish()
+    }
+}
