@@ -10,7 +10,7 @@ use super::code_store::StoreBackedCodes;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
 use super::{BuildError, HubKeys, identity_source, register};
 use crate::audit::file;
-use crate::config::audit::AuditSink;
+use crate::config::model::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
 use crate::config::{Federation, LoadedConfig};
 use crate::env::Env;

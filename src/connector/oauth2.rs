@@ -23,7 +23,7 @@ use super::{Connector, ConnectorConfigError, ConnectorContext, ConnectorError};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::ConnectorFile;
-use crate::config::oauth2::{Oauth2Kind, SecretMethod};
+use crate::config::model::{Oauth2Kind, SecretMethod};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::{AllowedSchemes, SafeHttpClient};
 use crate::env::Env;

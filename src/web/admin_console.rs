@@ -27,7 +27,7 @@ use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::RecentEvents;
 use crate::config::blocks::Block;
-use crate::config::notices::NoticeSeverity;
+use crate::config::model::NoticeSeverity;
 use crate::config::{CurrentFederation, Federation, format_rfc3339};
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId, SupportId};
