@@ -44,9 +44,11 @@ pub fn build(
     context: ConnectorContext,
 ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
     let mapping = config::mapping::parse_mapping(file).map_err(|errors| {
-        let message =
-            errors.into_iter().map(|error| error.to_string()).collect::<Vec<_>>().join("; ");
-        ConnectorConfigError::new("mapping", message)
+        let to_text = |error: config::FieldDiagnostic| {
+            format!("{}: {}; {}", error.key, error.message, error.fix)
+        };
+        let errors: Vec<_> = errors.into_iter().map(to_text).collect();
+        ConnectorConfigError::new("mapping", errors.join("; "))
     })?;
     let connector: Arc<dyn Connector> = match &file.kind {
         ConnectorKind::Oidc(kind) => {

@@ -13,7 +13,7 @@ use super::keys::HubKeys;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
 use super::register;
 use crate::audit::file;
-use crate::config::audit::AuditSink;
+use crate::config::model::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
 use crate::config::{Federation, LoadedConfig};
 use crate::env::Env;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::actor::logins;
 use crate::config::LoadedConfig;
+use crate::config::model::DEFAULT_REQUESTS_PER_NETWORK;
 use crate::config::model::{IdentitySource, LimitsConfig, QuotasConfig, SubjectSource};
-use crate::config::quotas::DEFAULT_REQUESTS_PER_NETWORK;
 use crate::grant::auth_failures::FailureLimits;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::protocol::acr::Platform;

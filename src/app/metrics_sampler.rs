@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::keys::SharedKeys;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::config::federation::{ClientAuthentication, Federation};
-use crate::config::metrics::ServiceProviderLabels;
+use crate::config::model::ServiceProviderLabels;
 use crate::config::{CurrentFederation, DatedSecret, LoadedConfig};
 use crate::egress::certificates;
 use crate::env::{Env, Timestamp};

@@ -8,7 +8,7 @@ use openidconnect::HttpRequest;
 
 use super::build_error::BuildError;
 use crate::config::LoadedConfig;
-use crate::config::traces::TracePropagation;
+use crate::config::model::TracePropagation;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
 use crate::telemetry::Metrics;

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::oneshot;
 
 use super::Event;
-pub use crate::config::audit::WhenFull;
+pub use crate::config::model::WhenFull;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::schema::{SchemaNode, ValueKind};
-use super::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 use super::*;
+use crate::config::loading::schema_node::{SchemaNode, ValueKind};
+use crate::config::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -60,7 +60,7 @@ fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
 
 #[test]
 fn every_kind_is_in_the_schema_and_in_the_readme() {
-    let schema = super::schema::schema_for::<ConnectorFile>();
+    let schema = super::loading::schema_node::schema_for::<ConnectorFile>();
     let mut kinds = model::CONNECTOR_KINDS;
     kinds.sort_unstable();
     assert_eq!(SchemaNode::root(&schema).child("kind").unwrap().keys(), kinds);
@@ -92,7 +92,7 @@ fn every_key_is_in_the_example_files_with_its_default() {
         fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
     assert_eq!(missing_keys::<ServiceProviderFile>(&service, &[]), Vec::<String>::new());
     let data = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
-    assert_eq!(missing_keys::<data_providers::DataProviderFile>(&data, &[]), Vec::<String>::new());
+    assert_eq!(missing_keys::<model::DataProviderFile>(&data, &[]), Vec::<String>::new());
 }
 
 /// Returns the keys of the schema that `text`, with its commented keys enabled, lacks or shows with
@@ -107,7 +107,7 @@ fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String
     };
     let table: toml::Table =
         toml::from_str(&text.lines().map(enable_key).collect::<String>()).unwrap();
-    let schema = super::schema::schema_for::<T>();
+    let schema = super::loading::schema_node::schema_for::<T>();
     let mut missing = Vec::new();
     compare(
         SchemaNode::root(&schema),
@@ -176,7 +176,7 @@ fn the_committed_schemas_are_current() {
             fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
         assert!(
-            committed == super::schema::render_schema(&schema),
+            committed == super::loading::schema::render_schema(&schema),
             "config/schemas/{name} {stale}"
         );
     }

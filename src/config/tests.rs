@@ -10,6 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
+use crate::env::Timestamp;
 
 pub(super) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
 pub(super) const CLIENT_SECRET: &str = "a-client-secret-of-thirty-two-characters";
@@ -661,13 +662,6 @@ fn each_bad_service_provider_is_named_with_its_fix() {
             "{ evn = \"SERVICE_PROVIDER_SP__SECRET\" }",
             "secrets[0].evn",
             "file, env, sha256",
-        ),
-        (
-            file,
-            "client_id",
-            "blocked_connectors = [\"idp\"]\nclient_id",
-            "blocked_connectors",
-            "deny in a table [connectors]",
         ),
         (
             file,

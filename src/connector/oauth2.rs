@@ -25,7 +25,7 @@ use super::port::{self, Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::ConnectorFile;
-use crate::config::oauth2::{Oauth2Kind, SecretMethod};
+use crate::config::model::{Oauth2Kind, SecretMethod};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;

@@ -8,7 +8,6 @@ const MAX_LINES: usize = 400;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    ("config/model.rs", "the configuration files' shapes, read side by side with them"),
     ("config/tests.rs", "one table of bad files and their messages"),
     ("demo/service_provider/tests.rs", "one table of the answers that the demo must refuse"),
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::config::check_context::CheckContext;
 use crate::config::mapping::{self, PROTOCOL_CLAIMS};
+use crate::config::model::Scopes;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::config::scopes::Scopes;
 use crate::connector::diagnostic::ConnectorDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;

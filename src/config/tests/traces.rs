@@ -1,5 +1,5 @@
 use super::super::tests::{CLIENT_SECRET, Folder};
-use crate::config::traces::TracePropagation;
+use crate::config::model::TracePropagation;
 
 fn with(table: &str) -> Folder {
     let header = "headers = { Authorization = { env = \"OTLP\" } }\n";

@@ -19,8 +19,8 @@ use redis::{
 };
 
 use crate::config::StoreCredentials;
+use crate::config::model::NodeAddress;
 use crate::config::model::{RedisConfig, RedisMode};
-use crate::config::store::NodeAddress;
 
 /// Time limit of a connection: DNS, TCP, TLS and authentication together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);

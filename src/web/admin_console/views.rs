@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::assurance::Level;
-use crate::config::notices::NoticeSeverity;
+use crate::config::model::NoticeSeverity;
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;

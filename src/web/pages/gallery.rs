@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::logo::Logo;
-use crate::config::notices::NoticeSeverity;
+use crate::config::model::FooterLink;
+use crate::config::model::NoticeSeverity;
 use crate::config::provider_display::ProviderDisplay;
-use crate::config::theme::FooterLink;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;

@@ -1,7 +1,8 @@
 //! Operator notices as pages show them (`notices.html`).
 
 use super::Locale;
-use crate::config::notices::{self, NoticeSeverity};
+use crate::config::model::NoticeSeverity;
+use crate::config::notices;
 use crate::env::Timestamp;
 
 /// An operator notice in the page's language.

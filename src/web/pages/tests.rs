@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::gallery::ProviderFixture;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
 use super::*;
-use crate::config::notices::NoticeSeverity;
+use crate::config::model::NoticeSeverity;
 use crate::connector::persona::SimulatedFailure;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::theme::{self, Accent, Accents, FooterLink};
+use crate::config::model::{Accent, Accents, FooterLink};
+use crate::config::theme;
 
 /// Path of the theme's logo. Pages load images from the hub only.
 pub const LOGO_PATH: &str = "/assets/logo";

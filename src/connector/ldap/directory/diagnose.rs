@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
 
 use super::{LdapDirectory, ldap_error, result_code, run_in_task, unexpected_result};
-use crate::config::ldap::USERNAME_PLACEHOLDER;
+use crate::config::model::USERNAME_PLACEHOLDER;
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;

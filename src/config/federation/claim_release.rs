@@ -1,0 +1,101 @@
+//! Determines which claims a request releases to its service provider, based on the provider's
+//! current file.
+//!
+//! Does not know tokens or how a request was validated.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::config::federation::Federation;
+use crate::identity::scopes::{self, PartialDateFormat, ScopeTable};
+use crate::identity::{Claim, Identity};
+use crate::ids::ClientId;
+use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ProtocolRules;
+
+/// The claims released by a request, by response.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReleasedClaims {
+    /// Claims of the userinfo response.
+    pub userinfo: BTreeSet<Claim>,
+    /// Claims of the ID token, in addition to those of every ID token.
+    pub id_token: BTreeSet<Claim>,
+}
+
+impl Federation {
+    /// Returns the rules of a service provider, active or not; federation rules if it doesn't
+    /// exist.
+    #[must_use]
+    pub fn rules_for(&self, client_id: &ClientId) -> ProtocolRules {
+        self.service_provider(client_id)
+            .map_or_else(ProtocolRules::default, |service| service.registration.rules)
+    }
+
+    /// Returns true if any service provider is under `rules = "openid"`.
+    #[must_use]
+    pub fn serves_openid(&self) -> bool {
+        self.service_providers().any(|service| service.registration.rules == ProtocolRules::Openid)
+    }
+
+    /// Returns the scope table for `rules`.
+    #[must_use]
+    pub const fn scope_table(&self, rules: ProtocolRules) -> &ScopeTable {
+        match rules {
+            ProtocolRules::Federation => &self.scopes,
+            ProtocolRules::Openid => &self.openid_scopes,
+        }
+    }
+
+    /// Checks an accepted request against its service provider's current file.
+    ///
+    /// # Errors
+    /// Fails like [`AuthorizationRequest::check_registration`].
+    pub fn check_registration(&self, request: &AuthorizationRequest) -> Result<(), ErrorCode> {
+        request.check_registration(
+            self.service_provider(&request.client_id).map(|service| &service.registration),
+        )
+    }
+
+    /// Returns the claims granted to a request: those of its scopes, and under `rules = "openid"`
+    /// those named in `claims` if a scope of the service provider contains them. A scope that was
+    /// revoked since the request releases nothing.
+    #[must_use]
+    pub fn released_claims(&self, request: &AuthorizationRequest) -> ReleasedClaims {
+        let table = self.scope_table(self.rules_for(&request.client_id));
+        let service = self.service_provider(&request.client_id);
+        let granted = service.map_or(&[][..], |service| &service.registration.granted_scopes);
+        let grantable = table.claim_names(granted);
+        let requested = |names: &[String]| -> BTreeSet<Claim> {
+            let known = names.iter().filter_map(|name| Claim::from_name(name));
+            // `sub` is derived and part of every response.
+            known.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
+        };
+        let mut userinfo =
+            table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
+        let mut id_token = requested(&request.claims.id_token);
+        if service.is_some_and(|service| service.id_token_claims) {
+            id_token.extend(userinfo.iter().copied().filter(|claim| *claim != Claim::Sub));
+        }
+        userinfo.extend(requested(&request.claims.userinfo));
+        ReleasedClaims { userinfo, id_token }
+    }
+
+    /// Returns all claims that a request releases, in any response, with their values; without
+    /// `sub`.
+    #[must_use]
+    pub fn released_claim_values(
+        &self,
+        request: &AuthorizationRequest,
+        identity: &Identity,
+    ) -> Map<String, Value> {
+        let ReleasedClaims { mut userinfo, id_token } = self.released_claims(request);
+        userinfo.extend(id_token);
+        let presumed = match self.rules_for(&request.client_id) {
+            ProtocolRules::Federation => PartialDateFormat::ZeroPadded,
+            ProtocolRules::Openid => PartialDateFormat::YearOnly,
+        };
+        scopes::claim_values(&userinfo, identity, presumed)
+    }
+}

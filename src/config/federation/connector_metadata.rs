@@ -1,0 +1,57 @@
+//! The metadata of a connector that the rest of the hub uses: for the gate, the choice page and the
+//! levels of assurance. How the identity provider is called is not part of it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use super::provider_display::ProviderDisplay;
+use crate::config::model::Levels;
+use crate::config::validation::blocks::Block;
+use crate::config::validation::configured_connector::ConfiguredConnector;
+
+/// Metadata of one connector, from its file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectorMetadata {
+    /// Display name, by language.
+    pub name: Arc<BTreeMap<String, String>>,
+    /// False if the operator has switched it off.
+    pub enabled: bool,
+    /// Lowest and highest level that the identity provider can prove.
+    pub levels: Levels,
+    /// Authentication methods to assume when the identity provider sends none.
+    pub amr: Vec<String>,
+    /// The methods that this identity provider's `mfa` stands for.
+    pub mfa: Vec<String>,
+    /// Display data for the choice page.
+    pub display: Arc<ProviderDisplay>,
+    /// Blocks from its file.
+    pub blocks: Arc<[Block]>,
+    /// True if `auth_time` proves a new authentication, or the operator guarantees one.
+    pub reauthenticates: bool,
+    /// True if its claims prove an identity: it verifies identities, or is a sandbox.
+    pub proves_identity: bool,
+    /// Redirects to the identity provider per minute; `None` for the hub's default.
+    pub redirects_per_minute: Option<NonZeroU32>,
+}
+
+impl ConnectorMetadata {
+    /// Returns the metadata of a configured connector.
+    #[must_use]
+    pub fn from_connector(configured: &ConfiguredConnector) -> Self {
+        let (file, display) =
+            (&configured.file, Arc::new(ProviderDisplay::from_connector(configured)));
+        Self {
+            name: Arc::clone(&display.name),
+            display,
+            enabled: file.enabled,
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+            blocks: configured.blocks.clone().into(),
+            reauthenticates: file.kind.reauthenticates(),
+            proves_identity: file.proves_identity(),
+            redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Overrides `passerelle.toml` with `PASSERELLE_…` environment variables, with `__` between levels.
+//!
+//! The type of a key comes from the schema, not from the value: `0123` stays a text where the key
+//! is a text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use figment::value::{Dict, Value};
+
+use super::closest_word::closest_word;
+use super::diagnostic::Diagnostic;
+use super::schema_node::{SchemaNode, ValueKind};
+
+/// Prefix of the variables that set keys.
+pub const PREFIX: &str = "PASSERELLE_";
+
+/// A snapshot of environment variables. `Debug` prints none of them, since any may be a secret.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// Returns the variables of this process. Skips those that are not UTF-8.
+    #[must_use]
+    pub fn from_process() -> Self {
+        let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self(std::env::vars_os().filter_map(utf8).collect())
+    }
+
+    /// Returns the value of a variable.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
+        Self(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Environment(***)")
+    }
+}
+
+/// Values set by environment variables.
+#[derive(Default)]
+pub struct Overlay {
+    /// The values, nested like the file.
+    pub values: Dict,
+    /// The variable of each key: `public.listen` → `PASSERELLE_PUBLIC__LISTEN`.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Reads the overlay for the file that `schema` describes. Skips the variables in `reserved`:
+/// secrets that a file references, such as `{ env = "PASSERELLE_SUBJECT_KEY" }`.
+pub fn read_overlay(
+    environment: &Environment,
+    schema: &SchemaNode<'_>,
+    reserved: &BTreeSet<String>,
+    problems: &mut Vec<Diagnostic>,
+) -> Overlay {
+    let mut overlay = Overlay::default();
+    for (name, value) in environment.0.iter().filter(|(name, _)| !reserved.contains(*name)) {
+        let Some(key) = name.strip_prefix(PREFIX) else { continue };
+        let path: Vec<String> = key.split("__").map(str::to_ascii_lowercase).collect();
+        match parse_value(schema, &path, value) {
+            Ok(value) => {
+                insert_at_path(&mut overlay.values, &path, value);
+                overlay.variables.insert(path.join("."), name.clone());
+            }
+            Err((message, fix)) => {
+                problems.push(Diagnostic {
+                    file: "environment".into(),
+                    line: None,
+                    key: name.clone(),
+                    message,
+                    fix,
+                });
+            }
+        }
+    }
+    overlay
+}
+
+fn parse_value(
+    schema: &SchemaNode<'_>,
+    path: &[String],
+    text: &str,
+) -> Result<Value, (String, String)> {
+    let mut node = *schema;
+    for name in path {
+        let Some(child) = node.child(name) else {
+            let known = node
+                .keys()
+                .iter()
+                .map(|key| key.to_ascii_uppercase())
+                .collect::<Vec<_>>()
+                .join(", ");
+            let meant = closest_word(name, &node.keys())
+                .map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
+            let fix = match known.as_str() {
+                "" => "unset the variable".into(),
+                known => format!("{}unset it; known here: {known}", meant.unwrap_or_default()),
+            };
+            return Err(("is not a setting".into(), fix));
+        };
+        node = child;
+    }
+    let wrong = |wanted: &str| (format!("must be {wanted}"), node.hint());
+    match node.kind() {
+        ValueKind::Text | ValueKind::Choice => Ok(Value::from(text)),
+        ValueKind::Integer => {
+            text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more"))
+        }
+        ValueKind::Boolean => {
+            text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false"))
+        }
+        ValueKind::List => Ok(Value::from(
+            text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>(),
+        )),
+        ValueKind::Table => Err((
+            "is a table, which one variable can't set".into(),
+            "set its keys one by one, with __ between levels".into(),
+        )),
+    }
+}
+
+fn insert_at_path(values: &mut Dict, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        values.insert(first.clone(), value);
+        return;
+    }
+    let nested = values.entry(first.clone()).or_insert_with(|| Value::from(Dict::new()));
+    if let Value::Dict(_, nested) = nested {
+        insert_at_path(nested, rest, value);
+    }
+}

@@ -1,0 +1,174 @@
+//! Navigates the JSON Schema of a type.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+/// Returns the JSON Schema of `T`.
+pub fn schema_for<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Kind of value that a key takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueKind {
+    Text,
+    Integer,
+    Boolean,
+    /// One of several fixed words.
+    Choice,
+    List,
+    Table,
+}
+
+impl ValueKind {
+    /// Returns the kind as text for operators.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Integer => "a whole number",
+            Self::Boolean => "true or false",
+            Self::Choice => "one of several words",
+            Self::List => "a list",
+            Self::Table => "a table",
+        }
+    }
+}
+
+/// A node of a schema. Navigation follows `$ref`.
+#[derive(Clone, Copy)]
+pub struct SchemaNode<'a> {
+    root: &'a Value,
+    /// The field's own schema, with its description and default.
+    field: &'a Value,
+}
+
+impl<'a> SchemaNode<'a> {
+    /// Returns the root node.
+    pub const fn root(schema: &'a Value) -> Self {
+        Self { root: schema, field: schema }
+    }
+
+    /// Returns the node of a key of this table, or of an item of this list.
+    pub fn child(self, key: &str) -> Option<Self> {
+        let shape = self.shape();
+        let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let own =
+            [shape].into_iter().chain(variants).find_map(|table| table.get("properties")?.get(key));
+        let field = own.or_else(|| shape.get("additionalProperties").filter(|any| any.is_object()));
+        let field = field.or_else(|| shape.get("patternProperties")?.as_object()?.values().next());
+        let field = field.or_else(|| shape.get("items").filter(|_| key.parse::<usize>().is_ok()));
+        Some(Self { root: self.root, field: field? })
+    }
+
+    /// Returns the node at a path of keys.
+    pub fn descend<'k>(self, path: impl IntoIterator<Item = &'k str>) -> Option<Self> {
+        path.into_iter().try_fold(self, Self::child)
+    }
+
+    /// Returns the keys of a table, sorted; none for a map with free keys.
+    pub fn keys(self) -> Vec<&'a str> {
+        let shape = self.shape();
+        let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let tables = [shape].into_iter().chain(variants);
+        let mut keys: Vec<&str> = tables
+            .filter_map(|table| table.get("properties")?.as_object())
+            .flat_map(|keys| keys.keys().map(String::as_str))
+            .collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Returns the kind of value.
+    pub fn kind(self) -> ValueKind {
+        let shape = self.shape();
+        if !self.choices().is_empty() {
+            return ValueKind::Choice;
+        }
+        if shape.get("oneOf").is_some() {
+            return ValueKind::Table;
+        }
+        let named =
+            shape.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
+        match named {
+            Some("integer") => ValueKind::Integer,
+            Some("boolean") => ValueKind::Boolean,
+            Some("array") => ValueKind::List,
+            Some("object") => ValueKind::Table,
+            _ => ValueKind::Text,
+        }
+    }
+
+    /// Returns the allowed words of a [`ValueKind::Choice`].
+    pub fn choices(self) -> Vec<&'a str> {
+        let shape = self.shape();
+        let one_of = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let mut words = Vec::new();
+        for part in [shape].into_iter().chain(one_of) {
+            words.extend(part.get("const").and_then(Value::as_str));
+            words.extend(
+                part.get("enum")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str),
+            );
+        }
+        words
+    }
+
+    /// Returns the description.
+    pub fn description(self) -> Option<&'a str> {
+        let text = |value: &'a Value| value.get("description").and_then(Value::as_str);
+        text(self.field).or_else(|| text(self.shape()))
+    }
+
+    /// Returns the default value.
+    pub fn default(self) -> Option<&'a Value> {
+        self.field.get("default").filter(|value| !value.is_null())
+    }
+
+    /// Returns true if this table requires `key`.
+    pub fn requires(self, key: &str) -> bool {
+        let required = self.shape().get("required").and_then(Value::as_array);
+        required.is_some_and(|keys| keys.iter().any(|name| name == key))
+    }
+
+    /// Returns what to write there, in one line: the allowed words, or the description of the key.
+    pub fn hint(self) -> String {
+        let choices = self.choices();
+        if !choices.is_empty() {
+            return format!("write one of: {}", choices.join(", "));
+        }
+        let text = |value: &Value| {
+            value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "))
+        };
+        match (text(self.field), text(self.shape())) {
+            (Some(field), Some(shape)) if field != shape => format!("{field} {shape}"),
+            (Some(text), _) | (None, Some(text)) => text,
+            (None, None) => format!("write {}", self.kind().in_words()),
+        }
+    }
+
+    /// Resolves `$ref` and skips "or null".
+    fn shape(self) -> &'a Value {
+        let mut value = self.field;
+        // The limit protects against a schema that refers to itself.
+        for _ in 0..8 {
+            if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
+                let Some(target) = self.root.pointer(reference.trim_start_matches('#')) else {
+                    break;
+                };
+                value = target;
+            } else if let Some(options) = value.get("anyOf").and_then(Value::as_array) {
+                let not_null =
+                    |option: &&Value| option.get("type").and_then(Value::as_str) != Some("null");
+                let Some(some) = options.iter().find(not_null) else { break };
+                value = some;
+            } else {
+                break;
+            }
+        }
+        value
+    }
+}

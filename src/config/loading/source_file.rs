@@ -1,0 +1,348 @@
+//! One parsed TOML file: its values, the line of each key, and diagnostics for values that don't
+//! fit.
+//!
+//! Messages of figment and toml contain values, so only the kind of error and its place are used.
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use figment::error::Kind as Fault;
+use figment::value::{Dict, Map, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
+use super::closest_word::closest_word;
+use super::diagnostic::Diagnostic;
+use super::environment::Overlay;
+use super::safe_read;
+use super::schema_node::{self, SchemaNode, ValueKind};
+use super::toml_values::{
+    collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
+};
+use crate::digest;
+
+/// A parsed TOML file with the environment variables that override it.
+pub struct SourceFile {
+    file: PathBuf,
+    values: Dict,
+    /// `public.listen` → line, counted from 1.
+    lines: BTreeMap<String, usize>,
+    overlay: Overlay,
+    /// SHA-256 of the text.
+    hash: [u8; 32],
+}
+
+impl std::fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Source").field(&self.file).finish()
+    }
+}
+
+impl SourceFile {
+    /// Reads and parses a TOML file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read or is not valid TOML.
+    pub fn read(file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(
+            file,
+            safe_read::read_regular_file(file)
+                .map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
+        )
+    }
+
+    /// Reads and parses a file of `folder`. Rejects a link out of the folder.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read, is a link out of the folder, or is not valid
+    /// TOML.
+    pub fn read_in(folder: &Path, file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(file, read_bytes_in(folder, file)?)
+    }
+
+    /// Parses the bytes of a file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if they are not UTF-8 or not valid TOML.
+    pub fn from_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+        let not_text = |_| file_diagnostic(file, "the file is not UTF-8 text", "save it as UTF-8");
+        Self::parse(file, &String::from_utf8(bytes).map_err(not_text)?)
+    }
+
+    /// Parses TOML text. `file` is only used in messages.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the text is not valid TOML.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostic> {
+        let broken = |error: &toml::de::Error, fix: &str| Diagnostic {
+            line: error.span().map(|span| line_number(text, span.start)),
+            ..file_diagnostic(file, "is not valid TOML at this line", fix)
+        };
+        let spanned = DeTable::parse(text)
+            // The parser's messages are fixed texts: they name what is expected, not what was
+            // found.
+            .map_err(|error| broken(&error, &format!("correct the line: {}", error.message())))?;
+        let table: toml::Table = toml::from_str(text)
+            .map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
+        let mut lines = BTreeMap::new();
+        index_table(text, "", spanned.get_ref(), &mut lines);
+        let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
+        let hash = digest::sha256(text.as_bytes());
+        Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash })
+    }
+
+    /// Returns the path as the operator gave it, for messages.
+    pub fn file(&self) -> impl std::fmt::Display + '_ {
+        self.file.display()
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns the SHA-256 of the text.
+    pub const fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    /// Returns the values of the file by top-level key, without the overriding variables.
+    pub const fn values(&self) -> &Dict {
+        &self.values
+    }
+
+    /// Returns the paths that `{ file = … }` tables and similar keys reference, as written.
+    pub fn referenced_files(&self) -> Vec<PathBuf> {
+        let mut names = Vec::new();
+        collect_texts(&self.values, &["file", "persons", "ca"], &mut names);
+        names.into_iter().map(PathBuf::from).collect()
+    }
+
+    /// Overrides values with environment variables.
+    #[must_use]
+    pub fn with_overlay(self, overlay: Overlay) -> Self {
+        Self { overlay, ..self }
+    }
+
+    /// Returns the names of environment variables that `{ env = … }` tables reference, in the file
+    /// or in the overlay.
+    pub fn referenced_variables(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        collect_texts(&self.values, &["env"], &mut names);
+        collect_texts(&self.overlay.values, &["env"], &mut names);
+        names
+    }
+
+    /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
+    pub fn all_texts(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (_, value) in self.values.iter().chain(&self.overlay.values) {
+            visit_texts("", value, &mut |_, text| found.push(text.to_owned()));
+        }
+        found
+    }
+
+    /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
+    /// key. Skips `jwks`, which contains public keys.
+    pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
+        let mut found = Vec::new();
+        for (name, value) in
+            self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks")
+        {
+            visit_texts(name, value, &mut |key, text| {
+                if key.ends_with(".file") {
+                    found.push((key.to_owned(), PathBuf::from(text)));
+                }
+            });
+        }
+        found
+    }
+
+    /// Returns the text at a top-level key, unchecked.
+    pub fn text_at(&self, key: &str) -> Option<&str> {
+        self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
+    }
+
+    /// Returns the number of keys in a top-level table. An enum written as a table must have
+    /// exactly one, but figment accepts several.
+    pub fn key_count(&self, table: &str) -> usize {
+        let table_of =
+            |values: &Dict| values.get(table).and_then(Value::as_dict).cloned().unwrap_or_default();
+        let (mut keys, over) = (table_of(&self.values), table_of(&self.overlay.values));
+        keys.extend(over);
+        keys.len()
+    }
+
+    /// Returns a diagnostic for each entry that is not a host.
+    pub fn check_hosts(&self, key: &str, hosts: &[String]) -> Vec<Diagnostic> {
+        let fix = "write a host name or an IP address, without scheme, port or path";
+        let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
+        wrong
+            .map(|(index, _)| self.diagnostic(&format!("{key}[{index}]"), "is not a host", fix))
+            .collect()
+    }
+
+    /// Returns a diagnostic at `key` if the file at `path`, relative to `folder`, is missing.
+    pub fn check_file_exists(
+        &self,
+        key: &str,
+        folder: &Path,
+        path: Option<&Path>,
+    ) -> Option<Diagnostic> {
+        path.filter(|path| !folder.join(path).is_file()).map(|_| {
+            let fix = "create the file; the path is relative to the configuration folder";
+            self.diagnostic(key, "names a file that is missing", fix)
+        })
+    }
+
+    /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
+    /// sets the key.
+    pub fn diagnostic(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Diagnostic {
+        let (message, fix) = (message.into(), fix.into());
+        let mut place = key;
+        loop {
+            if let Some(variable) = self.overlay.variables.get(place) {
+                return Diagnostic {
+                    file: "environment".into(),
+                    line: None,
+                    key: variable.clone(),
+                    message,
+                    fix,
+                };
+            }
+            if let Some(line) = self.lines.get(place) {
+                let file = self.file.display().to_string();
+                return Diagnostic { file, line: Some(*line), key: key.into(), message, fix };
+            }
+            match place.rfind(['.', '[']) {
+                Some(end) => place = place.get(..end).unwrap_or_default(),
+                None => {
+                    return Diagnostic {
+                        key: key.into(),
+                        ..file_diagnostic(&self.file, &message, &fix)
+                    };
+                }
+            }
+        }
+    }
+
+    /// Deserializes the file. Reports every error that leaves the rest readable, not only the
+    /// first.
+    pub fn deserialize<T: DeserializeOwned + JsonSchema>(
+        &self,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<T> {
+        // Generating the schema takes longer than reading a file, and only errors need it.
+        let schema = LazyCell::new(schema_node::schema_for::<T>);
+        let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
+        let mut reported: Vec<Vec<String>> = Vec::new();
+        loop {
+            let merged = Figment::new().merge(DictProvider(&file)).merge(DictProvider(&overlay));
+            let error = match merged.extract::<T>() {
+                Ok(shape) => return reported.is_empty().then_some(shape),
+                Err(error) => error,
+            };
+            let mut path = error.path.clone();
+            if let Fault::MissingField(name) = &error.kind {
+                path.push(name.to_string());
+            }
+            // Skips errors that removing a reported key below has caused.
+            if reported.iter().any(|removed| removed.starts_with(&path)) {
+                return None;
+            }
+            problems.push(self.describe_error(SchemaNode::root(&schema), &path, &error.kind));
+            let missing = matches!(error.kind, Fault::MissingField(_));
+            reported.push(path.clone());
+            let is_removed =
+                remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
+            if missing || !is_removed || reported.len() > 50 {
+                return None;
+            }
+        }
+    }
+
+    fn describe_error(&self, schema: SchemaNode<'_>, path: &[String], fault: &Fault) -> Diagnostic {
+        let key = key_path(path);
+        let node = schema.descend(path.iter().map(String::as_str));
+        let hint = node.map_or_else(|| "see docs/configuration.md".into(), SchemaNode::hint);
+        let kind = node.map_or("another kind of value", |node| node.kind().in_words());
+        match fault {
+            Fault::UnknownField(written, known) => {
+                let meant = closest_word(written, known)
+                    .map(|meant| format!("did you mean `{meant}`? If not, "))
+                    .unwrap_or_default();
+                let fix = format!("{meant}remove it, or use one of: {}", known.join(", "));
+                self.diagnostic(&key, "is not a known key of this file", fix)
+            }
+            Fault::UnknownVariant(_, known) => self.diagnostic(
+                &key,
+                "is not one of the allowed words",
+                format!("write one of: {}", known.join(", ")),
+            ),
+            Fault::MissingField(_) => {
+                self.diagnostic(&key, "is missing", format!("add it: {hint}"))
+            }
+            Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint),
+            Fault::InvalidValue(..)
+                if node.is_some_and(|node| node.kind() == ValueKind::Integer) =>
+            {
+                self.diagnostic(&key, "must be a whole number, 0 or more", hint)
+            }
+            Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
+                self.diagnostic(&key, "is out of range", hint)
+            }
+            // The text of every other error may contain the value, above all `Message`.
+            Fault::Message(_)
+            | Fault::InvalidValue(..)
+            | Fault::InvalidLength(..)
+            | Fault::DuplicateField(_)
+            | Fault::Unsupported(_)
+            | Fault::UnsupportedKey(..) => {
+                self.diagnostic(&key, "does not have the required form", hint)
+            }
+        }
+    }
+}
+
+/// Reads a file of `folder`. Rejects a link out of the folder.
+///
+/// # Errors
+/// Returns a diagnostic if the file can't be read or is a link out of the folder.
+pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let read = safe_read::check_link_stays_inside(file, folder)
+        .and_then(|()| safe_read::read_regular_file(file));
+    read.map_err(|(message, fix)| file_diagnostic(file, message, fix))
+}
+
+/// Creates a diagnostic about a whole file.
+pub fn file_diagnostic(file: &Path, message: &str, fix: &str) -> Diagnostic {
+    Diagnostic {
+        file: file.display().to_string(),
+        line: None,
+        key: String::new(),
+        message: message.into(),
+        fix: fix.into(),
+    }
+}
+
+/// Passes parsed values to figment, whose own TOML provider needs a second toml crate and ignores
+/// missing files.
+struct DictProvider<'a>(&'a Dict);
+
+impl Provider for DictProvider<'_> {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("configuration")
+    }
+
+    fn data(&self) -> figment::error::Result<Map<Profile, Dict>> {
+        Ok(Profile::Default.collect(self.0.clone()))
+    }
+}

@@ -1,0 +1,64 @@
+//! Defines the `[audit]` table of `passerelle.toml`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `[audit]` table (docs/audit.md).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuditConfig {
+    /// Where the audit log is written.
+    pub sink: AuditSink,
+    /// The current file. Full files stay in its folder, with the time in their names.
+    pub path: PathBuf,
+    /// Size at which a file is full, in megabytes; 0 for no limit.
+    pub rotate_mb: u64,
+    /// Starts a new file each day (UTC).
+    pub rotate_daily: bool,
+    /// Number of full files to keep; older ones are deleted. Default: all.
+    pub keep: Option<usize>,
+    /// What happens when the log can't be written: reject new logins, or continue and count the
+    /// lost events.
+    pub when_full: WhenFull,
+    /// Name of this process in each line. Default: the host name.
+    pub node: Option<String>,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self {
+            sink: AuditSink::Off,
+            path: "audit/audit.jsonl".into(),
+            rotate_mb: 100,
+            rotate_daily: true,
+            keep: None,
+            when_full: WhenFull::Stop,
+            node: None,
+        }
+    }
+}
+
+/// Where the audit log is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditSink {
+    /// No audit log.
+    Off,
+    /// A file.
+    File,
+    /// Standard output; the diagnostic log is written to standard error. Each start begins a new
+    /// chain.
+    Stdout,
+}
+
+/// What happens when the audit log can't be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// New logins get 503; started ones finish.
+    Stop,
+    /// Logins continue, and lost events are counted.
+    GoOn,
+}

@@ -1,0 +1,183 @@
+//! Defines the connector file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::acr_table::AcrTable;
+use super::claim_rule::ClaimRule;
+use super::defaults;
+use super::ldap::LdapKind;
+use super::oauth2::Oauth2Kind;
+use super::oidc::{AuthTimeSource, OidcKind};
+use crate::identity::mapping::UnmappedClaims;
+use crate::ids::ClientId;
+use crate::protocol::acr::Level;
+
+/// A connector file: `connectors/*.toml`. Its name without `.toml` is the connector's id.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectorFile {
+    /// Display name, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
+    /// folder.
+    #[serde(default)]
+    pub logo: Option<PathBuf>,
+    /// Its heading on the choice page: an id of `[choice] categories` in passerelle.toml.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// A disabled connector is shown as such and can't be chosen.
+    #[serde(default = "defaults::yes")]
+    pub enabled: bool,
+    /// Lowest and highest level that this identity provider can prove.
+    pub levels: Levels,
+    /// The identity provider's `acr` values for the hub's levels.
+    #[serde(default)]
+    pub acr: AcrTable,
+    /// Level of an identity provider that returns no `acr`; only eidas1 is allowed.
+    #[serde(default)]
+    pub assumed_level: Option<Level>,
+    /// Ignores the returned `acr` and always uses `assumed_level`. For an identity provider whose
+    /// `acr` is unrelated to a level, for example Keycloak's `1`.
+    #[serde(default)]
+    pub ignore_acr: bool,
+    /// Authentication methods to assume when the identity provider sends none.
+    #[serde(default)]
+    pub amr: Vec<String>,
+    /// The methods that this identity provider's `mfa` stands for, for example `["pwd", "otp"]`.
+    #[serde(default)]
+    pub mfa: Vec<String>,
+    /// `"verified"`: this identity provider verifies its users' identities, and users can't edit
+    /// their pivot identity. Required with `subject = "pivot"`: a user who edits their own name and
+    /// birth data could sign in as anyone.
+    #[serde(default)]
+    pub identity: Option<IdentityProof>,
+    /// Limits for calls to this identity provider.
+    #[serde(default)]
+    pub limits: ConnectorLimits,
+    /// `[[block]]`: periods in which this identity provider must not be used.
+    #[serde(default)]
+    pub block: Vec<BlockTable>,
+    /// Rules for claims that this identity provider names or formats differently, by claim
+    /// (docs/claim-mapping.md).
+    #[serde(default)]
+    pub mapping: BTreeMap<String, ClaimRule>,
+    /// What happens to claims without a rule in `mapping`.
+    #[serde(default)]
+    pub unmapped_claims: UnmappedClaims,
+    /// The protocol: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`,
+    /// `[kind.persona]`.
+    pub kind: ConnectorKind,
+}
+
+impl ConnectorFile {
+    /// Returns true if the identity provider verifies identities, or is a sandbox.
+    #[must_use]
+    pub fn proves_identity(&self) -> bool {
+        self.identity == Some(IdentityProof::Verified)
+            || matches!(self.kind, ConnectorKind::Persona(_))
+    }
+}
+
+/// Whether an identity provider verifies identities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentityProof {
+    /// It verifies them by documents or in person.
+    Verified,
+}
+
+/// A block in a connector file. `passerelle idp block` adds one without a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockTable {
+    /// Reason for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
+    pub reason: String,
+    /// Message for users, by language (`fr`, `en`): at most 300 characters each. Default: a
+    /// standard sentence.
+    #[serde(default)]
+    pub message: BTreeMap<String, String>,
+    /// Service providers that it applies to, by client_id. Default: all.
+    #[serde(default)]
+    pub service_providers: Option<Vec<ClientId>>,
+    /// Start, inclusive, for example `2027-03-01T00:00:00Z`. Default: immediately.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// End, exclusive. Default: until the table is removed.
+    #[serde(default)]
+    pub until: Option<String>,
+}
+
+/// Limits for calls to an identity provider. Calls beyond them fail immediately and don't affect
+/// other identity providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectorLimits {
+    /// Maximum number of concurrent calls. Default: `limits.calls_per_connector` of the hub.
+    pub calls: Option<usize>,
+    /// Maximum number of waiting calls.
+    pub queue: usize,
+    /// Maximum waiting time in milliseconds.
+    pub queue_ms: u64,
+    /// Users redirected there per minute, by all hubs together. Default:
+    /// `quotas.redirects_per_connector` of the hub.
+    pub redirects_per_minute: Option<u32>,
+}
+
+impl Default for ConnectorLimits {
+    fn default() -> Self {
+        Self { calls: None, queue: 64, queue_ms: 500, redirects_per_minute: None }
+    }
+}
+
+/// Levels of assurance of an identity provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Levels {
+    /// The lowest level that it proves, requested even if a lower one is enough.
+    pub lowest: Level,
+    /// The highest level that is accepted from it.
+    pub highest: Level,
+}
+
+/// Protocol of a connector.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum ConnectorKind {
+    /// OpenID Connect.
+    Oidc(Box<OidcKind>),
+    /// OAuth 2.0 without OpenID Connect.
+    Oauth2(Box<Oauth2Kind>),
+    /// An LDAP directory.
+    Ldap(Box<LdapKind>),
+    /// A sandbox.
+    Persona(PersonaKind),
+}
+
+impl ConnectorKind {
+    /// Returns true if the hub may offer it to requests for a new authentication. This includes
+    /// kinds for which the hub itself asks for the password.
+    #[must_use]
+    pub fn reauthenticates(&self) -> bool {
+        match self {
+            Self::Oidc(kind) => kind.auth_time == AuthTimeSource::Claim || kind.reauthenticates,
+            Self::Oauth2(kind) => kind.reauthenticates,
+            Self::Ldap(_) | Self::Persona(_) => true,
+        }
+    }
+}
+
+/// Names of the tables of all kinds.
+pub const CONNECTOR_KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
+
+/// A sandbox, where anyone picks a persona, a level, methods, or a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonaKind {
+    /// TOML file of `[[person]]` tables. Default: the built-in personas.
+    #[serde(default)]
+    pub persons: Option<PathBuf>,
+}

@@ -1,0 +1,188 @@
+//! Defines the `[lifetimes]` and `[limits]` tables of `passerelle.toml`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::acr::Platform;
+
+/// Default of `limits.login_bytes` for each of `limits.logins`: more than a typical login takes.
+const DEFAULT_BYTES_PER_LOGIN: usize = 2048;
+/// Minimum of `limits.login_bytes`: the size of the largest login.
+const MIN_LOGIN_BYTES: usize = 64 << 10;
+
+/// Lifetimes, in seconds.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lifetimes {
+    /// Lifetime of an authorization code; at most 600.
+    pub code_seconds: u64,
+    /// Lifetime of an access token.
+    pub access_token_seconds: u64,
+    /// Lifetime of an ID token, from the token response.
+    pub id_token_seconds: u64,
+    /// Lifetime of an ID token under `rules = "openid"`, which tolerates the same clock skew.
+    pub openid_id_token_seconds: u64,
+    /// Time limit of a login, from the authorization request to the code. Default: 1800 on the
+    /// standard platform, 600 on high.
+    pub login_seconds: Option<u64>,
+    /// Idle timeout of a session. Default: 1800 on the standard platform, 600 on high.
+    pub session_idle_seconds: Option<u64>,
+    /// Maximum lifetime of a session. Default: 28800 on the standard platform, 600 on high.
+    pub session_seconds: Option<u64>,
+    /// Time from the publication of a new signing key to its first use, for `passerelle keys
+    /// rotate`. Service providers cache the key set for 600 seconds: with less, they receive tokens
+    /// with a key that they don't know yet.
+    pub signing_key_lead_seconds: u64,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            code_seconds: 30,
+            access_token_seconds: 60,
+            id_token_seconds: 60,
+            openid_id_token_seconds: 300,
+            login_seconds: None,
+            session_idle_seconds: None,
+            session_seconds: None,
+            signing_key_lead_seconds: 1200,
+        }
+    }
+}
+
+/// Capacities and timeouts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Maximum number of concurrent logins. Further ones get 503 with `Retry-After`.
+    pub logins: usize,
+    /// Maximum total size of login records, in bytes. Further logins get 503 with `Retry-After`. A
+    /// small request takes about 850, the largest 12,700. Default: 2,048 for each of
+    /// `limits.logins`.
+    pub login_bytes: Option<u64>,
+    /// Maximum number of sessions for single sign-on.
+    pub sessions: usize,
+    /// Maximum number of codes, tokens and their tombstones. The same number applies to used client
+    /// assertions, at most half of them of one service provider.
+    pub grants: usize,
+    /// Maximum number of concurrent login steps. Steps that wait for an identity provider don't
+    /// count.
+    pub steps_in_flight: usize,
+    /// Failed authentications of one client per minute. Further failures get 429 with
+    /// `Retry-After`. A successful authentication always passes and is not counted.
+    pub failed_authentications_per_minute: u32,
+    /// Introspections of one data provider per minute that find no active token. Further ones get
+    /// 429. Introspections of active tokens always pass.
+    pub inactive_answers_per_minute: u32,
+    /// Maximum number of concurrent calls to one identity provider, unless its file sets
+    /// `limits.calls`.
+    pub calls_per_connector: usize,
+    /// Seconds between scans of connectors, service providers, data providers and scopes without a
+    /// file system event. After an event, a changed file takes effect within a second.
+    pub reload_seconds: u64,
+    /// Time limit of a request including its body, in seconds.
+    pub request_seconds: u64,
+    /// When stopping: seconds between reporting not ready and closing the listener, so that load
+    /// balancers notice in time. Requests are still served, and each response closes its
+    /// connection. 0 stops immediately.
+    pub not_ready_seconds: u64,
+    /// When stopping: seconds for requests in flight to finish.
+    pub shutdown_seconds: u64,
+    /// Web worker threads; 0 for one per processor.
+    pub workers: usize,
+    /// Logins that the operator console remembers, and as many rejections again, of half a kilobyte
+    /// each. None if 0, or without `private.admin_token`.
+    pub remembered_logins: usize,
+}
+
+impl LimitsConfig {
+    /// Returns the maximum total size of login records, in bytes.
+    #[must_use]
+    pub fn login_bytes(&self) -> usize {
+        let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        configured.unwrap_or_else(|| {
+            self.logins.saturating_mul(DEFAULT_BYTES_PER_LOGIN).max(MIN_LOGIN_BYTES)
+        })
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            logins: 200_000,
+            login_bytes: None,
+            sessions: 200_000,
+            grants: 400_000,
+            steps_in_flight: 1024,
+            failed_authentications_per_minute: 60,
+            inactive_answers_per_minute: 600,
+            calls_per_connector: 128,
+            reload_seconds: 30,
+            request_seconds: 20,
+            not_ready_seconds: 0,
+            shutdown_seconds: 20,
+            workers: 0,
+            remembered_logins: 20_000,
+        }
+    }
+}
+
+impl Lifetimes {
+    /// Returns the lifetime of an authorization code.
+    #[must_use]
+    pub const fn code(&self) -> Duration {
+        Duration::from_secs(self.code_seconds)
+    }
+
+    /// Returns the lifetime of an access token.
+    #[must_use]
+    pub const fn access_token(&self) -> Duration {
+        Duration::from_secs(self.access_token_seconds)
+    }
+
+    /// Returns the lifetime of an ID token under federation rules.
+    #[must_use]
+    pub const fn id_token(&self) -> Duration {
+        Duration::from_secs(self.id_token_seconds)
+    }
+
+    /// Returns the lifetime of an ID token under `rules = "openid"`.
+    #[must_use]
+    pub const fn openid_id_token(&self) -> Duration {
+        Duration::from_secs(self.openid_id_token_seconds)
+    }
+
+    /// Returns the time from a signing key's publication to its first use.
+    #[must_use]
+    pub const fn signing_key_lead(&self) -> Duration {
+        Duration::from_secs(self.signing_key_lead_seconds)
+    }
+
+    /// Returns the time limit of a login.
+    #[must_use]
+    pub fn login(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.login_seconds.unwrap_or(by_platform(platform, 1800, 600)))
+    }
+
+    /// Returns the idle timeout of a session.
+    #[must_use]
+    pub fn session_idle(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.session_idle_seconds.unwrap_or(by_platform(platform, 1800, 600)))
+    }
+
+    /// Returns the maximum lifetime of a session.
+    #[must_use]
+    pub fn session(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.session_seconds.unwrap_or(by_platform(platform, 28_800, 600)))
+    }
+}
+
+/// Returns the value for a platform.
+pub(in crate::config) const fn by_platform(platform: Platform, standard: u64, high: u64) -> u64 {
+    match platform {
+        Platform::Standard => standard,
+        Platform::High => high,
+    }
+}

@@ -1,0 +1,148 @@
+//! Defines the `[kind.oidc]` table of a connector.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::defaults;
+use super::secret_ref::SecretRef;
+use crate::ids::Scope;
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+
+/// An OpenID Connect identity provider.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OidcKind {
+    /// Must equal the discovered issuer exactly.
+    pub issuer: String,
+    /// The hub's client_id at this identity provider.
+    pub client_id: String,
+    /// The hub's client secret at this identity provider; none with `private_key_jwt`.
+    #[serde(default)]
+    pub client_secret: Option<SecretRef>,
+    /// How the hub authenticates at this identity provider.
+    #[serde(default)]
+    pub token_endpoint_auth_method: UpstreamAuthMethod,
+    /// Signature algorithm of the assertion of `private_key_jwt`. Default: ES256.
+    #[serde(default)]
+    pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Audience of the assertion of `private_key_jwt`. Default: the issuer.
+    #[serde(default)]
+    pub client_assertion_audience: Option<AssertionAudience>,
+    /// Requested scopes, including `openid`.
+    #[serde(default = "defaults::oidc_scopes")]
+    pub scopes: Vec<Scope>,
+    /// Signature algorithm that ID tokens must have.
+    #[serde(default)]
+    pub id_token_signed_response_alg: SigningAlg,
+    /// Signature algorithm that userinfo responses must have. Absent: plain JSON over TLS.
+    #[serde(default)]
+    pub userinfo_signed_response_alg: Option<SigningAlg>,
+    /// Encryption algorithm that ID tokens must have, to a key of `/api/v2/client/jwks`. Absent:
+    /// they are only signed.
+    #[serde(default)]
+    pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
+    /// Content encryption. Default: A256GCM, the only supported one; register it with the identity
+    /// provider.
+    #[serde(default)]
+    pub id_token_encrypted_response_enc: Option<ContentEncryption>,
+    /// As `id_token_encrypted_response_alg`, for userinfo responses, which must then be signed too.
+    #[serde(default)]
+    pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
+    /// As `id_token_encrypted_response_enc`.
+    #[serde(default)]
+    pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
+    /// Source of the authentication time.
+    #[serde(default)]
+    pub auth_time: AuthTimeSource,
+    /// With `auth_time = "callback"`: set if this identity provider honours `prompt=login`.
+    /// Otherwise nothing proves a new authentication, and requests with `prompt=login` (the default
+    /// under federation rules) or `max_age` are not offered this identity provider.
+    #[serde(default)]
+    pub reauthenticates: bool,
+    /// Set if the identity provider supports `max_age`.
+    #[serde(default)]
+    pub max_age: bool,
+    /// Forwards the service provider's `login_hint`.
+    #[serde(default)]
+    pub login_hint: bool,
+    /// Requests `amr` in the ID token with the `claims` parameter.
+    #[serde(default)]
+    pub request_amr: bool,
+    /// Further parameters of the authorization request, for example `idp_hint = "persona"`, except
+    /// protocol parameters.
+    #[serde(default)]
+    pub authorize_params: BTreeMap<String, String>,
+    /// PEM file of the only certificate authorities trusted for it, relative to the configuration
+    /// folder. Default: the system's.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// Allows http for this identity provider.
+    #[serde(default)]
+    pub insecure_http: bool,
+    /// Hosts that may resolve to loopback, link-local or private addresses.
+    #[serde(default)]
+    pub internal_hosts: Vec<String>,
+    /// Explicit endpoints instead of discovery.
+    #[serde(default)]
+    pub endpoints: Option<Endpoints>,
+}
+
+/// How the hub authenticates as a client (OpenID Connect Core 1.0 §9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UpstreamAuthMethod {
+    /// The secret in the body of the token request.
+    #[default]
+    ClientSecretPost,
+    /// The secret in the `Authorization` header.
+    ClientSecretBasic,
+    /// No secret: an assertion signed by a key of `/api/v2/client/jwks`.
+    PrivateKeyJwt,
+}
+
+/// Audience of the hub's client assertions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AssertionAudience {
+    /// The identity provider's issuer.
+    #[default]
+    Issuer,
+    /// The URL of its token endpoint, which older identity providers require.
+    TokenEndpoint,
+}
+
+/// Endpoints of an OpenID Connect identity provider.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoints {
+    /// Authorization endpoint.
+    pub authorization: String,
+    /// Token endpoint.
+    pub token: String,
+    /// Userinfo endpoint.
+    pub userinfo: String,
+    /// URL of the key set.
+    pub jwks: String,
+    /// End-session endpoint (RP-Initiated Logout). Without it, a logout at the hub doesn't end the
+    /// identity provider's session.
+    #[serde(default)]
+    pub end_session: Option<String>,
+    /// The identity provider returns `iss` in authorization responses (RFC 9207).
+    #[serde(default)]
+    pub iss_parameter: bool,
+}
+
+/// Source of the authentication time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthTimeSource {
+    /// The ID token's `auth_time`, which is required.
+    #[default]
+    Claim,
+    /// The callback's time, for an identity provider that sends no `auth_time`. The hub always
+    /// requests a new authentication.
+    Callback,
+}

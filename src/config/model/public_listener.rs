@@ -1,0 +1,41 @@
+//! Defines the `[public]` table of `passerelle.toml`.
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The listener for browsers and service providers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublicListener {
+    /// Address and port, for example `127.0.0.1:8080`; port 0 for any free port.
+    pub listen: SocketAddr,
+    /// Networks of the load balancers, for example `10.0.0.0/8` or `fd00::/8`. Only their
+    /// `client_address_header` is trusted.
+    #[serde(default)]
+    pub trusted_proxies: Vec<String>,
+    /// Header with the client's address, used by limits only (docs/limits.md). Default: the peer of
+    /// the connection is the client.
+    #[serde(default)]
+    pub client_address_header: Option<AddressHeader>,
+    /// Maximum number of concurrent connections. Default: 10,000, or fewer if the limit of file
+    /// descriptors is lower; some descriptors are reserved for the private listener, the store and
+    /// identity providers (docs/limits.md, "Connections").
+    #[serde(default)]
+    pub max_connections: Option<usize>,
+    /// Maximum number of concurrent connections from one IPv4 address or IPv6 /64, except
+    /// `trusted_proxies`. Default: a quarter of all, for peers with a public address.
+    #[serde(default)]
+    pub max_connections_per_peer: Option<usize>,
+}
+
+/// Header in which proxies pass the client's address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressHeader {
+    /// `X-Forwarded-For: 192.0.2.7, 10.0.0.1`.
+    XForwardedFor,
+    /// RFC 7239: `Forwarded: for=192.0.2.7, for="[2001:db8::7]:4711"`.
+    Forwarded,
+}

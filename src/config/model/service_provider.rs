@@ -1,0 +1,147 @@
+//! Defines the service provider file and what it shares with the data provider file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::connector_rules::ConnectorRules;
+use super::defaults;
+use super::secret_ref::ClientSecret;
+use crate::ids::{ClientId, Scope};
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::protocol::client_auth::AuthMethod;
+use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
+
+/// A service provider file: `config/service-providers/*.toml`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceProviderFile {
+    /// As the service provider sends it; unique among service providers and data providers.
+    pub client_id: ClientId,
+    /// Display name, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    /// Target of "back to the service" if no redirect URI is verified.
+    pub home_page: String,
+    /// An inactive service provider is treated as unknown.
+    #[serde(default = "defaults::yes")]
+    pub active: bool,
+    /// Rules for its requests. `openid` is for the standard platform only.
+    #[serde(default)]
+    pub rules: ProtocolRules,
+    /// Absolute https URLs (http on loopback), compared as strings.
+    pub redirect_uris: Vec<String>,
+    /// Redirect URIs of a logout, with the same rules.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Scopes that this service provider may request, including `openid`.
+    pub scopes: Vec<Scope>,
+    /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
+    #[serde(default)]
+    pub consent: ConsentRequirement,
+    /// How it authenticates at the token endpoint. Default: client_secret_post; under `rules =
+    /// "openid"` also client_secret_basic.
+    #[serde(default)]
+    pub token_endpoint_auth_method: Option<AuthMethod>,
+    /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: ES256.
+    #[serde(default)]
+    pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Accepted audiences of its client assertions, for `private_key_jwt`: `issuer`,
+    /// `token_endpoint`, or a URL. Default: `issuer`; under `rules = "openid"` `issuer` and
+    /// `token_endpoint`.
+    #[serde(default)]
+    pub client_assertion_audiences: Option<Vec<String>>,
+    /// Its client secrets; none for `private_key_jwt`. Two may be valid at once, so that rotation
+    /// needs no coordination.
+    #[serde(default)]
+    pub secrets: Vec<ClientSecret>,
+    /// Signature algorithm of its ID tokens. Default: ES256; RS256 under `rules = "openid"`.
+    #[serde(default)]
+    pub id_token_signed_response_alg: Option<SigningAlg>,
+    /// Signature algorithm of its userinfo responses. Default: ES256; plain JSON under `rules =
+    /// "openid"`.
+    #[serde(default)]
+    pub userinfo_signed_response_alg: Option<SigningAlg>,
+    /// Encryption algorithm of its ID tokens. Required on the high platform, and only allowed
+    /// there.
+    #[serde(default)]
+    pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
+    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
+    #[serde(default)]
+    pub id_token_encrypted_response_enc: Option<ContentEncryption>,
+    /// Encryption algorithm of its userinfo responses, on the high platform. Default: that of its
+    /// ID tokens.
+    #[serde(default)]
+    pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
+    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
+    #[serde(default)]
+    pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
+    /// Adds the claims of the granted scopes to the ID token, for software that doesn't call
+    /// userinfo. Under `rules = "openid"` only.
+    #[serde(default)]
+    pub id_token_claims: bool,
+    /// Rejects authorization requests without PKCE.
+    #[serde(default)]
+    pub require_pkce: bool,
+    /// Service providers with the same sector share one `sub`; each of them must declare it.
+    /// Default: the client_id.
+    #[serde(default)]
+    pub sector: Option<String>,
+    /// Version of the subject key that its `sub` are derived with; the same in a whole sector.
+    /// Default: the newest.
+    #[serde(default)]
+    pub subject_key_version: Option<u32>,
+    /// Its class in metrics, with `[metrics] service_provider_labels = "class"`: 1 to 32 characters
+    /// of a-z, 0-9 and -. Default: the platform and the rules, for example `standard/federation`.
+    #[serde(default)]
+    pub class: Option<String>,
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
+    /// folder.
+    #[serde(default)]
+    pub logo: Option<PathBuf>,
+    /// Logins that it may start per minute, instead of `quotas.logins_per_service_provider`.
+    /// Further users see a page with a link back.
+    #[serde(default)]
+    pub logins_per_minute: Option<u32>,
+    /// Which identity providers it may use, and how they are shown.
+    #[serde(default)]
+    pub connectors: ConnectorRules,
+    /// Its public keys, to verify its assertions (`private_key_jwt`) and, on the high platform, to
+    /// encrypt its tokens.
+    #[serde(default)]
+    pub jwks: Option<JwksSource>,
+    /// Instead of `jwks`: where it publishes its keys. Fetched and refreshed in the background.
+    #[serde(default)]
+    pub jwks_uri: Option<String>,
+    /// Allows http URLs beyond loopback, and http for `jwks_uri`.
+    #[serde(default)]
+    pub insecure_http: bool,
+    /// Hosts of `jwks_uri` that may resolve to loopback, link-local or private addresses.
+    #[serde(default)]
+    pub internal_hosts: Vec<String>,
+}
+
+/// A JWK Set (RFC 7517) of public keys: `{ file = "path" }`, or the keys as `[[jwks.keys]]` tables.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JwksSource {
+    /// JSON file of the key set; the path is relative to the configuration folder.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// The keys, each with the members of its JWK.
+    #[serde(default)]
+    pub keys: Vec<Jwk>,
+}
+
+/// One public key, with the members of its JWK: kty, kid, use, alg, and crv, x, y or n, e.
+// Never printed, since it may be a private key by mistake.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Jwk(BTreeMap<String, serde_json::Value>);
+
+impl std::fmt::Debug for Jwk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Jwk(***)")
+    }
+}

@@ -1,0 +1,214 @@
+//! Defines the settings file, `passerelle.toml`.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::audit::AuditConfig;
+use super::defaults;
+use super::limits::{Lifetimes, LimitsConfig};
+use super::metrics::MetricLabels;
+use super::public_listener::PublicListener;
+use super::quotas::QuotasConfig;
+use super::register::RegisterConfig;
+use super::secret_ref::{SecretLocations, SecretRef, SubjectKeyRef, VersionedKey};
+use super::store::StoreConfig;
+use super::traces::TracesConfig;
+use crate::ids::ConnectorId;
+use crate::protocol::acr::Platform;
+
+/// The settings file: `config/passerelle.toml`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The platform of the specification.
+    pub platform: Platform,
+    /// Public base URL without a path: `https://login.example.org`. The issuer is this plus
+    /// `/api/v2`.
+    pub base_url: String,
+    /// Listener for browsers and service providers.
+    pub public: PublicListener,
+    /// Listener for health, metrics and administration. It must not be reachable from outside.
+    pub private: PrivateListener,
+    /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
+    /// prefixes.
+    #[serde(default = "defaults::cookie_prefix")]
+    pub cookie_prefix: String,
+    /// Value that represents this hub in `amr`. A name registered by RFC 8176 is rejected.
+    #[serde(default = "defaults::amr_marker")]
+    pub amr_marker: String,
+    /// Allows `persona` connectors. Never in production.
+    #[serde(default)]
+    pub sandbox: bool,
+    /// Allows `sandbox` although `base_url` is not on this machine: anyone who reaches the hub can
+    /// sign in as anyone.
+    #[serde(default)]
+    pub sandbox_public: bool,
+    /// Source of identities. On the high platform always the identity provider.
+    #[serde(default)]
+    pub identity_source: IdentitySource,
+    /// What `sub` is derived from.
+    #[serde(default)]
+    pub subject: SubjectSource,
+    /// Five-digit code of the country whose births need a `birthplace`.
+    #[serde(default = "defaults::home_country")]
+    pub home_country: String,
+    /// Key that `sub` is derived with, version 1: at least 32 bytes. It must never change.
+    #[serde(default)]
+    pub subject_key: Option<SubjectKeyRef>,
+    /// Instead of `subject_key`, once there is a second version: all versions.
+    #[serde(default)]
+    pub subject_keys: Vec<VersionedKey>,
+    /// Folder of keys, written by `passerelle keys`.
+    #[serde(default = "defaults::keys")]
+    pub keys: PathBuf,
+    /// Folder of connector files.
+    #[serde(default = "defaults::connectors")]
+    pub connectors: PathBuf,
+    /// Folder that the hub writes to, for example the blocks of `passerelle idp block`.
+    #[serde(default = "defaults::state")]
+    pub state: PathBuf,
+    /// Theme file. Default: the built-in theme.
+    #[serde(default)]
+    pub theme: Option<PathBuf>,
+    /// The register of persons. Required with `identity_source = "register"` on the standard
+    /// platform.
+    #[serde(default)]
+    pub register: Option<RegisterConfig>,
+    /// Store for logins, sessions, codes and tokens. Default: the memory of this process.
+    #[serde(default)]
+    pub store: Option<StoreConfig>,
+    /// Where the secrets of connectors and clients are.
+    #[serde(default)]
+    pub secrets: SecretLocations,
+    /// Lifetimes of logins, sessions, codes and tokens.
+    #[serde(default)]
+    pub lifetimes: Lifetimes,
+    /// Capacities and timeouts.
+    #[serde(default)]
+    pub limits: LimitsConfig,
+    /// Rate limits.
+    #[serde(default)]
+    pub quotas: QuotasConfig,
+    /// The choice page.
+    #[serde(default)]
+    pub choice: ChoiceConfig,
+    /// The log.
+    #[serde(default)]
+    pub log: LogConfig,
+    /// The audit log.
+    #[serde(default)]
+    pub audit: AuditConfig,
+    /// Tracing.
+    #[serde(default)]
+    pub traces: TracesConfig,
+    /// Metric labels.
+    #[serde(default)]
+    pub metrics: MetricLabels,
+}
+
+/// The listener for health, metrics and administration.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateListener {
+    /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
+    pub listen: SocketAddr,
+    /// Bearer token of `passerelle idp` and other administration: at least 32 characters. Without
+    /// it there is no `/admin/…`.
+    #[serde(default)]
+    pub admin_token: Option<SecretRef>,
+    /// Accepted values of the `Host` header, without a port; IP addresses and `localhost` are
+    /// always accepted. Others get 421, which prevents DNS rebinding.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+}
+
+/// Source of identities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentitySource {
+    /// The national register, as the specification requires on the standard platform.
+    #[default]
+    Register,
+    /// The identity provider, unconfirmed. It deviates from the specification, and every start logs
+    /// a warning.
+    Provider,
+}
+
+/// What `sub` is derived from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectSource {
+    /// The pivot identity: a user has the same `sub` with every identity provider.
+    #[default]
+    Pivot,
+    /// The connector and the upstream `sub`, for identity providers without a pivot identity.
+    Provider,
+}
+
+/// The choice page.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChoiceConfig {
+    /// Order of connectors. Connectors not listed follow, sorted by name.
+    pub order: Vec<ConnectorId>,
+    /// Hides unavailable connectors instead of greying them out.
+    pub hide_unavailable: bool,
+    /// Headings of the choice page, in order. Connectors reference them by id.
+    pub categories: Vec<Category>,
+    /// Remembers the connector of the last login in a cookie, and shows it first.
+    pub remember_last: bool,
+    /// Days until the last choice is forgotten; at most 180.
+    pub remember_days: u64,
+}
+
+impl Default for ChoiceConfig {
+    fn default() -> Self {
+        Self {
+            order: Vec::new(),
+            hide_unavailable: false,
+            categories: Vec::new(),
+            remember_last: false,
+            remember_days: defaults::MAX_REMEMBER_DAYS,
+        }
+    }
+}
+
+/// One heading of the choice page.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Category {
+    /// Id for connector files: 1 to 32 characters of a-z, 0-9 and -.
+    pub id: String,
+    /// Display name, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+}
+
+/// The log.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// Text for humans, or one JSON object per line.
+    pub format: LogFormat,
+    /// Filter as in `RUST_LOG`: `info`, `passerelle=debug`.
+    pub filter: String,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Human, filter: "info".into() }
+    }
+}
+
+/// Format of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text for humans.
+    Human,
+    /// One JSON object per line.
+    Json,
+}

@@ -1,0 +1,54 @@
+//! Defines the theme file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A theme file (`theme = "theme.toml"` in `passerelle.toml`).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThemeFile {
+    /// The hub's display name, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    /// Accent colours.
+    pub accent: Accents,
+    /// SVG or PNG of at most 256 KiB; the path is relative to the theme file's folder.
+    #[serde(default)]
+    pub logo: Option<PathBuf>,
+    /// Links at the bottom of every page, as `[[footer]]` tables.
+    #[serde(default)]
+    pub footer: Vec<FooterLink>,
+}
+
+/// Accent colours of both colour schemes.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accents {
+    /// Light scheme.
+    pub light: Accent,
+    /// Dark scheme.
+    pub dark: Accent,
+}
+
+/// A colour and the colour of text on it, as `#rrggbb`. The contrast between them, and between the
+/// colour and the page, must be 4.5 or more.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accent {
+    /// Colour of main buttons, marks and links.
+    pub background: String,
+    /// Colour of text on `background`.
+    pub text: String,
+}
+
+/// A link at the bottom of every page.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FooterLink {
+    /// Display text, by language (`fr`, `en`).
+    pub label: BTreeMap<String, String>,
+    /// Absolute https URL.
+    pub url: String,
+}

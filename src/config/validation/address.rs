@@ -1,0 +1,81 @@
+//! Checks the URLs in configuration files. Messages name the rule, never the URL, which may contain
+//! a password.
+
+use url::{Host, Url};
+
+use crate::config::loading::MessageAndFix;
+
+/// Where plain HTTP is allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Http {
+    /// Only on loopback: `localhost`, `127.0.0.0/8`, `::1`.
+    Loopback,
+    /// Anywhere: the file sets `insecure_http = true`.
+    Anywhere,
+    /// Nowhere, not even on loopback.
+    Nowhere,
+}
+
+/// Parses an absolute http(s) URL without fragment and user info.
+///
+/// # Errors
+/// Returns the rule that the URL breaks.
+pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, MessageAndFix> {
+    // `Url::parse` accepts blanks, tabs and backslashes; a string that is compared byte by byte
+    // must not contain any.
+    if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
+        return Err((
+            "contains a space, a backslash or a non-ASCII character",
+            "percent-encode the address",
+        ));
+    }
+    let url = Url::parse(text)
+        .map_err(|_| ("is not an absolute address", "start with https:// and a host name"))?;
+    if url.host().is_none() {
+        return Err(("has no host", "start with https:// and a host name"));
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" => match http {
+            Http::Anywhere => {}
+            Http::Loopback if is_loopback(&url) => {}
+            Http::Loopback | Http::Nowhere => {
+                return Err((
+                    "is plain http",
+                    "use https:// (or set insecure_http = true in this file, for tests only)",
+                ));
+            }
+        },
+        _ => return Err(("is neither https nor http", "start with https:// and a host name")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(("contains a user name or password", "remove everything between // and @"));
+    }
+    if url.fragment().is_some() {
+        return Err(("has a fragment", "remove the # and what follows it"));
+    }
+    Ok(url)
+}
+
+/// Parses an absolute URL without a query, as an issuer must be (OpenID Connect Discovery 1.0 §3).
+///
+/// # Errors
+/// Returns the rule that the URL breaks.
+pub fn parse_url_without_query(text: &str, http: Http) -> Result<Url, MessageAndFix> {
+    let url = parse_absolute_url(text, http)?;
+    if url.query().is_some() {
+        Err(("has a query", "remove the ? and what follows it"))
+    } else {
+        Ok(url)
+    }
+}
+
+/// Returns true if the host is loopback.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

@@ -1,0 +1,119 @@
+//! Reads how commands reach a running hub: its private listener and the administration token. Reads
+//! only `passerelle.toml`, so that an invalid file elsewhere doesn't prevent an emergency block.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::loading::settings_overlay::apply_environment;
+use crate::config::loading::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secrets,
+};
+use crate::config::model::{PrivateListener, Settings};
+use crate::ids::Secret;
+
+/// Minimum length of an administration token in characters.
+const MIN_ADMIN_TOKEN_CHARS: usize = 32;
+
+/// What a command needs to administer a running hub.
+#[derive(Clone, Debug)]
+pub struct AdminAccess {
+    /// Address of the private listener from this machine. Port 0 means that only the hub knows the
+    /// port.
+    pub address: SocketAddr,
+    /// Administration token; `None` if the hub has no administration.
+    pub admin_token: Option<Secret<String>>,
+    /// The folder of the hub's keys.
+    pub keys: PathBuf,
+    /// Time from a signing key's publication to its first use.
+    pub signing_key_lead: Duration,
+}
+
+impl AdminAccess {
+    /// Reads `passerelle.toml` and the token that it references.
+    ///
+    /// # Errors
+    /// Returns the problems of the file and the token.
+    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
+        let source =
+            SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
+        // Ignores invalid variables.
+        let source = apply_environment(source, environment, &mut Vec::new());
+        let mut problems = Vec::new();
+        let Some(settings) = source.deserialize::<Settings>(&mut problems) else {
+            return Err(problems);
+        };
+        let context = SecretContext {
+            folder,
+            environment,
+            secrets: &SecretRules::default(),
+            owner: SecretOwner::Settings,
+        };
+        let admin_token = read_admin_token(&source, &settings.private, &context)
+            .map_err(|problem| vec![problem])?;
+        Ok(Self {
+            address: local_address(settings.private.listen),
+            admin_token,
+            keys: folder.join(&settings.keys),
+            signing_key_lead: settings.lifetimes.signing_key_lead(),
+        })
+    }
+}
+
+/// Reads the token that `private.admin_token` references.
+///
+/// # Errors
+/// Returns a diagnostic if the token is missing, too short or not printable ASCII.
+pub(in crate::config) fn read_admin_token(
+    source: &SourceFile,
+    private: &PrivateListener,
+    context: &SecretContext<'_>,
+) -> Result<Option<Secret<String>>, Diagnostic> {
+    const KEY: &str = "private.admin_token";
+    let Some(reference) = &private.admin_token else { return Ok(None) };
+    let token = secrets::resolve_secret(source, KEY, reference, context)?;
+    // The token is sent in a header (RFC 6750 §2.1).
+    let is_printable = token.reveal().bytes().all(|c| c.is_ascii_graphic());
+    if token.reveal().len() < MIN_ADMIN_TOKEN_CHARS || !is_printable {
+        let fix = "use at least 32 random characters without spaces, for example from `openssl rand -hex 32`";
+        return Err(source.diagnostic(
+            KEY,
+            "references a token that is too short or not printable ASCII",
+            fix,
+        ));
+    }
+    Ok(Some(token))
+}
+
+/// Returns the address of a listener as seen from this machine: loopback for a listener on all
+/// addresses.
+#[must_use]
+pub const fn local_address(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_on_every_address_is_reached_on_loopback() {
+        for (listen, reached) in [
+            ("0.0.0.0:9090", "127.0.0.1:9090"),
+            ("[::]:9090", "[::1]:9090"),
+            ("10.0.0.7:1", "10.0.0.7:1"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+        ] {
+            assert_eq!(
+                local_address(listen.parse().unwrap()),
+                reached.parse().unwrap(),
+                "{listen}"
+            );
+        }
+    }
+}

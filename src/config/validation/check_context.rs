@@ -1,0 +1,138 @@
+//! Checks one connector file against the hub's settings and scopes, without any other file. A
+//! connector can thus be checked while other files are invalid, or without a hub.
+
+use std::path::{Path, PathBuf};
+
+use super::configured_connector::SandboxMode;
+use super::connectors::{self, ConnectorDraft};
+use super::scopes::{self, ScopeTables};
+use super::{connector_diagnostics, consistency, data_providers, service_providers};
+use crate::config::loading::settings_overlay::apply_environment;
+use crate::config::loading::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
+};
+use crate::config::model::{self, ConnectorFile, Settings, SubjectSource};
+use crate::protocol::acr::Platform;
+
+/// The settings that a connector file is checked against.
+#[derive(Clone, Debug)]
+pub struct CheckContext {
+    /// The platform.
+    pub platform: Platform,
+    /// The hub's base URL without a trailing slash; `None` without a hub.
+    pub base_url: Option<String>,
+    /// What `sub` is derived from.
+    pub subject: SubjectSource,
+    /// Code of the country whose births need a `birthplace`.
+    pub home_country: String,
+    /// Folder of the hub's keys; `None` without a hub.
+    pub keys: Option<PathBuf>,
+    /// The scope tables.
+    pub scopes: ScopeTables,
+    /// Whether `persona` connectors are allowed.
+    pub sandbox: SandboxMode,
+    /// Ids of the categories of the choice page; `None` without a hub.
+    pub categories: Option<Vec<String>>,
+    folder: PathBuf,
+    secrets: SecretRules,
+}
+
+impl CheckContext {
+    /// Reads `passerelle.toml` and `scopes.toml` of a configuration folder.
+    ///
+    /// # Errors
+    /// Returns the problems of these two files.
+    pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
+        let mut problems = Vec::new();
+        let scopes = scopes::load_scopes(&folder.join("scopes.toml"), &mut problems);
+        let settings = load_settings(folder, environment, &mut problems);
+        match (scopes, settings) {
+            (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
+                platform: settings.platform,
+                base_url: Some(settings.base_url.trim_end_matches('/').to_owned()),
+                subject: settings.subject,
+                home_country: settings.home_country,
+                keys: Some(folder.join(settings.keys)),
+                scopes: scopes.1,
+                sandbox: SandboxMode::from_flag(settings.sandbox),
+                categories: Some(
+                    settings.choice.categories.into_iter().map(|category| category.id).collect(),
+                ),
+                folder: folder.to_owned(),
+                secrets,
+            }),
+            _ => Err(problems),
+        }
+    }
+
+    /// Returns the defaults of a hub on the standard platform. Paths are relative to `folder`.
+    #[must_use]
+    pub fn without_hub(folder: &Path) -> Self {
+        Self {
+            platform: Platform::Standard,
+            base_url: None,
+            subject: SubjectSource::default(),
+            home_country: model::defaults::home_country(),
+            keys: None,
+            scopes: ScopeTables::default(),
+            sandbox: SandboxMode::On,
+            categories: None,
+            folder: folder.to_owned(),
+            secrets: SecretRules::default(),
+        }
+    }
+
+    /// Reads and checks one connector file. A missing secret is reported and does not prevent the
+    /// other checks.
+    #[must_use]
+    pub fn check_connector(&self, file: &Path, environment: &Environment) -> ConnectorDraft {
+        let Self { folder, secrets, sandbox, .. } = self;
+        let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
+        let mut draft = connectors::read_draft(file, *sandbox, self.subject, &context);
+        draft.problems.extend(self.find_shared_secret(file));
+        draft.problems.extend(
+            SourceFile::read(file)
+                .iter()
+                .flat_map(|source| secret_rules::exposed_secrets(source, folder)),
+        );
+        draft
+    }
+
+    /// Returns the warnings about a valid file, as a check of the whole folder does.
+    #[must_use]
+    pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Diagnostic> {
+        let unknown = |category: &String| {
+            self.categories.as_ref().is_some_and(|known| !known.contains(category))
+        };
+        let category = file.category.as_ref().filter(|category| unknown(category));
+        let mut warnings = connector_diagnostics::connector_warnings(path, file, self.platform);
+        warnings.extend(category.map(|_| connector_diagnostics::unknown_category_warning(path)));
+        warnings
+    }
+
+    /// Reports a secret that the connector shares with a service provider or data provider of the
+    /// same name.
+    fn find_shared_secret(&self, file: &Path) -> Option<Diagnostic> {
+        let namesake =
+            |kind: &str| SourceFile::read(&self.folder.join(kind).join(file.file_name()?)).ok();
+        let others =
+            [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
+        let all: Vec<SourceFile> = others.chain(SourceFile::read(file).ok()).collect();
+        let conflict = consistency::shared_secret_conflicts(&all, &self.folder).pop()?;
+        (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
+    }
+}
+
+fn load_settings(
+    folder: &Path,
+    environment: &Environment,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<(Settings, SecretRules)> {
+    let main = SourceFile::read(&folder.join("passerelle.toml"))
+        .map_err(|problem| problems.push(problem))
+        .ok()?;
+    let main = apply_environment(main, environment, problems);
+    let settings: Settings = main.deserialize(problems)?;
+    let secrets = SecretRules::new(&main, Some(&settings), folder);
+    Some((settings, secrets))
+}

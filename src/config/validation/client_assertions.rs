@@ -1,0 +1,219 @@
+//! Defines the rules for the client assertions (`private_key_jwt`, RFC 7523) of service providers.
+//!
+//! Responsible for `client_assertion_audiences` and its defaults. Does not verify signatures.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use crate::config::loading::{Diagnostic, SourceFile};
+use crate::config::model::ServiceProviderFile;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::discovery::path;
+use crate::protocol::registration::ProtocolRules;
+
+/// Maximum time to `exp` under federation rules, which limits the use of a stolen assertion.
+const FEDERATION_MAX_LIFETIME: Duration = Duration::from_secs(300);
+/// Maximum time to `exp` under `rules = "openid"`: the ten minutes of pyoidc and idpyoidc, plus one
+/// minute of clock skew.
+const OPENID_MAX_LIFETIME: Duration = Duration::from_secs(660);
+
+/// The rules for the client assertions of one service provider.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AssertionRules {
+    /// Signature algorithm.
+    pub alg: SigningAlg,
+    /// Accepted audiences.
+    pub audiences: AcceptedAudiences,
+    /// Maximum time to `exp`.
+    pub max_lifetime: Duration,
+    /// The service provider's rules, for the error message.
+    pub rules: ProtocolRules,
+}
+
+impl AssertionRules {
+    /// Returns the rules of a service provider's file.
+    pub(in crate::config) fn from_file(file: &ServiceProviderFile) -> Self {
+        Self {
+            alg: file.token_endpoint_auth_signing_alg.unwrap_or_default(),
+            audiences: AcceptedAudiences::new(
+                file.client_assertion_audiences.as_deref(),
+                file.rules,
+            ),
+            max_lifetime: match file.rules {
+                ProtocolRules::Federation => FEDERATION_MAX_LIFETIME,
+                ProtocolRules::Openid => OPENID_MAX_LIFETIME,
+            },
+            rules: file.rules,
+        }
+    }
+}
+
+/// The values of `aud` that an assertion may carry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AcceptedAudiences {
+    /// Only the hub's issuer, as a single string. With several audiences, one of them could replay
+    /// the assertion.
+    IssuerAlone,
+    /// Any of these, as a string or in a list of only these (RFC 7519 §4.1.3).
+    AnyOf(Vec<Audience>),
+}
+
+/// One accepted audience.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Audience {
+    /// The hub's issuer.
+    Issuer,
+    /// The URL of the token endpoint, recommended by OpenID Connect Core 1.0 §9 and sent by most
+    /// client libraries.
+    TokenEndpoint,
+    /// An absolute URL, compared as a string.
+    Address(String),
+}
+
+impl Audience {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "issuer" => Some(Self::Issuer),
+            "token_endpoint" => Some(Self::TokenEndpoint),
+            address => Url::parse(address)
+                .ok()
+                .filter(Url::has_host)
+                .map(|_| Self::Address(address.to_owned())),
+        }
+    }
+
+    fn matches(&self, value: &str, issuer: &str) -> bool {
+        match self {
+            Self::Issuer => value == issuer,
+            // Every endpoint's path starts with the issuer's path.
+            Self::TokenEndpoint => value
+                .strip_prefix(issuer)
+                .is_some_and(|rest| path::TOKEN.strip_prefix(path::ISSUER) == Some(rest)),
+            Self::Address(address) => value == address,
+        }
+    }
+}
+
+impl AcceptedAudiences {
+    fn new(listed: Option<&[String]>, rules: ProtocolRules) -> Self {
+        match (listed, rules) {
+            // Invalid entries are reported by `check_audiences`, so the file is not loaded.
+            (Some(listed), _) => {
+                Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect())
+            }
+            (None, ProtocolRules::Federation) => Self::IssuerAlone,
+            (None, ProtocolRules::Openid) => {
+                Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint])
+            }
+        }
+    }
+
+    /// Returns true if `aud` contains accepted audiences only. `issuer` is the hub's issuer.
+    #[must_use]
+    pub fn accepts(&self, aud: &Value, issuer: &str) -> bool {
+        let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(issuer) };
+        let is_accepted = |value: &Value| {
+            value
+                .as_str()
+                .is_some_and(|value| accepted.iter().any(|one| one.matches(value, issuer)))
+        };
+        match aud {
+            Value::Array(values) => !values.is_empty() && values.iter().all(is_accepted),
+            value => is_accepted(value),
+        }
+    }
+}
+
+/// Reports a `client_assertion_audiences` that can't work.
+pub(in crate::config) fn check_audiences(
+    source: &SourceFile,
+    listed: &[String],
+    problems: &mut Vec<Diagnostic>,
+) {
+    const KEY: &str = "client_assertion_audiences";
+    const VOCABULARY: &str =
+        "write \"issuer\", \"token_endpoint\", or an absolute URL that starts with https://";
+    if listed.is_empty() {
+        problems.push(source.diagnostic(
+            KEY,
+            "is empty, so no assertion can ever be accepted",
+            VOCABULARY,
+        ));
+    }
+    for (index, text) in
+        listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none())
+    {
+        let message = format!("is {text:?}, which is not a valid audience");
+        problems.push(source.diagnostic(&format!("{KEY}[{index}]"), &message, VOCABULARY));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const ISSUER: &str = "https://hub.example/api/v2";
+    const TOKEN: &str = "https://hub.example/api/v2/token";
+
+    fn accepted(listed: Option<&[&str]>, rules: ProtocolRules) -> impl Fn(Value) -> bool + use<> {
+        let listed: Option<Vec<String>> =
+            listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
+        let audiences = AcceptedAudiences::new(listed.as_deref(), rules);
+        move |aud| audiences.accepts(&aud, ISSUER)
+    }
+
+    #[test]
+    fn federation_rules_accept_the_issuer_as_one_string_alone() {
+        let accept = accepted(None, ProtocolRules::Federation);
+        assert!(accept(json!(ISSUER)));
+        for aud in [
+            json!(TOKEN),
+            json!([ISSUER]),
+            json!([ISSUER, TOKEN]),
+            json!([]),
+            json!(null),
+            json!(7),
+        ] {
+            assert!(!accept(aud.clone()), "{aud}");
+        }
+    }
+
+    #[test]
+    fn openid_rules_accept_the_issuer_and_the_token_endpoint_in_each_shape() {
+        let accept = accepted(None, ProtocolRules::Openid);
+        for aud in [json!(ISSUER), json!(TOKEN), json!([TOKEN]), json!([ISSUER, TOKEN])] {
+            assert!(accept(aud.clone()), "{aud}");
+        }
+        let other = "https://other.example/token";
+        for aud in [
+            json!(other),
+            json!([TOKEN, other]),
+            json!([]),
+            json!([TOKEN, 7]),
+            json!(null),
+            json!(format!("{TOKEN}/")),
+            json!(format!("{TOKEN}/revocation")),
+            json!("https://hub.example"),
+            json!({ "aud": TOKEN }),
+        ] {
+            assert!(!accept(aud.clone()), "{aud}");
+        }
+    }
+
+    #[test]
+    fn a_list_in_the_file_takes_the_place_of_the_default_under_both_rules() {
+        let behind_a_proxy = "https://internal.example/api/v2/token";
+        for rules in [ProtocolRules::Federation, ProtocolRules::Openid] {
+            let accept = accepted(Some(&["token_endpoint", behind_a_proxy]), rules);
+            assert!(
+                accept(json!(TOKEN))
+                    && accept(json!(behind_a_proxy))
+                    && accept(json!([TOKEN, behind_a_proxy]))
+            );
+            assert!(!accept(json!(ISSUER)));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Checks the client authentication of service providers and data providers: the registered method
+//! has what it needs and nothing that it ignores.
+//!
+//! Does not read the clock: the dates of a secret are checked when it is used.
+
+use super::client_assertions;
+use super::client_keys::KeySource;
+use super::dated_secret::{DatedSecret, read_dated_secret};
+use super::validity::{Validity, ValidityStatus, first_exceeding};
+use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
+use crate::config::model::{AuthMethod, ClientSecret, ServiceProviderFile};
+use crate::env::Timestamp;
+
+/// Secrets that may be valid at once: the current and the next one.
+const MAX_VALID_SECRETS: usize = 2;
+
+/// Reads the client secrets. Leaves out invalid ones and reports them.
+pub fn read_secrets(
+    source: &SourceFile,
+    given: &[ClientSecret],
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<DatedSecret> {
+    let mut read = Vec::new();
+    for (index, secret) in given.iter().enumerate() {
+        match read_dated_secret(source, &format!("secrets[{index}]"), secret, context) {
+            Ok(secret) => read.push(secret),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let validities: Vec<Validity> = read.iter().map(|secret| secret.validity).collect();
+    if first_exceeding(MAX_VALID_SECRETS, &validities).is_some() {
+        let fix =
+            "keep the current and the next one, or set not_before or not_after for the others";
+        problems.push(source.diagnostic(
+            "secrets",
+            "contains more than two secrets that are valid at the same time",
+            fix,
+        ));
+    }
+    read
+}
+
+/// Returns true if no secret is valid at `now`.
+pub fn none_valid(secrets: &[DatedSecret], now: Timestamp) -> bool {
+    secrets.iter().all(|secret| secret.validity.status_at(now) != ValidityStatus::Valid)
+}
+
+/// Checks that the registered method matches the secrets and keys.
+pub fn check_auth_method(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let mut report =
+        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
+    match file.token_endpoint_auth_method {
+        None | Some(AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic) => {
+            if file.secrets.is_empty() {
+                report(
+                    "secrets",
+                    "is empty, so no code can ever be redeemed",
+                    "add one or two secrets",
+                );
+            }
+            if file.token_endpoint_auth_signing_alg.is_some() {
+                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                report(
+                    "token_endpoint_auth_signing_alg",
+                    "applies to client assertions, which this method doesn't use",
+                    fix,
+                );
+            }
+            if file.client_assertion_audiences.is_some() {
+                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                report(
+                    "client_assertion_audiences",
+                    "applies to client assertions, which this method doesn't use",
+                    fix,
+                );
+            }
+        }
+        Some(AuthMethod::PrivateKeyJwt) => {
+            if !file.secrets.is_empty() {
+                let fix =
+                    "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
+                report("secrets", "contains secrets, which private_key_jwt doesn't use", fix);
+            }
+            if file.jwks.is_none() && file.jwks_uri.is_none() {
+                let fix = "add jwks or jwks_uri with the public keys of its assertion signatures";
+                report(
+                    "token_endpoint_auth_method",
+                    "is private_key_jwt, but there are no keys to verify signatures with",
+                    fix,
+                );
+            }
+            let alg = file.token_endpoint_auth_signing_alg.unwrap_or_default();
+            // Keys at a jwks_uri may change, but an inline set doesn't.
+            if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
+                let message = "contains no signing key for token_endpoint_auth_signing_alg";
+                report(
+                    "jwks",
+                    message,
+                    "add one: EC on P-256 for ES256, RSA from 2048 bits for RS256, with use = \"sig\" or without use",
+                );
+            }
+            if let Some(listed) = &file.client_assertion_audiences {
+                client_assertions::check_audiences(source, listed, problems);
+            }
+        }
+    }
+}

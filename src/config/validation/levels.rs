@@ -1,0 +1,193 @@
+//! Checks the levels of assurance and the `acr` and `amr` values of a connector.
+
+use std::collections::BTreeMap;
+
+use crate::assurance::amr;
+use crate::config::loading::{Diagnostic, SourceFile};
+use crate::config::model::{AcrTable, ConnectorFile};
+use crate::protocol::acr::Level;
+
+/// Maximum length of an `acr` value, which is usually a URI.
+const MAX_ACR_BYTES: usize = 128;
+
+/// Checks the mapping between the hub's levels and the identity provider's `acr` values.
+pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+    let within = file.levels.lowest..=file.levels.highest;
+    let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
+    for (level, values) in file.acr.levels() {
+        let key = format!("acr.{}", level.as_str());
+        if !within.contains(&level) {
+            problems.push(source.diagnostic(
+                &key,
+                "is outside this connector's levels",
+                "remove it, or widen levels",
+            ));
+        }
+        if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+            problems.push(source.diagnostic(
+                &key,
+                "is empty or contains an empty value",
+                "write the identity provider's acr value",
+            ));
+        }
+        // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
+        if values
+            .iter()
+            .any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace))
+        {
+            problems.push(source.diagnostic(
+                &key,
+                "contains a value with a space",
+                "write one acr value in each pair of quotes",
+            ));
+        }
+        // The values are part of a URL and are compared with a token's `acr`.
+        let is_invalid =
+            |value: &String| value.len() > MAX_ACR_BYTES || value.chars().any(|c| c.is_control());
+        if values.iter().any(is_invalid) {
+            let fix = format!(
+                "write the identity provider's value, in at most {MAX_ACR_BYTES} bytes and without control characters"
+            );
+            problems.push(source.diagnostic(
+                &key,
+                "contains a value that is too long or has control characters",
+                fix,
+            ));
+        }
+        for value in values {
+            if seen.insert(value, level).is_some_and(|other| other != level) {
+                let fix = "list each value under one level only";
+                problems.push(source.diagnostic(
+                    &key,
+                    "contains a value that another level has too",
+                    fix,
+                ));
+            }
+        }
+    }
+    match file.assumed_level {
+        // A level above the lowest requires a statement of the identity provider.
+        Some(Level::Eidas2 | Level::Eidas3) => {
+            let fix = "write assumed_level = \"eidas1\", or remove it";
+            problems.push(source.diagnostic(
+                "assumed_level",
+                "is above eidas1, the only level that may be assumed",
+                fix,
+            ));
+        }
+        Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
+            problems.push(source.diagnostic(
+                "assumed_level",
+                "is below levels.lowest, so it can never apply",
+                "remove it",
+            ));
+        }
+        Some(Level::Eidas1) => {}
+        None if file.acr.is_empty() => {
+            let fix = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
+            problems.push(source.diagnostic(
+                "acr",
+                "is missing, so every login would be rejected",
+                fix,
+            ));
+        }
+        None => {}
+    }
+    let mapped = |level: &Level| {
+        file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level)
+    };
+    let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
+    if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
+        let message = format!("has no value for {}", level.as_str());
+        problems.push(source.diagnostic(
+            "acr",
+            message,
+            format!("add {} = [\"…\"], or narrow levels", level.as_str()),
+        ));
+    }
+}
+
+/// Checks that `ignore_acr` comes with an `assumed_level` and without an `acr` table.
+pub fn check_ignore_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+    if !file.ignore_acr {
+        return;
+    }
+    if file.assumed_level.is_none() {
+        let message = "requires assumed_level, which is missing";
+        problems.push(source.diagnostic(
+            "ignore_acr",
+            message,
+            "add assumed_level = \"eidas1\", or remove ignore_acr",
+        ));
+    } else if !file.acr.is_empty() {
+        let message = "contains values, but ignore_acr ignores the returned acr";
+        problems.push(source.diagnostic("acr", message, "remove the [acr] table, or ignore_acr"));
+    }
+}
+
+/// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
+pub fn check_levels_without_acr(
+    source: &SourceFile,
+    file: &ConnectorFile,
+    problems: &mut Vec<Diagnostic>,
+) {
+    if file.ignore_acr {
+        problems.push(source.diagnostic(
+            "ignore_acr",
+            "has no effect, since this kind of identity provider returns no acr",
+            "remove it",
+        ));
+    }
+    if file.acr != AcrTable::default() {
+        let fix = "remove the table, and write assumed_level = \"eidas1\"";
+        problems.push(source.diagnostic(
+            "acr",
+            "is set, but this kind of identity provider returns no acr",
+            fix,
+        ));
+    }
+    match file.assumed_level {
+        None => {
+            let fix = "write assumed_level = \"eidas1\"";
+            problems.push(source.diagnostic(
+                "assumed_level",
+                "is missing, but this kind of identity provider returns no acr",
+                fix,
+            ));
+        }
+        Some(Level::Eidas1) => {}
+        Some(Level::Eidas2 | Level::Eidas3) => {
+            let fix = "write assumed_level = \"eidas1\"";
+            problems.push(source.diagnostic(
+                "assumed_level",
+                "is above eidas1, the only level that may be assumed",
+                fix,
+            ));
+        }
+    }
+    if file.levels.highest > Level::Eidas1 {
+        let message = "is above eidas1, the only level of this kind of identity provider";
+        problems.push(source.diagnostic(
+            "levels.highest",
+            message,
+            "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }",
+        ));
+    }
+}
+
+/// Reports methods that are not registered for `amr`.
+pub fn check_methods(
+    source: &SourceFile,
+    key: &str,
+    names: &[String],
+    problems: &mut Vec<Diagnostic>,
+) {
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::is_known_method(name)) {
+        let fix = format!("use a name from RFC 8176, or mail: {}", amr::METHODS.join(", "));
+        problems.push(source.diagnostic(
+            &format!("{key}[{index}]"),
+            "is not a registered authentication method",
+            fix,
+        ));
+    }
+}

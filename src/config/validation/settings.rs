@@ -1,0 +1,344 @@
+//! Checks `passerelle.toml` beyond its types.
+
+use std::path::Path;
+
+use url::Url;
+
+use super::address::{self, Http};
+use super::register::{self, RegisterCredentials};
+use super::store::{self, StoreCredentials};
+use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
+use super::traces::{self, TraceHeaders};
+use super::value_checks::{check_range, is_category_id};
+use super::{admin_access, audit, localized_text, proxies, quotas, secret_locations};
+use crate::assurance::amr;
+use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
+use crate::config::model::defaults::MAX_REMEMBER_DAYS;
+use crate::config::model::{
+    ChoiceConfig, IdentitySource, LimitsConfig, RegisterConfig, Settings, StoreConfig,
+    SubjectSource, by_platform,
+};
+use crate::identity::pivot::Derivation;
+use crate::ids::Secret;
+use crate::protocol::acr::Platform;
+
+/// Checked settings with their resolved secrets.
+pub struct CheckedSettings {
+    /// The settings with absolute paths and `base_url` in canonical form.
+    pub settings: Settings,
+    /// The parsed base URL.
+    pub base_url: Url,
+    /// The subject keys.
+    pub subject_keys: SubjectKeysByVersion,
+    /// The administration token.
+    pub admin_token: Option<Secret<String>>,
+    /// Headers for the trace collector.
+    pub trace_headers: TraceHeaders,
+    /// Credentials of the register.
+    pub register: RegisterCredentials,
+    /// Credentials of the store.
+    pub store: StoreCredentials,
+}
+
+/// Checks the settings and resolves their secrets. Returns `None` and reports problems if they are
+/// invalid.
+pub fn check_settings(
+    source: &SourceFile,
+    mut settings: Settings,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<CheckedSettings> {
+    let before = problems.len();
+    let base_url = check_base_url(source, &settings.base_url, problems);
+    check_names(source, &settings, problems);
+    check_identity_source(source, &settings, problems);
+    let register = settings
+        .register
+        .as_ref()
+        .map(|configured| register::check_register(source, configured, context, problems));
+    let store = settings
+        .store
+        .as_ref()
+        .map(|configured| store::check_store(source, configured, context, problems));
+    check_lifetimes(source, &settings, problems);
+    check_limits(source, &settings.limits, problems);
+    secret_locations::check_locations(source, &settings.secrets, problems);
+    quotas::check_quotas(source, &settings.quotas, problems);
+    proxies::check_public_listener(source, &settings.public, problems);
+    check_private_hosts(source, &settings.private.hosts, problems);
+    check_choice(source, &settings.choice, problems);
+    audit::check_audit(source, &settings.audit, problems);
+    let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
+    if settings.sandbox
+        && !settings.sandbox_public
+        && base_url.as_ref().is_some_and(|url| !address::is_loopback(url))
+    {
+        let message = "allows anyone to sign in as anyone, and base_url is not on this machine";
+        problems.push(source.diagnostic(
+            "sandbox",
+            message,
+            "set sandbox = false, or sandbox_public = true if this is intended",
+        ));
+    }
+    if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
+        problems.push(source.diagnostic(
+            "private.listen",
+            "is the address of the public listener",
+            "choose another port",
+        ));
+    }
+    let admin_token = admin_access::read_admin_token(source, &settings.private, context)
+        .map_err(|problem| problems.push(problem));
+    let subject_keys = read_subject_keys(source, &settings, context, problems)?;
+    let (base_url, admin_token) = (base_url?, admin_token.ok()?);
+    settings.base_url = base_url.origin().ascii_serialization();
+    join_paths(&mut settings, context.folder);
+    let (register, store) = (register.unwrap_or_default(), store.unwrap_or_default());
+    (problems.len() == before).then_some(CheckedSettings {
+        settings,
+        base_url,
+        subject_keys,
+        admin_token,
+        trace_headers,
+        register,
+        store,
+    })
+}
+
+/// Returns warnings about settings that deviate from the specification or from good practice.
+pub fn settings_warnings(
+    source: &SourceFile,
+    settings: &Settings,
+    subject_keys: &SubjectKeysByVersion,
+) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    let newest = subject_keys.values().next_back();
+    if settings.subject == SubjectSource::Pivot
+        && newest.is_some_and(|key| key.derivation < Derivation::LATEST)
+    {
+        let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
+        let message = "has derivation 1, which gives two people with equal birth data the same sub if their names differ only in vowel \
+    signs, tones or voicing marks";
+        let fix = "write derivation = 2 if no user has a sub yet, or add a version with derivation = 2 (docs/subject.md)";
+        warnings.push(source.diagnostic(key, message, fix));
+    }
+    if settings.sandbox {
+        let message = "is on: anyone who reaches this hub can sign in as anyone";
+        warnings.push(source.diagnostic("sandbox", message, "never use it in production"));
+    }
+    if settings.identity_source == IdentitySource::Provider
+        && settings.platform == Platform::Standard
+    {
+        let message = "accepts unconfirmed identities from identity providers, which deviates from the specification";
+        warnings.push(source.diagnostic(
+            "identity_source",
+            message,
+            "set identity_source = \"register\" and a [register.…] table",
+        ));
+    }
+    if settings.register.is_some() && settings.platform == Platform::High {
+        let message =
+            "is not used on the high platform, where identities come from identity providers";
+        warnings.push(source.diagnostic("register", message, "remove the table"));
+    }
+    warnings
+}
+
+/// Requires an https origin, or http on loopback, without a path.
+fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic>) -> Option<Url> {
+    let checked = address::parse_url_without_query(text, Http::Loopback).and_then(|url| match url
+        .path()
+    {
+        "/" => Ok(url),
+        _ => {
+            Err(("has a path", "end it after the host and port; the hub's paths start at the root"))
+        }
+    });
+    let adapt_http_fix = |(message, fix): MessageAndFix| match message {
+        "is plain http" => {
+            (message, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)")
+        }
+        _ => (message, fix),
+    };
+    checked
+        .map_err(adapt_http_fix)
+        .map_err(|(message, fix)| problems.push(source.diagnostic("base_url", message, fix)))
+        .ok()
+}
+
+fn check_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+    let word = |text: &str| {
+        (1..=32).contains(&text.len())
+            && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
+    };
+    // The prefixes `__Host-` and `__Secure-` require https (RFC 6265bis §4.1.3).
+    if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
+        let fix = "use 1 to 32 letters, digits, _ or -, not starting with __";
+        problems.push(source.diagnostic("cookie_prefix", "is not a valid cookie name prefix", fix));
+    }
+    if !word(&settings.amr_marker) {
+        problems.push(source.diagnostic(
+            "amr_marker",
+            "is not a single word",
+            "use 1 to 32 letters, digits, _ or -",
+        ));
+    } else if amr::is_known_method(&settings.amr_marker) {
+        let message = "is the registered name of an authentication method";
+        problems.push(source.diagnostic(
+            "amr_marker",
+            message,
+            "choose a word that RFC 8176 doesn't use, for example hub",
+        ));
+    }
+    if settings.home_country.len() != 5
+        || !settings.home_country.bytes().all(|c| c.is_ascii_digit())
+    {
+        problems.push(source.diagnostic(
+            "home_country",
+            "is not a country code",
+            "write five digits, for example 99100",
+        ));
+    }
+}
+
+fn check_private_hosts(source: &SourceFile, hosts: &[String], problems: &mut Vec<Diagnostic>) {
+    for (index, host) in hosts.iter().enumerate() {
+        let is_name =
+            host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
+        if host.is_empty() || !is_name {
+            let message = "is not a host name";
+            problems.push(source.diagnostic(
+                &format!("private.hosts[{index}]"),
+                message,
+                "write it without a scheme and a port, for example hub-1.internal",
+            ));
+        }
+    }
+}
+
+fn check_identity_source(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+    let uses_register = settings.platform == Platform::Standard
+        && settings.identity_source == IdentitySource::Register;
+    if uses_register && settings.register.is_none() {
+        let message = "is missing, but identities come from the register";
+        let fix = "add [register.file] or [register.http], or set identity_source = \"provider\" (deviates from the specification)";
+        problems.push(source.diagnostic("register", message, fix));
+    }
+    if uses_register && settings.subject == SubjectSource::Provider {
+        let message = "is \"provider\", but the register needs the pivot identity";
+        problems.push(source.diagnostic(
+            "subject",
+            message,
+            "set subject = \"pivot\", or identity_source = \"provider\"",
+        ));
+    }
+}
+
+fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+    let (life, platform) = (&settings.lifetimes, settings.platform);
+    let whole_session = by_platform(platform, 28_800, 600);
+    let bounds = [
+        ("code_seconds", life.code(), 600), // RFC 6749 §4.1.2: at most ten minutes
+        ("access_token_seconds", life.access_token(), 3600),
+        ("id_token_seconds", life.id_token(), 3600),
+        ("openid_id_token_seconds", life.openid_id_token(), 3600),
+        ("login_seconds", life.login(platform), 3600),
+        ("session_idle_seconds", life.session_idle(platform), whole_session),
+        ("session_seconds", life.session(platform), whole_session), // eight hours, on the high platform ten minutes
+    ];
+    for (key, value, longest) in bounds {
+        check_range(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
+    }
+    check_range(
+        source,
+        "lifetimes.signing_key_lead_seconds",
+        life.signing_key_lead_seconds,
+        (0, 7 * 86_400),
+        problems,
+    );
+    if life.session_idle(platform) > life.session(platform) {
+        let fix = "make it at most lifetimes.session_seconds";
+        problems.push(source.diagnostic(
+            "lifetimes.session_idle_seconds",
+            "is longer than the session",
+            fix,
+        ));
+    }
+}
+
+fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<Diagnostic>) {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let bounds = [
+        ("logins", count(limits.logins), (1, 10_000_000)),
+        ("sessions", count(limits.sessions), (1, 10_000_000)),
+        ("grants", count(limits.grants), (1, 20_000_000)),
+        ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
+        ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
+        (
+            "failed_authentications_per_minute",
+            limits.failed_authentications_per_minute.into(),
+            (1, 1_000_000),
+        ),
+        ("inactive_answers_per_minute", limits.inactive_answers_per_minute.into(), (1, 1_000_000)),
+        ("reload_seconds", limits.reload_seconds, (1, 3600)),
+        ("request_seconds", limits.request_seconds, (1, 120)),
+        ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),
+        ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
+        ("workers", count(limits.workers), (0, 1024)),
+        ("remembered_logins", count(limits.remembered_logins), (0, 1_000_000)),
+    ];
+    for (key, value, range) in bounds {
+        check_range(source, &format!("limits.{key}"), value, range, problems);
+    }
+    if let Some(bytes) = limits.login_bytes {
+        check_range(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
+    }
+}
+
+fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<Diagnostic>) {
+    for (index, category) in choice.categories.iter().enumerate() {
+        let key = format!("choice.categories[{index}]");
+        if !is_category_id(&category.id) {
+            let fix = "use 1 to 32 characters of a-z, 0-9 and -";
+            problems.push(source.diagnostic(
+                &format!("{key}.id"),
+                "is not a valid category id",
+                fix,
+            ));
+        }
+        if choice.categories.iter().take(index).any(|other| other.id == category.id) {
+            problems.push(source.diagnostic(
+                &format!("{key}.id"),
+                "is also the id of another category",
+                "keep one of the two",
+            ));
+        }
+        localized_text::check_texts(source, &format!("{key}.name"), &category.name, problems);
+    }
+    check_range(
+        source,
+        "choice.remember_days",
+        choice.remember_days,
+        (1, MAX_REMEMBER_DAYS),
+        problems,
+    );
+}
+
+fn join_paths(settings: &mut Settings, folder: &Path) {
+    let required = [
+        &mut settings.keys,
+        &mut settings.connectors,
+        &mut settings.state,
+        &mut settings.audit.path,
+    ];
+    let paths = required.into_iter().map(Some).chain([settings.theme.as_mut()]);
+    for path in paths.flatten() {
+        *path = folder.join(&*path);
+    }
+    if let Some(RegisterConfig::File(register)) = &mut settings.register {
+        register.path = folder.join(&register.path);
+    }
+    if let Some(StoreConfig::Memory(memory)) = &mut settings.store {
+        memory.snapshot = folder.join(&memory.snapshot);
+    }
+}

@@ -1,0 +1,113 @@
+//! Reads the keys that `sub` is derived from.
+
+use std::collections::BTreeMap;
+
+use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
+use crate::config::model::{SecretRef, Settings, SubjectKeyRef};
+use crate::digest;
+use crate::identity::pivot::Derivation;
+use crate::identity::sub::SubjectKey;
+use crate::ids::Secret;
+
+/// The subject keys by version: at least one, each of at least 32 bytes.
+pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;
+
+/// Minimum length of a subject key, which is an HMAC key, in bytes.
+const MIN_SUBJECT_KEY_BYTES: usize = 32;
+
+/// Reads the subject keys: `subject_key` is version 1, or `subject_keys` lists all versions.
+pub fn read_subject_keys(
+    source: &SourceFile,
+    settings: &Settings,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<SubjectKeysByVersion> {
+    let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
+        let reference = SubjectKeyRef {
+            file: key.file.clone(),
+            env: key.env.clone(),
+            derivation: key.derivation,
+        };
+        (format!("subject_keys[{index}]"), key.version, reference)
+    });
+    let named: Vec<_> = match &settings.subject_key {
+        Some(reference) => [("subject_key".to_owned(), 1, reference.clone())]
+            .into_iter()
+            .chain(versioned)
+            .collect(),
+        None => versioned.collect(),
+    };
+    let before = problems.len();
+    if named.is_empty() {
+        let fix = "add it: { env = \"NAME\" } or { file = \"path\" } of at least 32 random bytes, which must never change";
+        problems.push(source.diagnostic("subject_key", "is missing", fix));
+    }
+    if settings.subject_key.is_some() && !settings.subject_keys.is_empty() {
+        let fix = "move it to subject_keys, as { version = 1, … }, and remove subject_key";
+        problems.push(source.diagnostic("subject_key", "can't be combined with subject_keys", fix));
+        return None;
+    }
+    let mut keys = SubjectKeysByVersion::new();
+    for (at, version, reference) in named {
+        let key = match read_subject_key(source, &at, &reference, context) {
+            Ok(key) => key,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        if version == 0 {
+            problems.push(source.diagnostic(
+                &format!("{at}.version"),
+                "is 0",
+                "start versions at 1",
+            ));
+        }
+        let is_other = |other: &SubjectKey| {
+            digest::constant_time_eq(other.secret.reveal(), key.secret.reveal())
+        };
+        if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
+            let fix = "create a new key, or set derivation = 2 for the newer version if the other one has 1";
+            problems.push(source.diagnostic(
+                &at,
+                "references the same key as another version",
+                fix,
+            ));
+        }
+        if keys.insert(version, key).is_some() {
+            let fix = "give each key its own version, and never reuse a version";
+            problems.push(source.diagnostic(
+                &format!("{at}.version"),
+                "is also the version of another key",
+                fix,
+            ));
+        }
+    }
+    (problems.len() == before).then_some(keys)
+}
+
+fn read_subject_key(
+    source: &SourceFile,
+    at: &str,
+    reference: &SubjectKeyRef,
+    context: &SecretContext<'_>,
+) -> Result<SubjectKey, Diagnostic> {
+    let secret = SecretRef { file: reference.file.clone(), env: reference.env.clone() };
+    let text = secrets::resolve_secret(source, at, &secret, context)?.into_inner();
+    if text.len() < MIN_SUBJECT_KEY_BYTES {
+        let fix = "use at least 32 random bytes, for example from `openssl rand -hex 32`, and never change them";
+        return Err(source.diagnostic(at, "references a key that is too short", fix));
+    }
+    let derivation = match reference.derivation {
+        Some(number) => Derivation::from_number(number).ok_or_else(|| {
+            let fix = "write 2; or 1 for a hub whose users already have a sub derived with it";
+            source.diagnostic(
+                &format!("{at}.derivation"),
+                "is not a version of the derivation",
+                fix,
+            )
+        })?,
+        None => Derivation::from_key(&text),
+    };
+    Ok(SubjectKey { secret: Secret::new(text.into_bytes()), derivation })
+}

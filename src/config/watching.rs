@@ -1,0 +1,6 @@
+//! Rereads the files of a running hub and publishes what changed.
+
+pub mod changes;
+pub mod config_digest;
+pub(super) mod current_federation;
+pub mod reloadable_files;

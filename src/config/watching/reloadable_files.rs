@@ -1,0 +1,392 @@
+//! Reloads the files that may change while the hub runs: connectors, service providers, data
+//! providers, scopes, notices.
+//!
+//! Responsible for the active version of each file. An invalid file keeps its last valid version;
+//! one that was never valid is ignored. A conflict between files is attributed to the file that
+//! changed last. A removed file takes effect immediately; an unreadable folder changes nothing.
+//! Does not decide when to rescan.
+
+mod conflict_resolution;
+mod entries;
+mod file_set;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use entries::{ConnectorEntry, DataProviderEntry, ScopesEntry, ServiceProviderEntry};
+use file_set::{FileSet, FileVersion, ScanContext};
+
+use super::config_digest::FieldDigests;
+use crate::config::federation::{Federation, UnavailableDisplay};
+use crate::config::loading::folder::list_toml_files;
+use crate::config::loading::{
+    Diagnostic, SecretContext, SecretOwner, SourceFile, safe_read, source_file,
+};
+use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::config::validation::data_providers::{self, RegisteredDataProvider};
+use crate::config::validation::notices::{self, Notice};
+use crate::config::validation::scopes::{self, ScopeTables};
+use crate::config::validation::service_providers::{self, RegisteredClient};
+use crate::config::validation::{connector_diagnostics, connectors};
+use crate::digest;
+use crate::identity::scopes::ScopeTable;
+use crate::ids::ConnectorId;
+
+pub use entries::LoadContext;
+pub use file_set::ScanOutcome;
+
+/// Every reloadable file with its active version.
+#[derive(Clone, Debug)]
+pub struct ReloadableFiles {
+    context: Arc<LoadContext>,
+    services: FileSet<ServiceProviderEntry>,
+    data_providers: FileSet<DataProviderEntry>,
+    connectors: FileSet<ConnectorEntry>,
+    scopes: FileSet<ScopesEntry>,
+    notices: FileSet<Arc<[Notice]>>,
+    /// Conflicts that no pending change has caused, for example dangling references to a removed
+    /// file.
+    unattributed: Vec<Diagnostic>,
+    scan_count: u64,
+}
+
+/// Kind of file, as a metric label and in reload plans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    Connector,
+    ServiceProvider,
+    DataProvider,
+    Scopes,
+    Notices,
+}
+
+impl FileKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::Connector, Self::ServiceProvider, Self::DataProvider, Self::Scopes, Self::Notices];
+
+    /// Returns the label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Connector => "connector",
+            Self::ServiceProvider => "service_provider",
+            Self::DataProvider => "data_provider",
+            Self::Scopes => "scopes",
+            Self::Notices => "notices",
+        }
+    }
+}
+
+/// Checks that a connector with a valid file can be built. An error consists of a key and a fix.
+pub type BuildCheck<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), (String, String)>;
+
+/// The files that were read and checked at start.
+pub(in crate::config) struct CheckedFiles {
+    /// The service providers.
+    pub services: Vec<(SourceFile, RegisteredClient)>,
+    /// The data providers.
+    pub data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    /// The connectors.
+    pub connectors: Vec<(SourceFile, ConfiguredConnector)>,
+    /// The scope tables.
+    pub scopes: (SourceFile, ScopeTables),
+    /// The notices.
+    pub notices: (SourceFile, Vec<Notice>),
+}
+
+impl ReloadableFiles {
+    /// Creates the files from those checked at start.
+    ///
+    /// # Errors
+    /// Fails if a scope table is unusable.
+    pub(in crate::config) fn new(
+        context: LoadContext,
+        checked: CheckedFiles,
+    ) -> Result<Self, Diagnostic> {
+        let folder = context.folder.clone();
+        let (mut services, mut data_providers) = (FileSet::default(), FileSet::default());
+        let (mut connectors, mut scopes, mut notices) =
+            (FileSet::default(), FileSet::default(), FileSet::default());
+        for (source, client) in checked.services {
+            services.insert_checked(
+                FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder),
+                &folder,
+            );
+        }
+        for (source, registered) in checked.data_providers {
+            data_providers.insert_checked(
+                FileVersion::new(source, DataProviderEntry::new(registered), &folder),
+                &folder,
+            );
+        }
+        for (source, configured) in checked.connectors {
+            connectors.insert_checked(
+                FileVersion::new(source, ConnectorEntry::new(configured), &folder),
+                &folder,
+            );
+        }
+        let (source, tables) = checked.scopes;
+        let entry = ScopesEntry::new(&source, tables)?;
+        scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
+        let (source, parsed) = checked.notices;
+        notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
+        let context = Arc::new(context);
+        Ok(Self {
+            context,
+            services,
+            data_providers,
+            connectors,
+            scopes,
+            notices,
+            unattributed: Vec::new(),
+            scan_count: 0,
+        })
+    }
+
+    /// Reads changed files and updates the active versions.
+    pub fn rescan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
+        self.scan_count += 1;
+        let load_context = Arc::clone(&self.context);
+        let LoadContext { folder, environment, secrets, .. } = &*load_context;
+        let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
+        let scan = ScanContext { number: self.scan_count, folder: &load_context.folder };
+        let newest = load_context.subject_keys.keys().next_back().copied().unwrap_or(1);
+
+        let folder = service_provider_folder(&load_context.folder);
+        let service = |source: &SourceFile| {
+            let (mut problems, file) = parse_file(source)?;
+            let client = service_providers::check_file(
+                source,
+                file,
+                newest,
+                Some(load_context.platform),
+                &context,
+                &mut problems,
+            );
+            unless_problems(problems, ServiceProviderEntry::new(client, &load_context))
+        };
+        let read = |path: &Path| source_file::read_bytes_in(&folder, path);
+        let services =
+            self.services.scan(list_toml_files(&folder, FOLDER_FIX), &scan, read, service);
+
+        let folder = data_provider_folder(&load_context.folder);
+        let paths = match list_toml_files(&folder, FOLDER_FIX) {
+            // The folder is optional.
+            Err(_) if self.data_providers.is_empty() && !folder.exists() => Ok(Vec::new()),
+            paths => paths,
+        };
+        let data_provider = |source: &SourceFile| {
+            let (mut problems, file) = parse_file(source)?;
+            let registered =
+                data_providers::check_file(source, file, newest, &context, &mut problems);
+            unless_problems(problems, DataProviderEntry::new(registered))
+        };
+        let data_providers = self.data_providers.scan(
+            paths,
+            &scan,
+            |path| source_file::read_bytes_in(&folder, path),
+            data_provider,
+        );
+
+        let folder = &load_context.connectors;
+        let connector = |source: &SourceFile| {
+            let configured = connectors::check_source(source, load_context.sandbox, &context)?;
+            buildable(&configured).map_err(|(key, fix)| {
+                vec![source.diagnostic(&key, "makes the connector unusable", fix)]
+            })?;
+            Ok(ConnectorEntry::new(configured))
+        };
+        let connectors = self.connectors.scan(
+            connectors::list_files(folder),
+            &scan,
+            |path| source_file::read_bytes_in(folder, path),
+            connector,
+        );
+
+        let single_file = |name: &str| match load_context.folder.is_dir() {
+            true => Ok(vec![load_context.folder.join(name)]),
+            false => list_toml_files(&load_context.folder, FOLDER_FIX),
+        };
+        let read = |path: &Path| read_bytes_or(path, scopes::ABSENT_SCOPES_FILE);
+        let scopes = self.scopes.scan(single_file("scopes.toml"), &scan, read, |source| {
+            let mut problems = Vec::new();
+            let tables = if is_absent_scopes_file(source) {
+                Some(ScopeTables::default())
+            } else {
+                scopes::parse_scopes(source, &mut problems)
+            };
+            ScopesEntry::new(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
+        });
+
+        let read = |path: &Path| read_bytes_or(path, notices::ABSENT_NOTICES_FILE);
+        let notices = self.notices.scan(single_file("notices.toml"), &scan, read, |source| {
+            let mut problems = Vec::new();
+            notices::parse_notices(source, &mut problems).map(Arc::from).ok_or(problems)
+        });
+
+        self.resolve_conflicts();
+        if [services, data_providers, connectors, scopes, notices]
+            .contains(&ScanOutcome::BeingWritten)
+        {
+            ScanOutcome::BeingWritten
+        } else {
+            ScanOutcome::Complete
+        }
+    }
+
+    /// Builds the federation from the active versions.
+    #[must_use]
+    pub fn build_federation(&self) -> Federation {
+        let (scopes, openid) = self.scopes.active_versions().next().map_or_else(
+            || (ScopeTable::default(), ScopeTable::openid()),
+            |version| (version.content.scopes.clone(), version.content.openid.clone()),
+        );
+        let connectors = self.connectors.active_versions().map(|version| {
+            let ConnectorEntry { configured, metadata } = &version.content;
+            (configured.id.clone(), Arc::clone(metadata))
+        });
+        let choice = &self.context.choice;
+        let unavailable = if choice.hide_unavailable {
+            UnavailableDisplay::Hidden
+        } else {
+            UnavailableDisplay::Greyed
+        };
+        let mut federation = Federation::new([], scopes, unavailable);
+        federation.openid_scopes = openid;
+        federation.notices = self
+            .notices
+            .active_versions()
+            .next()
+            .map(|version| Arc::clone(&version.content))
+            .unwrap_or_default();
+        federation.categories.clone_from(&choice.categories);
+        federation.remember_last =
+            choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
+        let federation = federation.with_connectors(connectors);
+        Federation::with_clients(
+            self.services
+                .active_versions()
+                .map(|version| Arc::clone(&version.content.service_provider)),
+            self.data_providers
+                .active_versions()
+                .map(|version| Arc::clone(&version.content.data_provider)),
+            federation,
+        )
+    }
+
+    /// Returns the active connectors, each with the fingerprints that reveal a change.
+    #[must_use]
+    pub fn connectors(
+        &self,
+    ) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
+        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            let configured = &version.content.configured;
+            (configured.id.clone(), (Arc::clone(configured), Arc::clone(&version.fields)))
+        };
+        self.connectors.active_versions().map(connector).collect()
+    }
+
+    /// Returns the active connectors that `connector_diagnostics::check_identity` rejects.
+    #[must_use]
+    pub fn unverified_connectors(&self) -> Vec<Diagnostic> {
+        let check = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            connector_diagnostics::check_identity(
+                &version.source,
+                &version.content.configured.file,
+                self.context.subject,
+            )
+        };
+        self.connectors.active_versions().filter_map(check).collect()
+    }
+
+    /// Returns every current problem.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let all = self
+            .connectors
+            .diagnostics()
+            .chain(self.services.diagnostics())
+            .chain(self.data_providers.diagnostics());
+        all.chain(self.scopes.diagnostics())
+            .chain(self.notices.diagnostics())
+            .chain(&self.unattributed)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the number of invalid files of this kind.
+    #[must_use]
+    pub fn bad_file_count(&self, kind: FileKind) -> usize {
+        match kind {
+            FileKind::Connector => self.connectors.bad_file_count(),
+            FileKind::ServiceProvider => self.services.bad_file_count(),
+            FileKind::DataProvider => self.data_providers.bad_file_count(),
+            FileKind::Scopes => self.scopes.bad_file_count(),
+            FileKind::Notices => self.notices.bad_file_count(),
+        }
+    }
+
+    /// Returns the folders to watch.
+    #[must_use]
+    pub fn watched_folders(&self) -> Vec<PathBuf> {
+        let root = &self.context.folder;
+        vec![
+            root.clone(),
+            service_provider_folder(root),
+            data_provider_folder(root),
+            self.context.connectors.clone(),
+        ]
+    }
+
+    /// Returns the SHA-256 of `passerelle.toml`, which only a restart reads again.
+    #[must_use]
+    pub fn settings_hash(&self) -> Option<[u8; 32]> {
+        safe_read::read_regular_file(&self.context.folder.join("passerelle.toml"))
+            .ok()
+            .map(|bytes| digest::sha256(&bytes))
+    }
+}
+
+const FOLDER_FIX: &str =
+    "restore the folder and make it readable; until then its last content stays active";
+
+fn service_provider_folder(root: &Path) -> PathBuf {
+    root.join("service-providers")
+}
+
+fn data_provider_folder(root: &Path) -> PathBuf {
+    root.join(data_providers::FOLDER)
+}
+
+fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
+    source: &SourceFile,
+) -> Result<(Vec<Diagnostic>, T), Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    match source.deserialize(&mut problems) {
+        Some(file) => Ok((problems, file)),
+        None => Err(problems),
+    }
+}
+
+fn unless_problems<T>(problems: Vec<Diagnostic>, value: T) -> Result<T, Vec<Diagnostic>> {
+    if problems.is_empty() { Ok(value) } else { Err(problems) }
+}
+
+/// Reads an optional file; returns `absent` if it is missing.
+fn read_bytes_or(path: &Path, absent: &str) -> Result<Vec<u8>, Diagnostic> {
+    let folder = path.parent().unwrap_or(path);
+    let is_absent = std::fs::symlink_metadata(path)
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    if is_absent { Ok(absent.into()) } else { source_file::read_bytes_in(folder, path) }
+}
+
+fn is_absent_scopes_file(source: &SourceFile) -> bool {
+    *source.hash() == digest::sha256(scopes::ABSENT_SCOPES_FILE.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

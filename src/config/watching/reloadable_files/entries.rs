@@ -1,0 +1,110 @@
+//! Defines the checked content of each kind of file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::federation::connector_metadata::ConnectorMetadata;
+use crate::config::federation::{DataProvider, ServiceProvider};
+use crate::config::loading::{Diagnostic, Environment, SecretRules, SourceFile};
+use crate::config::model::{ChoiceConfig, SubjectSource};
+use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::config::validation::connector_rules::ConnectorOrder;
+use crate::config::validation::data_providers::RegisteredDataProvider;
+use crate::config::validation::scopes::ScopeTables;
+use crate::config::validation::service_providers::RegisteredClient;
+use crate::config::validation::subject_keys::SubjectKeysByVersion;
+use crate::identity::scopes::ScopeTable;
+use crate::protocol::acr::Platform;
+
+/// Settings that the files are checked against, fixed while the hub runs.
+#[derive(Clone, Debug)]
+pub struct LoadContext {
+    /// The configuration folder.
+    pub folder: PathBuf,
+    /// The folder of connector files.
+    pub connectors: PathBuf,
+    /// The environment variables.
+    pub environment: Environment,
+    /// Which secrets each file may reference.
+    pub secrets: SecretRules,
+    /// Whether `persona` connectors are allowed.
+    pub sandbox: SandboxMode,
+    /// The platform.
+    pub platform: Platform,
+    /// The subject keys.
+    pub subject_keys: SubjectKeysByVersion,
+    /// What `sub` is derived from.
+    pub subject: SubjectSource,
+    /// The `[choice]` table.
+    pub choice: ChoiceConfig,
+    /// The order of the choice page.
+    pub order: Arc<ConnectorOrder>,
+}
+
+/// A service provider: its checked file, and the form that the rest of the hub uses.
+#[derive(Debug)]
+pub struct ServiceProviderEntry {
+    pub client: RegisteredClient,
+    pub service_provider: Arc<ServiceProvider>,
+}
+
+/// A data provider, likewise.
+#[derive(Debug)]
+pub struct DataProviderEntry {
+    pub registered: RegisteredDataProvider,
+    pub data_provider: Arc<DataProvider>,
+}
+
+/// A connector, likewise.
+#[derive(Debug)]
+pub struct ConnectorEntry {
+    pub configured: Arc<ConfiguredConnector>,
+    pub metadata: Arc<ConnectorMetadata>,
+}
+
+/// The scope tables: as written, and in the form that the rest of the hub uses.
+#[derive(Debug)]
+pub struct ScopesEntry {
+    pub tables: ScopeTables,
+    pub scopes: ScopeTable,
+    pub openid: ScopeTable,
+}
+
+impl ServiceProviderEntry {
+    pub fn new(client: RegisteredClient, context: &LoadContext) -> Self {
+        Self {
+            service_provider: Arc::new(ServiceProvider::new(
+                &client,
+                &context.order,
+                &context.choice.order,
+            )),
+            client,
+        }
+    }
+}
+
+impl DataProviderEntry {
+    pub fn new(registered: RegisteredDataProvider) -> Self {
+        Self { data_provider: Arc::new(DataProvider::new(&registered)), registered }
+    }
+}
+
+impl ConnectorEntry {
+    pub fn new(configured: ConfiguredConnector) -> Self {
+        Self {
+            metadata: Arc::new(ConnectorMetadata::from_connector(&configured)),
+            configured: Arc::new(configured),
+        }
+    }
+}
+
+impl ScopesEntry {
+    pub fn new(source: &SourceFile, tables: ScopeTables) -> Result<Self, Diagnostic> {
+        let table = |key: &str, names| {
+            ScopeTable::from_names(names)
+                .map_err(|fault| source.diagnostic(key, "is unusable", fault.to_string()))
+        };
+        let (scopes, openid) = (table("scopes", &tables.scopes)?, table("openid", &tables.openid)?);
+        Ok(Self { tables, scopes, openid })
+    }
+}

@@ -1,0 +1,49 @@
+//! Summarizes the active files.
+
+use std::sync::Arc;
+
+use super::ReloadableFiles;
+use super::entries::{ConnectorEntry, DataProviderEntry, ServiceProviderEntry};
+use super::file_set::FileVersion;
+use crate::config::watching::config_digest::{
+    ConfigDigest, ConnectorDigest, DataProviderDigest, ServiceProviderDigest,
+};
+
+impl ReloadableFiles {
+    /// Returns a digest of the active versions, for comparison with another federation.
+    #[must_use]
+    pub fn digest(&self) -> ConfigDigest {
+        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
+            let ConnectorEntry { configured, metadata } = &version.content;
+            (configured.id.clone(), ConnectorDigest::new(metadata, &version.fields))
+        };
+        let service = |version: &Arc<FileVersion<ServiceProviderEntry>>| {
+            let client = &version.content.client;
+            (
+                client.file.client_id.clone(),
+                ServiceProviderDigest::new(&client.file, &version.fields),
+            )
+        };
+        let provider = |version: &Arc<FileVersion<DataProviderEntry>>| {
+            let fields = Arc::clone(&version.fields);
+            (version.content.registered.file.client_id.clone(), DataProviderDigest { fields })
+        };
+        ConfigDigest {
+            connectors: self.connectors.active_versions().map(connector).collect(),
+            service_providers: self.services.active_versions().map(service).collect(),
+            data_providers: self.data_providers.active_versions().map(provider).collect(),
+            scopes: self
+                .scopes
+                .active_versions()
+                .next()
+                .map(|version| Arc::clone(&version.fields))
+                .unwrap_or_default(),
+            notices: self
+                .notices
+                .active_versions()
+                .next()
+                .map(|version| Arc::clone(&version.fields))
+                .unwrap_or_default(),
+        }
+    }
+}
