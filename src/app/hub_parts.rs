@@ -43,7 +43,7 @@ use crate::web::admin_console::AdminConsole;
 use crate::web::client_address::TrustedProxies;
 use crate::web::cookies::Cookies;
 use crate::web::pages::PageTheme;
-use crate::web::private_listener::Readiness;
+use crate::web::readiness::Readiness;
 use crate::web::{Hub, SandboxRoutes};
 
 /// Parts that the services of a hub share.
