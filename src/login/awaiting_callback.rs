@@ -88,7 +88,7 @@ impl AwaitingCallback {
         Step::save_and_perform(
             context,
             state,
-            Effect::CompleteLogin(self.attempt, callback.params, callback.network),
+            Effect::CompleteLogin(Box::new(self.attempt), callback.params, callback.network),
         )
     }
 }

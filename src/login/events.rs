@@ -64,7 +64,7 @@ pub enum ConsentAnswer {
 #[derive(Clone, Debug)]
 pub enum Effect {
     BeginLogin(ConnectorId, UpstreamAuthorizationRequest),
-    CompleteLogin(LoginAttempt, CallbackParams, ClientNetwork),
+    CompleteLogin(Box<LoginAttempt>, CallbackParams, ClientNetwork),
     Identify(Box<Authentication>),
     Grant(Box<Grant>),
     /// Checks whether this code is neither redeemed nor expired.
