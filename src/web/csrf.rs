@@ -68,7 +68,7 @@ fn verify_form_token(
 /// Verifies that a form was sent from a page of the hub, with its token.
 ///
 /// # Errors
-/// As [`check_same_origin`] and [`verify_form_token`].
+/// As [`check_same_origin`] and `verify_form_token`.
 pub fn verify_form(
     request: &HttpRequest,
     cookie: &Secret<String>,
