@@ -180,7 +180,7 @@ impl Hub {
         let clock = Arc::new(ManualClock::at(OPENED + Duration::from_millis(700)));
         let gate = Arc::new(FakeGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let metrics = Arc::new(Metrics::new(OPENED).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let grants = Grants {
             store: Arc::new(MemoryStore::new(capacities)),
             signer: Arc::clone(&RING) as _,

@@ -48,7 +48,7 @@ fn registry() -> Registry {
             outbound: OutboundNetwork::default(),
         },
         calls: 8,
-        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
+        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new().unwrap()), env },
         arbiters: Vec::new(),
     }
 }

@@ -450,8 +450,7 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
         [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
     let federation =
         Federation::clone(&super::federation_with(services).load()).with_data_providers([vault]);
-    let directory =
-        KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
+    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new().unwrap())).unwrap();
     assert!(
         directory.keys(&"vault".into(), &of_vault).is_some()
             && directory.keys(&"sp".into(), &of_sp).is_none()
