@@ -55,7 +55,7 @@ pub(super) async fn run_browser_step(
     for _ in 0..MAX_STEP_ATTEMPTS {
         let (current, loaded_from) = match cached
             .take()
-            .filter(|cached| services.env.now() < cached.expires_at)
+            .filter(|cached| services.core.env.now() < cached.expires_at)
         {
             Some(current) if may_use_cache(services, &step.request) => (current, LoadedFrom::Cache),
             Some(_) | None => match load_after_verification(services, hash, &step.permit).await {
@@ -132,20 +132,22 @@ async fn run_step(
     let CachedLogin { mut login, version, expires_at } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
-    let check_registration =
-        |request: &AuthorizationRequest| services.federation.load().check_registration(request);
+    let check_registration = |request: &AuthorizationRequest| {
+        services.core.federation.load().check_registration(request)
+    };
     let consent = consent_policy(services, &sp);
+    let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
-        now: services.env.now(),
-        entropy: services.env.entropy(),
+        now: services.core.env.now(),
+        entropy: services.core.env.entropy(),
         gate: &gate,
         check_registration: &check_registration,
         consent,
-        callback_base: &services.callback_base,
+        callback_base: &callback_base,
         session: browser.session.as_ref(),
         nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
     };
-    let timer = StepTimer::start(&mut login, services.env.now());
+    let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
     let mut running = RunningStep {
         services,
@@ -183,7 +185,7 @@ async fn run_step(
 
 /// Returns when the service provider wants the consent page.
 fn consent_policy(services: &LoginServices, client_id: &ClientId) -> ConsentPolicy {
-    let federation = services.federation.load();
+    let federation = services.core.federation.load();
     match federation.active_service_provider(client_id).map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
@@ -327,10 +329,15 @@ fn handle_for_redirect(
 ) -> Result<ConnectorHandle, ErrorCode> {
     let handle = services.connectors.handle(connector)?;
     let own_rate = services
+        .core
         .federation
         .load()
         .connector(connector)
         .and_then(|facts| facts.redirects_per_minute);
-    services.rate_limits.check_redirect(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
+    services
+        .core
+        .rate_limits
+        .check_redirect(connector, own_rate)
+        .map_err(|_| ErrorCode::IdpLimited)?;
     Ok(handle)
 }

@@ -14,7 +14,7 @@ use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::connector::{Connector, ConnectorError};
-use crate::env::{Clock as _, ManualClock, SeededEntropy};
+use crate::env::{Clock as _, Env, ManualClock, SeededEntropy};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -23,6 +23,7 @@ use crate::login::upstream::{
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
+use crate::telemetry::Metrics;
 
 use super::*;
 
@@ -156,15 +157,13 @@ impl TestHub {
             limits: file.limits,
             fields: Arc::default(),
         };
-        let metrics = Arc::new(Metrics::new().unwrap());
+        let core = HubCore::for_tests(env.clone(), federation.into());
+        let metrics = Arc::clone(&core.metrics);
         let deps = registry::RegistryDeps {
-            federation: federation.into(),
+            core: Arc::new(core),
             blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
             calls: 8,
-            env,
-            metrics: Arc::clone(&metrics),
             store,
-            callback_base: "https://hub.example/api/v2/callback/".into(),
             arbiters: Vec::new(),
         };
         let (connectors, _) = Registry::start(idps.iter().enumerate().map(spec).collect(), deps);

@@ -56,7 +56,9 @@ pub(super) async fn load_after_verification(
         return Ok(found);
     }
     for _ in 0..MAX_CALLBACK_POLLS {
-        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(services.env.now()))
+        if !found
+            .as_ref()
+            .is_some_and(|cached| cached.login.is_being_verified(services.core.env.now()))
         {
             break;
         }
@@ -73,7 +75,7 @@ async fn load(
 ) -> Result<Option<CachedLogin>, ErrorCode> {
     let found = services
         .store
-        .load_and_extend(&login_key(hash), services.env.now())
+        .load_and_extend(&login_key(hash), services.core.env.now())
         .await
         .map_err(|error| store_error_code(&error))?;
     let Some(LoadedRecord { record, was_unread: is_first }) = found else {
@@ -95,7 +97,7 @@ pub(super) async fn save_login(
     version: RecordVersion,
 ) -> Result<(RecordVersion, Timestamp), AttemptError> {
     let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
-    let now = services.env.now();
+    let now = services.core.env.now();
     let until = stored_until(login, now);
     match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
     {

@@ -35,7 +35,7 @@ pub(super) fn record_outcome(
     chosen: Option<&ConnectorId>,
     answer: &LoginAnswer,
 ) {
-    let (metrics, sp) = (&services.metrics, &login.context.request.client_id);
+    let (metrics, sp) = (&services.core.metrics, &login.context.request.client_id);
     let after = login.state.name();
     if before == after {
         return;
@@ -48,7 +48,7 @@ pub(super) fn record_outcome(
             metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
             metrics.record_granted_login(
                 &timer::time_parts(&login.context.time_spent),
-                services.env.now(),
+                services.core.env.now(),
             );
         }
         (Some(Err(code)), _) => {
