@@ -25,6 +25,7 @@ use crate::env::Timestamp;
 use crate::grant::HubCore;
 use crate::ids::ConnectorId;
 use crate::store::{Store, StoreScope};
+use crate::telemetry::CheckFinding;
 
 /// Interval between two looks at the schedule.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
@@ -45,11 +46,12 @@ pub struct OutboundNetwork(Arc<AtomicBool>);
 impl OutboundNetwork {
     /// Returns what keeps the hub from its identity providers, with the fix.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<CheckFinding> {
         self.is_down().then(|| {
-            "every identity provider fails at once, so the error is this hub's network; none is disabled for it; \
-             fix: check this machine's network, DNS and firewall (docs/identity-provider-health.md)"
-                .to_owned()
+            CheckFinding::new(
+                "every identity provider fails at once, so the error is this hub's network; none is disabled for it",
+                "check this machine's network, DNS and firewall (docs/identity-provider-health.md)",
+            )
         })
     }
 

@@ -27,6 +27,7 @@ use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, UnavailableReason};
 use crate::store::Store;
+use crate::telemetry::CheckFinding;
 
 pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
 pub use connector_overview::{ConnectorCondition, ConnectorRow, ConnectorState, HealthRow};
@@ -124,7 +125,7 @@ impl Connectors {
 
     /// Returns what keeps the hub from all its identity providers, with the fix.
     #[must_use]
-    pub fn outbound_warning(&self) -> Option<String> {
+    pub fn outbound_warning(&self) -> Option<CheckFinding> {
         self.outbound.warning()
     }
 

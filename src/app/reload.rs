@@ -25,6 +25,7 @@ use crate::connector;
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
+use crate::telemetry::CheckFinding;
 use crate::web::admin::KeyReloader as _;
 
 /// Inputs of the reload loop.
@@ -56,7 +57,7 @@ pub struct Reload {
 #[derive(Default)]
 struct ReloadStatus {
     digest: ConfigDigest,
-    findings: Vec<String>,
+    findings: Vec<CheckFinding>,
 }
 
 impl Reload {
@@ -66,9 +67,9 @@ impl Reload {
         self.status.load().digest.clone()
     }
 
-    /// Returns the errors in the files, one line each.
+    /// Returns the errors in the files.
     #[must_use]
-    pub fn findings(&self) -> Vec<String> {
+    pub fn findings(&self) -> Vec<CheckFinding> {
         self.status.load().findings.clone()
     }
 
@@ -92,8 +93,10 @@ impl ReloadConfig {
         let refused = self.files.unverified_connectors();
         let running =
             self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
-        let status =
-            Arc::new(ArcSwap::from_pointee(ReloadStatus { digest, findings: to_lines(&refused) }));
+        let status = Arc::new(ArcSwap::from_pointee(ReloadStatus {
+            digest,
+            findings: to_findings(&refused),
+        }));
         let following = ReloadLoop {
             label_policy: self.label_policy,
             settings: self.files.settings_hash(),
@@ -216,7 +219,7 @@ impl ReloadLoop {
             self.settings = result.settings;
             tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
         }
-        let diagnostics = to_lines(result.diagnostics.iter().chain(&result.unverified));
+        let findings = to_findings(result.diagnostics.iter().chain(&result.unverified));
         self.reported_unverified = result.unverified;
         let outcome = match result.next {
             None => "unchanged",
@@ -233,7 +236,7 @@ impl ReloadLoop {
         };
         let digest =
             if outcome == "changed" { result.digest } else { self.status.load().digest.clone() };
-        self.status.store(Arc::new(ReloadStatus { digest, findings: diagnostics }));
+        self.status.store(Arc::new(ReloadStatus { digest, findings }));
         self.core.metrics.record_config_reload(outcome, self.core.env.now());
         result.file_state
     }
@@ -297,8 +300,9 @@ impl ReloadLoop {
     }
 }
 
-fn to_lines<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<String> {
-    diagnostics.into_iter().map(Diagnostic::to_single_line).collect()
+fn to_findings<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<CheckFinding> {
+    let finding = |one: &Diagnostic| CheckFinding::new(one.located_message(), one.fix.clone());
+    diagnostics.into_iter().map(finding).collect()
 }
 
 fn scan(

@@ -23,7 +23,7 @@ use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
 use passerelle::telemetry::export::SpanQueue;
-use passerelle::web::readiness::Readiness;
+use passerelle::web::readiness::{CheckFinding, Readiness};
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
@@ -232,11 +232,12 @@ impl TestHub {
 
     /// Why one of several must not be asked, by check.
     pub fn not_ready(&self, node: usize) -> BTreeMap<&'static str, String> {
-        self.nodes[node].readiness.not_ready_reasons()
+        let reasons = self.nodes[node].readiness.not_ready_reasons().into_iter();
+        reasons.map(|(name, finding)| (name, finding.to_string())).collect()
     }
 
     /// What is degraded at one of several, by check.
-    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<String>> {
+    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<CheckFinding>> {
         self.nodes[node].readiness.degradations()
     }
 

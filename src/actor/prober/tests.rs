@@ -330,7 +330,9 @@ async fn where_all_fail_at_once_none_is_disabled_and_the_network_is_reported() {
         assert!((0..4).all(|number| hub.availability(number) == Availability::Available));
     }
     assert!(
-        hub.connectors.outbound_warning().is_some_and(|why| why.contains("this hub's network"))
+        hub.connectors
+            .outbound_warning()
+            .is_some_and(|finding| finding.message.contains("this hub's network"))
     );
     assert!(hub.metrics.render().contains("\npasserelle_egress_down 1\n"));
     // The network is back, but one identity provider has died.
