@@ -41,6 +41,7 @@ pub use schema::{SCHEMA, schema, write_schema};
 pub use writer::{Sink, WriterConfig};
 
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::CheckFinding;
 use queue::AuditQueue;
 
 /// Version of the line format. It changes when a field is removed or changes its meaning.
@@ -128,7 +129,7 @@ impl Audit {
 
     /// Returns the problems that an operator should solve, one line each.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<CheckFinding> {
         self.log.as_ref().map(|shared| shared.warnings()).unwrap_or_default()
     }
 

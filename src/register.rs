@@ -16,6 +16,7 @@ use crate::identity::Identity;
 use crate::identity::rules::IdentityError;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::CheckFinding;
 
 /// Maximum time that a register may take to answer, retries included.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
@@ -135,7 +136,7 @@ pub trait Register: Send + Sync {
     ) -> Result<RegisterAnswer, RegisterError>;
 
     /// Returns a problem and its fix for the operator, without a call.
-    fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<CheckFinding> {
         None
     }
 

@@ -4,6 +4,7 @@
 //! route pattern. It is never a user, a session or free text, so that metrics stay few and hold no
 //! personal data.
 
+mod check_finding;
 pub mod export;
 mod finished_span;
 pub(crate) mod log_format;
@@ -12,6 +13,7 @@ mod metrics;
 pub mod otlp;
 pub mod trace;
 
+pub use check_finding::CheckFinding;
 pub use log_format::LineFormat;
 pub(crate) use logging::at_level;
 pub use logging::{

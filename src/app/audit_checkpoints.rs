@@ -21,6 +21,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::store::{
     NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope,
 };
+use crate::telemetry::CheckFinding;
 
 /// Lifetime of the record from the last checkpoint of any node.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -38,7 +39,7 @@ pub(super) struct CheckpointComparison {
     pub checkpoint_seq: Option<u64>,
     pub stores: Vec<Box<dyn CheckpointStore>>,
     /// Finding for the operator, if the log has been modified.
-    pub finding: Option<String>,
+    pub finding: Option<CheckFinding>,
 }
 
 /// Compares the end of the log with the last checkpoint in the state folder and the shared store.
@@ -72,7 +73,7 @@ pub(super) fn compare_with_saved_checkpoint(
 }
 
 /// Describes, and logs, why the log is not proven to be unmodified.
-fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Option<String> {
+fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Option<CheckFinding> {
     let code = ErrorCode::AuditLogChanged.entry().code;
     let what = match check {
         CheckpointCheck::Matched | CheckpointCheck::Unknown => return None,
@@ -83,12 +84,11 @@ fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Op
                 found = end,
                 "the audit log can't be compared with its last checkpoint"
             );
-            return Some(
+            return Some(CheckFinding::new(
                 "the audit log can't be compared with its last checkpoint, so it may have been modified or truncated while the hub was down: \
-                 the copies of the checkpoint, or a file of the log, can't be read; fix: see the hub's log for the file, \
-                 make it readable or move it away, and run `passerelle audit verify`"
-                    .to_owned(),
-            );
+                 the copies of the checkpoint, or a file of the log, can't be read",
+                "see the hub's log for the file, make it readable or move it away, and run `passerelle audit verify`",
+            ));
         }
         CheckpointCheck::Missing => "ends before",
         CheckpointCheck::Changed => "does not continue from",
@@ -100,9 +100,11 @@ fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Op
         found = end,
         "the audit log was modified or truncated while the hub was down"
     );
-    Some(format!(
-        "the audit log {what} the checkpoint in line {seq} that the hub had saved: it was modified or truncated while the hub was down; \
-         fix: run `passerelle audit verify`, and keep the file as it is"
+    Some(CheckFinding::new(
+        format!(
+            "the audit log {what} the checkpoint in line {seq} that the hub had saved: it was modified or truncated while the hub was down"
+        ),
+        "run `passerelle audit verify`, and keep the file as it is",
     ))
 }
 
@@ -228,9 +230,12 @@ mod tests {
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
         assert!(
-            describe(CheckpointCheck::Unreadable, None, 9).unwrap().contains("can't be compared")
+            describe(CheckpointCheck::Unreadable, None, 9)
+                .unwrap()
+                .message
+                .contains("can't be compared")
         );
-        assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
+        assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().message.contains("line 7"));
         assert_eq!(
             (
                 describe(CheckpointCheck::Unknown, None, 9),

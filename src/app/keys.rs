@@ -12,6 +12,7 @@ use super::audit_log::{self, KeyStates};
 use super::build_error::BuildError;
 use crate::audit::Audit;
 use crate::env::{Env, Timestamp};
+use crate::telemetry::CheckFinding;
 use crate::token::keyfiles::{self, KeyRow};
 use crate::token::keyring::KeyState;
 use crate::token::verify::VerificationKeys;
@@ -60,7 +61,7 @@ pub(super) struct SharedKeys {
     pub own: Arc<ArcSwap<VerificationKeys>>,
     pub upstream: Arc<ArcSwap<UpstreamKeys>>,
     /// Why the last reading of the folder failed.
-    last_error: Arc<ArcSwapOption<String>>,
+    last_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.
     reload_requests: Option<mpsc::Sender<oneshot::Sender<()>>>,
     env: Env,
@@ -68,8 +69,8 @@ pub(super) struct SharedKeys {
 
 impl SharedKeys {
     /// Returns what the operator has to fix, if anything.
-    pub fn finding(&self) -> Option<String> {
-        self.last_error.load_full().map(|why| String::clone(&why))
+    pub fn finding(&self) -> Option<CheckFinding> {
+        self.last_error.load_full().map(|finding| CheckFinding::clone(&finding))
     }
 
     fn rows(&self, now: Timestamp) -> Vec<KeyRow> {
@@ -96,7 +97,7 @@ impl KeyReloader for SharedKeys {
         }
         match self.finding() {
             None => Ok(self.rows(self.env.now()).into_iter().map(|row| row.kid).collect()),
-            Some(why) => Err(why),
+            Some(finding) => Err(finding.to_string()),
         }
     }
 }
@@ -172,10 +173,11 @@ async fn reload_loop(
             }
             Ok(Err(fault)) => {
                 tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use");
-                let why = format!(
-                    "the key folder can't be read, and the last good keys stay in use; fix: {fault}"
+                let finding = CheckFinding::new(
+                    "the key folder can't be read, and the last good keys stay in use",
+                    fault.to_string(),
                 );
-                shared.last_error.store(Some(Arc::new(why)));
+                shared.last_error.store(Some(Arc::new(finding)));
             }
             Err(fault) => {
                 tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use")

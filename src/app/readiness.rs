@@ -6,22 +6,21 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-
 use super::keys::SharedKeys;
 use super::reload::Reload;
 use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::{ConnectorRow, ConnectorState};
-use crate::audit::Audit;
 use crate::config::LoadedConfig;
 use crate::egress::circuit_breaker::CircuitState;
-use crate::env::Env;
+use crate::env::Timestamp;
+use crate::grant::HubCore;
 use crate::protocol::alg::SigningAlg;
 use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
 use crate::store::{RecordKind, Store};
+use crate::telemetry::CheckFinding;
 use crate::token::Keyring;
 use crate::web::admin_console::StoreUsage;
 use crate::web::readiness::Readiness;
@@ -37,7 +36,7 @@ const MAX_NAMES_LISTED: usize = 10;
 
 /// Sources of the checks. Each answers from memory.
 pub(super) struct ReadinessSources {
-    pub env: Env,
+    pub core: Arc<HubCore>,
     pub store: Arc<dyn Store>,
     pub store_check: StoreCheck,
     pub capacities: StoreCapacities,
@@ -46,7 +45,6 @@ pub(super) struct ReadinessSources {
     pub blocks: Blocks,
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
-    pub audit: Audit,
     pub counter_sync: Option<Arc<CounterSync>>,
 }
 
@@ -93,7 +91,7 @@ impl StoreCapacities {
 /// Builds the checks behind `/readyz`.
 pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     let ReadinessSources {
-        env,
+        core,
         store,
         store_check,
         capacities,
@@ -102,27 +100,22 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         blocks,
         register,
         reload,
-        audit,
         counter_sync,
     } = sources;
-    let block_warnings = blocks.clone();
-    let ring = Arc::clone(&keys.ring);
-    let (signing_env, clock, key_age_sources) =
-        (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
-    let outbound = connectors.clone();
+    let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
+    let (block_warnings, outbound, clock) =
+        (blocks.clone(), connectors.clone(), connectors.clone());
     Readiness::default()
-        .with_check("keys", move || check_signing_keys(&ring, &signing_env))
-        .with_check("store", store_check)
-        .with_check("blocks", move || blocks.not_ready_reason().map_or(Ok(()), Err))
+        .with_check("keys", move || check_signing_keys(&ring.load(), env.now()))
+        .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
+        .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
         .with_degradation_check("store", move || {
             capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
         })
         .with_degradation_check("keys", move || {
-            keys.finding()
-                .into_iter()
-                .chain(find_old_keys(&key_age_sources.0.load(), &key_age_sources.1))
-                .collect()
+            let old_keys = find_old_keys(&keys.ring.load(), key_env.now());
+            keys.finding().into_iter().chain(old_keys).collect()
         })
         .with_degradation_check("config", move || reload.findings())
         .with_degradation_check("connectors", move || {
@@ -132,46 +125,46 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("register", move || {
             register.as_ref().and_then(|register| register.warning()).into_iter().collect()
         })
-        .with_degradation_check("audit", move || audit.warnings())
+        .with_degradation_check("audit", move || core.audit.warnings())
         .with_degradation_check("limits", move || {
-            counter_sync.as_ref().map(|counter_sync| counter_sync.warnings()).unwrap_or_default()
+            counter_sync.as_ref().and_then(|sync| sync.warning()).into_iter().collect()
         })
         .with_degradation_check("clock", move || find_clock_skew(&clock.overview()))
 }
 
-fn check_signing_keys(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {
-    let (ring, now) = (ring.load(), env.now());
-    let missing: Vec<&str> = [SigningAlg::ES256, SigningAlg::RS256]
+/// Signing algorithms for which a key must exist.
+const SIGNING_ALGS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
+
+fn check_signing_keys(ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
+    let missing: Vec<&str> = SIGNING_ALGS
         .into_iter()
         .filter(|alg| ring.current(*alg, now).is_none())
         .map(SigningAlg::as_str)
         .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "no {} key can sign now; fix: see `passerelle keys list`, and check this machine's clock",
-        missing.join(" and ")
-    ))
+    (!missing.is_empty()).then(|| {
+        CheckFinding::new(
+            format!("no {} key can sign now", missing.join(" and ")),
+            "see `passerelle keys list`, and check this machine's clock",
+        )
+    })
 }
 
-fn find_old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
-    let now = env.now();
-    let current =
-        [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(|alg| ring.current(alg, now));
+fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
+    let current = SIGNING_ALGS.into_iter().filter_map(|alg| ring.current(alg, now));
     let old = current.filter(|key| ring.successor(key).is_none()).filter_map(|key| {
         let days = now.since(key.signs_from).as_secs() / 86_400;
         (days >= MAX_SIGNING_KEY_AGE_DAYS).then(|| {
             let alg = key.alg.as_str();
-            format!(
-                "the {alg} key has signed for {days} days and has no successor; fix: run `passerelle keys rotate`, which needs no restart"
+            CheckFinding::new(
+                format!("the {alg} key has signed for {days} days and has no successor"),
+                "run `passerelle keys rotate`, which needs no restart",
             )
         })
     });
     old.collect()
 }
 
-fn find_nearly_full(row: &StoreUsage) -> Option<String> {
+fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
     let key = match row.records.as_str() {
         "logins" => "limits.logins",
         "bytes of logins" => "limits.login_bytes",
@@ -180,14 +173,16 @@ fn find_nearly_full(row: &StoreUsage) -> Option<String> {
     };
     (row.percent_used() >= NEARLY_FULL_PERCENT).then(|| {
         let StoreUsage { records, used, capacity } = row;
-        format!(
-            "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected; \
-             fix: raise {key} if memory allows, or find the source of the load"
+        CheckFinding::new(
+            format!(
+                "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected"
+            ),
+            format!("raise {key} if memory allows, or find the source of the load"),
         )
     })
 }
 
-fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
+fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
     let on: Vec<&ConnectorRow> =
         rows.iter().filter(|row| row.state == ConnectorState::On).collect();
     let is_unavailable = |row: &&&ConnectorRow| {
@@ -197,21 +192,23 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
         on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
     let mut findings = Vec::new();
     if on.is_empty() {
-        findings.push(
-            "no connector is on, so that no user can log in; fix: see `passerelle idp list`"
-                .to_owned(),
-        );
+        findings.push(CheckFinding::new(
+            "no connector is on, so that no user can log in",
+            "see `passerelle idp list`",
+        ));
     }
     if !unavailable.is_empty() {
         let named =
             unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
         let more = unavailable.len().saturating_sub(MAX_NAMES_LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        findings.push(format!(
-            "{} of {} identity providers are down: {named}{more}; \
-             fix: inform their operators; the hub retries by itself (docs/identity-provider-health.md)",
-            unavailable.len(),
-            on.len()
+        findings.push(CheckFinding::new(
+            format!(
+                "{} of {} identity providers are down: {named}{more}",
+                unavailable.len(),
+                on.len()
+            ),
+            "inform their operators; the hub retries by itself (docs/identity-provider-health.md)",
         ));
     }
     findings
@@ -219,7 +216,7 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<String> {
 
 /// Reports clock skew. If most identity providers differ in the same direction, this machine's
 /// clock is wrong; otherwise theirs are.
-fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<String> {
+fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
     let known: Vec<(&str, i64)> = rows
         .iter()
         .filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?)))
@@ -233,11 +230,12 @@ fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<String> {
             "the clocks of {agree} of {} identity providers differ from this machine's in the same way",
             known.len()
         );
-        return vec![format!("{what}; fix: set this machine's clock (NTP)")];
+        return vec![CheckFinding::new(what, "set this machine's clock (NTP)")];
     }
     let describe = |(id, skew): &&(&str, i64)| {
-        format!(
-            "the clock of {id} differs from this machine's by {skew:+} s; fix: inform its operators, or set this machine's clock"
+        CheckFinding::new(
+            format!("the clock of {id} differs from this machine's by {skew:+} s"),
+            "inform its operators, or set this machine's clock",
         )
     };
     apart.iter().take(MAX_NAMES_LISTED).map(describe).collect()
@@ -280,17 +278,17 @@ mod tests {
         let findings = find_unavailable_connectors(&rows);
         assert!(
             findings.len() == 1
-                && findings[0].starts_with("2 of 3 identity providers are down: b, c; fix: "),
+                && findings[0].message == "2 of 3 identity providers are down: b, c",
             "{findings:?}"
         );
-        assert_eq!(find_unavailable_connectors(&rows[..1]), [] as [String; 0]);
+        assert_eq!(find_unavailable_connectors(&rows[..1]), []);
         let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
-        assert!(find_unavailable_connectors(&[off])[0].starts_with("no connector is on"));
+        assert!(find_unavailable_connectors(&[off])[0].message.starts_with("no connector is on"));
     }
 
     #[test]
     fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
-        let of = |skews: &[i64]| -> Vec<String> {
+        let of = |skews: &[i64]| -> Vec<CheckFinding> {
             let ids = ["a", "b", "c", "d"];
             find_clock_skew(
                 &ids.iter()
@@ -299,12 +297,18 @@ mod tests {
                     .collect::<Vec<_>>(),
             )
         };
-        assert_eq!(of(&[0, 30, -30]), [] as [String; 0]);
+        assert_eq!(of(&[0, 30, -30]), []);
         assert!(
-            of(&[0, 31, 0])[0].starts_with("the clock of b differs from this machine's by +31 s")
+            of(&[0, 31, 0])[0]
+                .message
+                .starts_with("the clock of b differs from this machine's by +31 s")
         );
-        assert!(of(&[-300])[0].starts_with("the clock of a differs from this machine's by -300 s"));
-        assert!(of(&[90, 91, 0])[0].starts_with("the clocks of 2 of 3"));
+        assert!(
+            of(&[-300])[0]
+                .message
+                .starts_with("the clock of a differs from this machine's by -300 s")
+        );
+        assert!(of(&[90, 91, 0])[0].message.starts_with("the clocks of 2 of 3"));
         assert_eq!(of(&[90, -90, 0, 0]).len(), 2);
     }
 
@@ -314,8 +318,8 @@ mod tests {
         assert_eq!(find_nearly_full(&row(899)), None);
         assert!(
             find_nearly_full(&row(900))
-                .is_some_and(|findings| findings.contains("900 of at most 1000")
-                    && findings.contains("limits.sessions"))
+                .is_some_and(|finding| finding.message.contains("900 of at most 1000")
+                    && finding.fix.is_some_and(|fix| fix.contains("limits.sessions")))
         );
     }
 }

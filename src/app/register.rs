@@ -16,6 +16,7 @@ use crate::ids::SupportId;
 use crate::register::file::{FileRegister, FileRegisterError};
 use crate::register::http::HttpRegister;
 use crate::register::{Register, RegisterAnswer, RegisterError};
+use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 
 /// A register as loaded at the start.
@@ -97,7 +98,7 @@ pub async fn query_register(
     env: &Env,
     pivot: &Identity,
 ) -> Result<Result<RegisterAnswer, RegisterError>, BuildError> {
-    let metrics = Arc::new(Metrics::new(env.now())?);
+    let metrics = Arc::new(Metrics::new()?);
     let none = || {
         BuildError::Register(
             "none is configured: add [register.file] or [register.http]".to_owned(),
@@ -114,7 +115,7 @@ pub async fn query_register(
 /// Watcher of a register file that may be replaced while the hub runs.
 pub(super) struct RegisterFileWatcher {
     current: Arc<ArcSwap<FileRegister>>,
-    last_error: Arc<ArcSwapOption<String>>,
+    last_error: Arc<ArcSwapOption<CheckFinding>>,
     path: PathBuf,
     stamp: Option<FileStamp>,
     home_country: String,
@@ -163,8 +164,9 @@ impl RegisterFileWatcher {
             }
             Ok((Err(fault), _)) => {
                 tracing::error!(%fault, "the register file is invalid; the last good one stays in use");
-                let finding = format!(
-                    "the register file is invalid, and the last good one stays in use; fix: {fault}"
+                let finding = CheckFinding::new(
+                    "the register file is invalid, and the last good one stays in use",
+                    fault.to_string(),
                 );
                 self.last_error.store(Some(Arc::new(finding)));
             }
@@ -198,7 +200,7 @@ impl FileStamp {
 struct CurrentRegister {
     file: Arc<ArcSwap<FileRegister>>,
     /// Why the newest file is not in use.
-    last_error: Arc<ArcSwapOption<String>>,
+    last_error: Arc<ArcSwapOption<CheckFinding>>,
 }
 
 #[async_trait]
@@ -212,8 +214,8 @@ impl Register for CurrentRegister {
         register.identify(pivot, support_id).await
     }
 
-    fn warning(&self) -> Option<String> {
-        self.last_error.load_full().map(|why| String::clone(&why))
+    fn warning(&self) -> Option<CheckFinding> {
+        self.last_error.load_full().map(|finding| CheckFinding::clone(&finding))
     }
 }
 

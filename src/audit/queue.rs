@@ -15,6 +15,7 @@ use super::Event;
 pub use crate::config::model::WhenFull;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 
 /// Maximum number of waiting events: a third of a second of a hub at its limit.
@@ -50,13 +51,13 @@ pub(super) struct QueueState {
     pub lost: AtomicU64,
     pub stopped: AtomicBool,
     /// Why the log can't be written now.
-    pub write_error: ArcSwapOption<String>,
+    pub write_error: ArcSwapOption<CheckFinding>,
     /// Why the last checkpoint could not be signed.
-    pub signing_error: ArcSwapOption<String>,
+    pub signing_error: ArcSwapOption<CheckFinding>,
     /// Why the last checkpoint could not be saved outside of the log.
-    pub save_error: ArcSwapOption<String>,
+    pub save_error: ArcSwapOption<CheckFinding>,
     /// Mismatch between the log and its last checkpoint, found at the start.
-    pub startup_finding: ArcSwapOption<String>,
+    pub startup_finding: ArcSwapOption<CheckFinding>,
 }
 
 impl AuditQueue {
@@ -108,23 +109,20 @@ impl AuditQueue {
         self.state.when_full == WhenFull::GoOn || is_healthy()
     }
 
-    /// Returns the problems of the log, one line each.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    /// Returns the problems of the log.
+    pub(super) fn warnings(&self) -> Vec<CheckFinding> {
         let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_WAITING_FOR_NEW_LOGINS;
-        let crowded =
-            crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
-        let message =
-            |reason: &ArcSwapOption<String>| reason.load_full().map(|why| String::clone(&why));
-        [
-            message(&self.state.startup_finding),
-            message(&self.state.write_error),
-            message(&self.state.signing_error),
-            message(&self.state.save_error),
-            crowded,
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let crowded = crowded.then(|| {
+            CheckFinding::without_fix("the audit log is written more slowly than events happen")
+        });
+        let QueueState { startup_finding, write_error, signing_error, save_error, .. } =
+            &*self.state;
+        [startup_finding, write_error, signing_error, save_error]
+            .into_iter()
+            .filter_map(ArcSwapOption::load_full)
+            .map(|finding| CheckFinding::clone(&finding))
+            .chain(crowded)
+            .collect()
     }
 
     /// Blocks until the writer has handled all earlier messages.
@@ -164,9 +162,10 @@ pub(super) struct ThreadDeathGuard(pub Arc<QueueState>);
 impl Drop for ThreadDeathGuard {
     fn drop(&mut self) {
         if !self.0.stopped.load(Ordering::SeqCst) {
-            self.0.write_error.store(Some(Arc::new(
-                "the audit log's thread has died; restart the hub".to_owned(),
-            )));
+            self.0.write_error.store(Some(Arc::new(CheckFinding::new(
+                "the audit log's thread has died",
+                "restart the hub",
+            ))));
             tracing::error!(
                 code = ErrorCode::AuditUnwritable.entry().code,
                 "the audit log's thread has died"

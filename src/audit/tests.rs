@@ -42,10 +42,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self {
-            clock: Arc::new(ManualClock::at(NOON)),
-            metrics: Arc::new(Metrics::new(NOON).unwrap()),
-        }
+        Self { clock: Arc::new(ManualClock::at(NOON)), metrics: Arc::new(Metrics::new().unwrap()) }
     }
 
     fn writer_config(&self, when_full: WhenFull) -> WriterConfig {
@@ -162,7 +159,7 @@ fn a_full_disk_stops_new_logins_and_loses_nothing() {
     received(&audit, 3);
     audit.flush();
     assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
-    assert!(audit.warnings()[0].contains("can't be written"), "{:?}", audit.warnings());
+    assert!(audit.warnings()[0].message.contains("can't be written"), "{:?}", audit.warnings());
     assert_eq!(verify(&memory.text()).notes[0].kind, NoteKind::Unfinished);
     memory.limit(None);
     audit.flush();

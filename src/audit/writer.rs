@@ -20,6 +20,7 @@ use super::{Audit, AuditError, Event, EventKind};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 use crate::token::Signer;
 
@@ -47,7 +48,7 @@ pub struct WriterConfig {
     /// Places besides the log that save its last checkpoint.
     pub checkpoint_stores: Vec<Box<dyn CheckpointStore>>,
     /// Mismatch between the log and its last checkpoint, found at the start.
-    pub startup_finding: Option<String>,
+    pub startup_finding: Option<CheckFinding>,
     /// Time that the thread waits for more events, to write them at once. A crash loses this much.
     pub batch_delay: Duration,
 }
@@ -247,9 +248,9 @@ impl Writer {
             }
             Err(error) => {
                 tracing::error!(%error, "an audit checkpoint can't be signed");
-                self.state
-                    .signing_error
-                    .store(Some(Arc::new(format!("the audit log can't be signed: {error}"))));
+                let finding =
+                    CheckFinding::without_fix(format!("the audit log can't be signed: {error}"));
+                self.state.signing_error.store(Some(Arc::new(finding)));
             }
         }
     }
@@ -291,10 +292,8 @@ impl Writer {
 
     fn report_failure(&self, error: &io::Error) {
         self.means.metrics.record_audit_write_error();
-        let previous = self
-            .state
-            .write_error
-            .swap(Some(Arc::new(format!("the audit log can't be written: {error}"))));
+        let finding = CheckFinding::without_fix(format!("the audit log can't be written: {error}"));
+        let previous = self.state.write_error.swap(Some(Arc::new(finding)));
         if previous.is_none() {
             let consequence = match self.means.when_full {
                 WhenFull::Stop => "no new login begins",
@@ -342,9 +341,11 @@ impl Writer {
             self.unsaved_checkpoint = None;
         }
         let reason = error.map(|error| {
-            Arc::new(format!(
-                "the last checkpoint of the audit log can't be saved outside of it: {error}; \
-                 fix: let this user write to the state folder, and check that the store answers"
+            Arc::new(CheckFinding::new(
+                format!(
+                    "the last checkpoint of the audit log can't be saved outside of it: {error}"
+                ),
+                "let this user write to the state folder, and check that the store answers",
             ))
         });
         if let (Some(why), None) = (&reason, &*self.state.save_error.load()) {

@@ -15,6 +15,7 @@ use super::rate_limiter::KeyedRateLimiter;
 use super::rate_window::window_number;
 use crate::env::Env;
 use crate::store::counters::{CounterBatch, CounterKey, Counters, MAX_ADDITIONS_PER_BATCH};
+use crate::telemetry::CheckFinding;
 
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 /// Most calls in one round; the rest is sent in the next.
@@ -114,7 +115,7 @@ impl CounterSync {
             }
         }
         // After an error, an empty call finds out whether the store is back.
-        if additions.is_empty() && self.warnings().is_empty() {
+        if additions.is_empty() && self.warning().is_none() {
             return None;
         }
         state.number += 1;
@@ -130,15 +131,16 @@ impl CounterSync {
 
     /// Returns what degrades the limits, with the fix.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let last_error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let warning = |error| {
-            format!(
-                "the counts of other hubs are unknown ({error}), so each hub admits up to the whole limit; \
-                 fix: restore the store (docs/redis.md)"
+    pub fn warning(&self) -> Option<CheckFinding> {
+        let last_error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner);
+        last_error.as_ref().map(|error| {
+            CheckFinding::new(
+                format!(
+                    "the counts of other hubs are unknown ({error}), so each hub admits up to the whole limit"
+                ),
+                "restore the store (docs/redis.md)",
             )
-        };
-        last_error.map(warning).into_iter().collect()
+        })
     }
 }
 

@@ -28,6 +28,7 @@ use crate::identity::Identity;
 use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
+use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 
 /// Header that carries the support id into the register's log.
@@ -212,11 +213,12 @@ impl Register for HttpRegister {
         contract::decode_answer(answer.headers(), answer.body(), pivot, &self.rules)
     }
 
-    fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<CheckFinding> {
         (self.breaker.state() != CircuitState::Closed).then(|| {
-            "the register has failed several times in a row, and its circuit is open: logins that need it fail at once; \
-             fix: ask its operator; the hub retries by itself"
-                .to_owned()
+            CheckFinding::new(
+                "the register has failed several times in a row, and its circuit is open: logins that need it fail at once",
+                "ask its operator; the hub retries by itself",
+            )
         })
     }
 

@@ -118,10 +118,13 @@ async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
     let not_ready = readiness.not_ready_reasons();
     let status =
         if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let degraded = readiness.degradations().into_iter();
     let body = ReadyzBody {
         ready: not_ready.is_empty(),
-        not_ready,
-        degraded: readiness.degradations(),
+        not_ready: not_ready.into_iter().map(|(name, reason)| (name, reason.to_string())).collect(),
+        degraded: degraded
+            .map(|(name, problems)| (name, problems.iter().map(ToString::to_string).collect()))
+            .collect(),
         checks: readiness.check_results(),
     };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
@@ -138,16 +141,11 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::env::Timestamp;
+    use crate::telemetry::CheckFinding;
     use actix_web::{App, test};
 
     async fn get(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        get_with_metrics(
-            readiness,
-            path,
-            Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
-        )
-        .await
+        get_with_metrics(readiness, path, Arc::new(Metrics::new().unwrap())).await
     }
 
     async fn get_with_metrics(
@@ -170,12 +168,9 @@ mod tests {
         let keys = Arc::new(AtomicBool::new(false));
         let loaded = Arc::clone(&keys);
         let readiness =
-            Readiness::default().with_check("store", || Ok(())).with_check("keys", move || {
-                if loaded.load(Ordering::SeqCst) {
-                    Ok(())
-                } else {
-                    Err("no signing key is loaded".into())
-                }
+            Readiness::default().with_check("store", || None).with_check("keys", move || {
+                (!loaded.load(Ordering::SeqCst))
+                    .then(|| CheckFinding::without_fix("no signing key is loaded"))
             });
         let readiness = Arc::new(readiness);
         let missing = concat!(
@@ -192,14 +187,14 @@ mod tests {
 
     #[actix_web::test]
     async fn degradations_are_listed_and_do_not_make_the_process_unready() {
-        let problems = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
+        let problems = || vec![CheckFinding::new("connectors/x.toml:3 name is missing", "add it")];
         let readiness = Arc::new(
             Readiness::default()
                 .with_degradation_check("config", problems)
                 .with_degradation_check("other", Vec::new),
         );
         let body = concat!(
-            r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]},"checks":["#,
+            r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; fix: add it"]},"checks":["#,
             r#"{"name":"config","state":"degraded","findings":[{"message":"connectors/x.toml:3 name is missing","fix":"add it"}]},"#,
             r#"{"name":"other","state":"ok"}]}"#
         );
@@ -209,7 +204,7 @@ mod tests {
     #[actix_web::test]
     async fn the_digest_of_the_configuration_in_use_is_served() {
         let readiness = Arc::new(Readiness::default());
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let app = App::new()
             .configure(|config| configure_config_digest(config, ConfigDigest::default))
             .configure(|config| {
@@ -243,7 +238,7 @@ mod tests {
 
     #[actix_web::test]
     async fn metrics_are_served_as_text() {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let readiness = Arc::new(Readiness::default());
         get_with_metrics(&readiness, "/livez", Arc::clone(&metrics)).await;
         let (status, body) = get_with_metrics(&readiness, "/metrics", metrics).await;

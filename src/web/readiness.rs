@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// A readiness check; `Err` is the reason, for an operator.
-type ReadinessCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+pub use crate::telemetry::CheckFinding;
+
+/// A readiness check; returns why the process is not ready.
+type ReadinessCheck = Box<dyn Fn() -> Option<CheckFinding> + Send + Sync>;
 
 /// Lists the problems that an operator should fix, while requests are still served.
-type DegradationCheck = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+type DegradationCheck = Box<dyn Fn() -> Vec<CheckFinding> + Send + Sync>;
 
 /// State of a check.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -56,25 +58,6 @@ pub struct CheckResult {
     pub findings: Vec<CheckFinding>,
 }
 
-/// A problem that a check found, and its fix.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct CheckFinding {
-    pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
-}
-
-impl CheckFinding {
-    /// Splits a line that ends with its fix.
-    fn from_line(line: &str) -> Self {
-        let parts = line.split_once("; fix: ").or_else(|| line.rsplit_once("; "));
-        match parts {
-            Some((message, fix)) => Self { message: message.to_owned(), fix: Some(fix.to_owned()) },
-            None => Self { message: line.to_owned(), fix: None },
-        }
-    }
-}
-
 /// Readiness of this process: ready if every check passes and it is not shutting down.
 #[derive(Default)]
 pub struct Readiness {
@@ -89,7 +72,7 @@ impl Readiness {
     pub fn with_check(
         mut self,
         name: &'static str,
-        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        check: impl Fn() -> Option<CheckFinding> + Send + Sync + 'static,
     ) -> Self {
         self.checks.push((name, Box::new(check)));
         self
@@ -100,7 +83,7 @@ impl Readiness {
     pub fn with_degradation_check(
         mut self,
         name: &'static str,
-        check: impl Fn() -> Vec<String> + Send + Sync + 'static,
+        check: impl Fn() -> Vec<CheckFinding> + Send + Sync + 'static,
     ) -> Self {
         self.degradation_checks.push((name, Box::new(check)));
         self
@@ -123,19 +106,15 @@ impl Readiness {
                 (None, Some(_)) => CheckState::Degraded,
                 (None, None) => CheckState::Ok,
             };
-            let lines = reason.into_iter().chain(details.into_iter().flatten());
-            CheckResult {
-                name: name.to_owned(),
-                state,
-                findings: lines.map(|line| CheckFinding::from_line(line)).collect(),
-            }
+            let findings = reason.into_iter().chain(details.into_iter().flatten());
+            CheckResult { name: name.to_owned(), state, findings: findings.cloned().collect() }
         };
         names.into_iter().map(row).collect()
     }
 
     /// Returns the problems that do not make the process unready, by check.
     #[must_use]
-    pub fn degradations(&self) -> BTreeMap<&'static str, Vec<String>> {
+    pub fn degradations(&self) -> BTreeMap<&'static str, Vec<CheckFinding>> {
         let results = self.degradation_checks.iter().map(|(name, check)| (*name, check()));
         results.filter(|(_, problems)| !problems.is_empty()).collect()
     }
@@ -153,13 +132,12 @@ impl Readiness {
 
     /// Returns the reasons why the process is not ready, by check.
     #[must_use]
-    pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, String> {
-        let reason = |(name, check): &(&'static str, ReadinessCheck)| {
-            check().err().map(|error| (*name, error))
-        };
+    pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, CheckFinding> {
+        let reason = |(name, check): &(&'static str, ReadinessCheck)| Some((*name, check()?));
         let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
         if self.is_draining() {
-            reasons.insert("draining", "this process is shutting down".to_owned());
+            let finding = CheckFinding::without_fix("this process is shutting down");
+            reasons.insert("draining", finding);
         }
         reasons
     }

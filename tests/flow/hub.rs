@@ -23,7 +23,7 @@ use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
 use passerelle::telemetry::export::SpanQueue;
-use passerelle::web::readiness::Readiness;
+use passerelle::web::readiness::{CheckFinding, Readiness};
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
@@ -141,7 +141,7 @@ impl TestHub {
                 HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder })
                     .unwrap();
             let (hub, shell) = (program.hub(), program.outer_middleware());
-            counted.push(Arc::clone(&hub.metrics));
+            counted.push(Arc::clone(&hub.core.metrics));
             let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
             nodes.push(Node { administer, readiness: program.readiness() });
             others.push(hub.clone());
@@ -186,7 +186,7 @@ impl TestHub {
             HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
 
         let (hub, shell) = (program.hub(), program.outer_middleware());
-        let metrics = Arc::clone(&hub.metrics);
+        let metrics = Arc::clone(&hub.core.metrics);
         let served = hub.clone();
         let app = App::new()
             .configure(move |config| routes::configure_routes(config, served))
@@ -232,11 +232,12 @@ impl TestHub {
 
     /// Why one of several must not be asked, by check.
     pub fn not_ready(&self, node: usize) -> BTreeMap<&'static str, String> {
-        self.nodes[node].readiness.not_ready_reasons()
+        let reasons = self.nodes[node].readiness.not_ready_reasons().into_iter();
+        reasons.map(|(name, finding)| (name, finding.to_string())).collect()
     }
 
     /// What is degraded at one of several, by check.
-    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<String>> {
+    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<CheckFinding>> {
         self.nodes[node].readiness.degradations()
     }
 
@@ -259,10 +260,11 @@ impl TestHub {
         let hub = &self.hub;
         let pairs =
             request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked =
-            logout::validate_request(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
-                hub.grants.verify_logout_hint(hint)
-            });
+        let asked = logout::validate_request(
+            &Params::new(pairs),
+            hub.core.federation.load().as_ref(),
+            |hint| hub.grants.verify_logout_hint(hint),
+        );
         let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
             panic!("it names nobody")
         };
@@ -277,12 +279,12 @@ impl TestHub {
 
     /// What the hub does by itself every few seconds.
     pub async fn refresh_client_keys(&self) {
-        self.hub.grants.client_keys.refresh(&self.hub.env).await;
+        self.hub.grants.client_keys.refresh(&self.hub.core.env).await;
     }
 
     /// Comes back when all that was told to the audit log is in its file.
     pub fn flush_audit(&self) {
-        self.hub.grants.audit.flush();
+        self.hub.grants.core.audit.flush();
     }
 
     /// Comes back when every span that waits was sent to the collector.

@@ -19,6 +19,7 @@ use crate::env::Timestamp;
 use crate::store::{
     NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
 };
+use crate::telemetry::CheckFinding;
 
 /// Interval between two reads of the record.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
@@ -89,7 +90,7 @@ impl Blocks {
 
     /// Returns why this hub is not ready: it has never read the blocks.
     #[must_use]
-    pub fn not_ready_reason(&self) -> Option<String> {
+    pub fn not_ready_reason(&self) -> Option<CheckFinding> {
         let warning = self.warning()?;
         let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
         (!status.has_read).then_some(warning)
@@ -97,11 +98,12 @@ impl Blocks {
 
     /// Returns why changes made at other hubs may be missing here.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<CheckFinding> {
         let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
         let why = status.last_error.as_ref()?;
-        Some(format!(
-            "the blocks can't be read, and the last known ones stay in force: {why}; fix: check the store (docs/redis.md)"
+        Some(CheckFinding::new(
+            format!("the blocks can't be read, and the last known ones stay in force: {why}"),
+            "check the store (docs/redis.md)",
         ))
     }
 

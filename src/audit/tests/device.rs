@@ -29,7 +29,7 @@ fn a_full_device_stops_new_logins() {
     );
     audit.flush();
     assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
-    assert!(audit.warnings()[0].contains("No space left"), "{:?}", audit.warnings());
+    assert!(audit.warnings()[0].message.contains("No space left"), "{:?}", audit.warnings());
 }
 
 #[test]

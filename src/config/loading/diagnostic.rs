@@ -22,12 +22,18 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Returns the finding as a single line, for logs and probes.
+    /// Returns the finding as a single line, for logs.
     #[must_use]
     pub fn to_single_line(&self) -> String {
+        format!("{}; {}", self.located_message(), self.fix)
+    }
+
+    /// Returns what is wrong, with its place.
+    #[must_use]
+    pub fn located_message(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
         let key = if self.key.is_empty() { String::new() } else { format!("{} ", self.key) };
-        format!("{}{line} {key}{}; {}", self.file, self.message, self.fix)
+        format!("{}{line} {key}{}", self.file, self.message)
     }
 }
 

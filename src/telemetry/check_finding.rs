@@ -1,0 +1,32 @@
+//! A problem that a check of this process found, and its fix.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A problem that a check found, and its fix.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckFinding {
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl CheckFinding {
+    /// Creates a finding with its fix.
+    pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { message: message.into(), fix: Some(fix.into()) }
+    }
+
+    /// Creates a finding that the operator can't fix, or whose message says how.
+    pub fn without_fix(message: impl Into<String>) -> Self {
+        Self { message: message.into(), fix: None }
+    }
+}
+
+impl fmt::Display for CheckFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.fix.iter().try_for_each(|fix| write!(f, "; fix: {fix}"))
+    }
+}
