@@ -75,11 +75,12 @@ fn www_authenticate_challenge(code: ErrorCode) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::catalogue::RequiredParam;
     use super::*;
 
     #[test]
     fn the_body_is_the_two_members_of_rfc_6749() {
-        let answer = ErrorResponse::from(ErrorCode::TokenCodeMissing);
+        let answer = ErrorResponse::from(ErrorCode::Missing(RequiredParam::TokenCode));
         assert_eq!(answer.status, 400);
         assert_eq!(answer.www_authenticate, None);
         assert_eq!(
@@ -101,8 +102,11 @@ mod tests {
         );
         assert_eq!(by_body.body, by_header.body, "they read the same");
         assert_eq!(
-            ErrorResponse::for_client(ErrorCode::TokenCodeMissing, AuthLocation::Header)
-                .www_authenticate,
+            ErrorResponse::for_client(
+                ErrorCode::Missing(RequiredParam::TokenCode),
+                AuthLocation::Header
+            )
+            .www_authenticate,
             None
         );
     }
