@@ -30,7 +30,7 @@ fn main() {
         FileSink::open(&folder.path().join("audit.jsonl"), rotation, env.now()).unwrap();
     let config = WriterConfig {
         signer: Arc::new(Keyring::ephemeral(env.now()).unwrap()),
-        metrics: Arc::new(Metrics::new(env.now()).unwrap()),
+        metrics: Arc::new(Metrics::new().unwrap()),
         issuer: "https://hub.example/api/v2".into(),
         node: "hub-1".into(),
         when_full: WhenFull::GoOn,

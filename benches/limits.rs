@@ -19,7 +19,7 @@ const PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
 
 fn main() {
     let env = Env::system();
-    let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let off = RateLimitSettings {
         logins_per_service_provider: None,
         requests_per_network: NetworkRate::Unlimited,

@@ -69,7 +69,7 @@ fn main() {
         probes: 1,
     };
     let env = Env::system();
-    let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let redis: Arc<dyn Store> = Arc::new(
         RedisStore::new(&config, &credentials, capacities, env.clone(), &metrics).unwrap(),
     );

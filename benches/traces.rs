@@ -91,7 +91,7 @@ fn main() {
         );
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
-            let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+            let metrics = Arc::new(Metrics::new().unwrap());
             let (queue, exporter) = export::span_queue(
                 10_000_000,
                 Resource::default(),

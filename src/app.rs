@@ -10,8 +10,6 @@ mod build_error;
 pub mod check;
 mod code_store;
 mod connection_limits;
-mod counter_sync;
-mod draining;
 pub mod explain;
 mod from_settings;
 pub mod health;
@@ -42,7 +40,7 @@ use actix_web::web;
 pub use self::build_error::BuildError;
 pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, probe_providers};
 use self::from_settings::worker_count;
-use self::hub_parts::HubParts;
+use self::hub_parts::{HubParts, hub_core};
 pub use self::keys::HubKeys;
 use self::prepare::prepare_hub;
 pub use self::register::query_register;
@@ -51,10 +49,10 @@ pub use self::running_hub::{RunningHub, SocketOwner};
 use self::snapshot::ShutdownSnapshot;
 pub use self::store::probe_store;
 use crate::audit::Audit;
-use crate::config::{CurrentFederation, LoadedConfig};
+use crate::config::LoadedConfig;
+use crate::config::model::LimitsConfig;
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::telemetry::Metrics;
 use crate::telemetry::export::SpanQueue;
 use crate::web::Hub;
 use crate::web::admin::{self, AdminApi};
@@ -81,19 +79,15 @@ impl ProgramDeps {
 pub struct HubServer {
     hub: web::Data<Hub>,
     outer_middleware: Arc<OuterMiddleware>,
-    metrics: Arc<Metrics>,
     readiness: Arc<Readiness>,
     admin: Arc<AdminApi>,
-    audit: Audit,
     traces: Option<SpanQueue>,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
     admission: Arc<ConnectionLimiter>,
     private_hosts: Arc<PrivateHosts>,
-    request_timeout: Duration,
-    not_ready_delay: Duration,
-    shutdown_timeout: Duration,
+    limits: LimitsConfig,
     snapshot: Option<ShutdownSnapshot>,
 }
 
@@ -120,24 +114,22 @@ impl HubServer {
         )?;
         let recent = audit_log::recent_logins(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::with_recent);
+        let keys = keys::start_key_reload(prepared.keys, &settings.keys, &audit);
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
         let parts = HubParts {
             loaded,
-            metrics: prepared.metrics,
-            federation: CurrentFederation::new(prepared.federation),
+            core: hub_core(loaded, env, prepared.metrics, prepared.federation, audit),
             client_keys: prepared.client_keys,
             store: opened.store,
-            keys: keys::start_key_reload(prepared.keys, &settings.keys, &audit),
-            audit,
+            keys,
             recent,
             register: register::start_register(prepared.register, reload_interval),
             blocks: prepared.blocks,
             live_logins: Arc::default(),
             arbiters: (0..workers).map(|_| Arbiter::new()).collect(),
-            env,
         };
-        actix::spawn(Arc::clone(&parts.client_keys).run(parts.env.clone()));
+        actix::spawn(Arc::clone(&parts.client_keys).run(parts.core.env.clone()));
         let (connectors, registry) = parts.start_registry(prepared.connector_specs);
         parts.start_sampling();
         let publisher = prepared.discovery_publisher;
@@ -152,18 +144,14 @@ impl HubServer {
             hub,
             outer_middleware: prepared.outer_middleware,
             admin,
-            metrics: parts.metrics,
             readiness,
-            audit: parts.audit,
             traces,
             reload,
             arbiters: parts.arbiters,
             workers,
             admission: connection_limits::public_admission(settings, workers),
             private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
-            request_timeout: Duration::from_secs(settings.limits.request_seconds),
-            not_ready_delay: Duration::from_secs(settings.limits.not_ready_seconds),
-            shutdown_timeout: Duration::from_secs(settings.limits.shutdown_seconds),
+            limits: settings.limits.clone(),
             snapshot: opened.snapshot,
         })
     }

@@ -13,6 +13,7 @@ mod code;
 mod encryption;
 pub mod error;
 pub mod hint;
+mod hub_core;
 pub mod introspection;
 pub mod logout;
 mod records;
@@ -23,47 +24,37 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::assurance::{AcrCheck, Platform};
-use crate::audit::Audit;
-use crate::config::CurrentFederation;
-use crate::env::Env;
+use crate::assurance::AcrCheck;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::session::SessionLimits;
 use crate::store::Store;
-use crate::telemetry::Metrics;
 use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::UsedAssertionQuota;
 use auth_failures::AuthFailureLimiter;
 use client_keys::KeyDirectory;
+pub use hub_core::HubCore;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
 
 /// Dependencies and settings of all token operations; one instance per process.
 pub struct Grants {
+    pub core: Arc<HubCore>,
     pub store: Arc<dyn Store>,
     pub signer: Arc<dyn Signer>,
     pub gate: Arc<dyn Gate>,
-    pub federation: CurrentFederation,
     /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_quota: UsedAssertionQuota,
     pub subjects: SubjectDeriver,
     pub auth_failures: AuthFailureLimiter,
-    pub metrics: Arc<Metrics>,
-    pub audit: Audit,
-    pub env: Env,
-    pub platform: Platform,
-    pub issuer: String,
     /// `amr` value that identifies this hub.
     pub amr_marker: String,
     /// The hub's own public keys, current and retired: they verify ID tokens that come back as
     /// hints.
     pub own_keys: Arc<ArcSwap<VerificationKeys>>,
     pub lifetimes: GrantLifetimes,
-    pub session_limits: SessionLimits,
 }
 
 /// Lifetimes of codes and tokens.
@@ -94,7 +85,7 @@ pub trait Gate: Send + Sync {
 
 impl std::fmt::Debug for Grants {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grants").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Grants").field("core", &self.core).finish_non_exhaustive()
     }
 }
 

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use passerelle::env::Timestamp;
 use passerelle::protocol::catalogue::ErrorCode;
 use passerelle::telemetry::{MetricType, Metrics, markdown_page};
 use serde::Deserialize;
@@ -134,7 +133,7 @@ const COLUMNS: u32 = 24;
 
 /// Each metric's labels, by the name that a query must use.
 fn declared() -> BTreeMap<String, BTreeSet<String>> {
-    let metrics = Metrics::new(Timestamp::from_seconds(1)).unwrap();
+    let metrics = Metrics::new().unwrap();
     let mut all = BTreeMap::from([(FROM_PROMETHEUS.to_owned(), BTreeSet::new())]);
     for metric in metrics.declared() {
         let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
@@ -404,7 +403,7 @@ fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
 
 #[test]
 fn the_reference_is_what_the_program_prints() {
-    let metrics = Metrics::new(Timestamp::from_seconds(1)).unwrap();
+    let metrics = Metrics::new().unwrap();
     let written =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
     assert!(

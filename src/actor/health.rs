@@ -7,6 +7,7 @@
 //! outlives its actor. docs/identity-provider-health.md explains the rules.
 
 mod attribution;
+mod call_permit;
 mod call_window;
 mod circuit;
 mod login_failures;
@@ -20,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use self::attribution::{Attribution, attribute_outcome};
+pub use self::call_permit::CallPermit;
 use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};
 pub use self::circuit::{Availability, CallKind, OpenCause};
@@ -27,7 +29,6 @@ use self::circuit::{Circuit, is_within};
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
 pub use self::probe_record::{ProbeFailures, ProbeOutcome};
-use crate::client_network::ClientNetwork;
 use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
@@ -387,58 +388,6 @@ impl State {
 /// Returns whether the connection failed or no answer came.
 const fn is_no_answer(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::IdpUnreachable | ErrorCode::IdpTimeout)
-}
-
-/// Permit of one call. Dropped, the call counts for nothing.
-pub struct CallPermit {
-    health: Arc<Health>,
-    call: CallKind,
-    epoch: u64,
-}
-
-impl CallPermit {
-    /// Records the outcome of the call, the network that caused it, its duration and its time.
-    /// Returns the change of the circuit, for the caller to log.
-    pub fn record(
-        self,
-        outcome: Result<(), ErrorCode>,
-        network: Option<ClientNetwork>,
-        took: Duration,
-        now: Timestamp,
-    ) -> Option<CircuitTransition> {
-        let (call, health, epoch) = (self.call, &self.health, self.epoch);
-        match attribute_outcome(call, outcome) {
-            Attribution::Success => health.update(now, |state| {
-                state.window.record(now, call, Ok(()), took);
-                // A success of a call that started before the circuit's last change proves nothing
-                // about now.
-                if call.is_login() && epoch == state.circuit.epoch() {
-                    state.login_succeeded(now);
-                }
-            }),
-            Attribution::Failure(code) if call.is_login() => health.update(now, |state| {
-                let is_current = epoch == state.circuit.epoch();
-                let is_new = network.is_none_or(|network| {
-                    is_current && state.login_failures.record_failure(network, now)
-                });
-                state.logins_suspected |= is_current;
-                if is_new {
-                    state.window.record(now, call, Err(code), took);
-                }
-            }),
-            Attribution::Failure(code) => {
-                // The documents could not be fetched: the hub's own probe finds out why.
-                health.documents_suspected.store(true, Ordering::Relaxed);
-                health.update(now, |state| {
-                    if call == CallKind::Preload {
-                        state.documents.record(ProbeOutcome::Failed(code), false, now);
-                    }
-                    state.window.record(now, call, Err(code), took);
-                })
-            }
-            Attribution::Ignored => None,
-        }
-    }
 }
 
 impl std::fmt::Debug for Health {

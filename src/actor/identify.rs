@@ -43,7 +43,7 @@ pub(super) async fn identify_user(
     };
     let request = &login.context.request;
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
-    let claims = services.federation.load().released_claim_values(request, &identity);
+    let claims = services.core.federation.load().released_claim_values(request, &identity);
     let evidence = gather_evidence(services, support_id, &authentication)?;
     // The identity provider's claims are dropped: the session keeps only what the rules and the
     // register made of them.
@@ -69,12 +69,12 @@ fn gather_evidence(
     authentication: &Authentication,
 ) -> Result<AmrEvidence, ErrorCode> {
     let connector = &authentication.connector;
-    let federation = services.federation.load();
+    let federation = services.core.federation.load();
     let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
     let GatheredEvidence { evidence, dropped, unknown } =
         AmrEvidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
     for (reason, count) in &dropped {
-        services.metrics.record_dropped_amr_values(connector, reason.label(), *count);
+        services.core.metrics.record_dropped_amr_values(connector, reason.label(), *count);
     }
     let amr = evidence
         .amr_values(&services.grants.amr_marker)
@@ -120,10 +120,11 @@ async fn confirm_with_register(
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
     services
         .grants
+        .core
         .audit
         .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
     let confirmed = query_register(services, support_id, pivot).await;
-    services.grants.audit.record(|| {
+    services.grants.core.audit.record(|| {
         let answered = step_audit::login_event(EventKind::RegisterAnswered, login).idp(connector);
         confirmed.as_ref().err().map_or(answered.clone(), |code| answered.code(*code))
     });
@@ -143,8 +144,10 @@ async fn query_register(
     span.set_outcome(outcome);
     drop(span);
     match &answer {
-        Err(error) if !error.was_sent() => services.metrics.record_skipped_register_lookup(outcome),
-        Ok(_) | Err(_) => services.metrics.record_register_lookup(outcome, started.elapsed()),
+        Err(error) if !error.was_sent() => {
+            services.core.metrics.record_skipped_register_lookup(outcome)
+        }
+        Ok(_) | Err(_) => services.core.metrics.record_register_lookup(outcome, started.elapsed()),
     }
     let support_id = support_id.as_str();
     let answer = answer.map_err(|error| {
@@ -182,7 +185,7 @@ pub(super) fn subject_for(
     authentication: &Authentication,
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
-    let federation = services.federation.load();
+    let federation = services.core.federation.load();
     let service = federation.active_service_provider(client_id).ok_or(ErrorCode::GateClosed)?;
     services.grants.subjects.derive(
         service.subject_key_version,

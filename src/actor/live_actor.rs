@@ -45,11 +45,10 @@ impl Drop for LiveActor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::Timestamp;
 
     #[test]
     fn an_actor_that_panics_is_not_counted_as_live() {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let (held, mut asleep) =
             (LiveActor::new(&metrics, "login"), LiveActor::new(&metrics, "login"));
         asleep.mark_passivated();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn metrics() -> Metrics {
-        Metrics::new(OPENED).unwrap()
+        Metrics::new().unwrap()
     }
 
     fn assert_line(metrics: &Metrics, line: &str) {

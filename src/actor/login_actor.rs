@@ -107,7 +107,7 @@ impl Actor for LoginActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.live = Some(LiveActor::new(&self.services.metrics, ACTOR));
+        self.live = Some(LiveActor::new(&self.services.core.metrics, ACTOR));
         self.passivate_when_idle(ctx);
     }
 }
@@ -116,7 +116,7 @@ impl Handler<RunStep> for LoginActor {
     type Result = ResponseFuture<Result<Reply, StepError>>;
 
     fn handle(&mut self, RunStep { step, sent }: RunStep, ctx: &mut Self::Context) -> Self::Result {
-        self.services.metrics.record_mailbox_delay(ACTOR, sent.elapsed());
+        self.services.core.metrics.record_mailbox_delay(ACTOR, sent.elapsed());
         if self.queue.len() >= MAX_QUEUED_STEPS {
             return Box::pin(async { Err(StepError::Hub(ErrorCode::Busy)) });
         }

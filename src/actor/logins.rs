@@ -95,13 +95,13 @@ impl Logins {
         network: Option<ClientNetwork>,
     ) -> Result<OpenedLogin, LoginAdmissionError> {
         let services = &self.services;
-        services.grants.audit.check_admission().map_err(LoginAdmissionError)?;
-        let now = services.env.now();
-        let cookie = services.env.entropy().token();
+        services.grants.core.audit.check_admission().map_err(LoginAdmissionError)?;
+        let now = services.core.env.now();
+        let cookie = services.core.env.entropy().token();
         let hash = InteractionHash::from_cookie(&cookie);
         // Its user is in `required_subjects`; the token itself is no longer needed.
         request.id_token_hint = None;
-        let support_id = SupportId::generate(services.env.entropy());
+        let support_id = SupportId::generate(services.core.env.entropy());
         let login = Login::new(LoginContext {
             trace: trace::start_login_trace(&support_id),
             hash: hash.clone(),
@@ -115,14 +115,14 @@ impl Logins {
             time_spent: TimeBreakdown::default(),
         });
         self.store_new_login(&login, network, now).await?;
-        services.metrics.record_login_transition(login.state.name());
-        services.live_logins.count_abandoned_logins(now, &services.metrics);
+        services.core.metrics.record_login_transition(login.state.name());
+        services.live_logins.count_abandoned_logins(now, &services.core.metrics);
         services.live_logins.record_move(
             unseen_expiry(&login.context),
             None,
             LoginPosition::from_login(&login),
         );
-        services.grants.audit.record(|| {
+        services.grants.core.audit.record(|| {
             step_audit::login_event(EventKind::AuthorizationReceived, &login)
                 .level(login.context.request.level)
         });
@@ -218,7 +218,7 @@ impl Logins {
         let found = self
             .services
             .store
-            .load(&steps::login_key(hash), self.services.env.now())
+            .load(&steps::login_key(hash), self.services.core.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
         Ok(found.as_ref().map(StoredLogin::parse).transpose()?.map(|login| login.summary()))
@@ -237,7 +237,7 @@ impl Logins {
         let found = self
             .services
             .store
-            .load_many(&keys, self.services.env.now())
+            .load_many(&keys, self.services.core.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
         Ok(found.into_iter().map(|record| StoredLogin::parse(&record?).ok()).collect())

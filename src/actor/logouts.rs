@@ -110,7 +110,7 @@ impl Logouts {
     ) -> Result<LogoutOutcome, ErrorCode> {
         let grants = &self.services.grants;
         let connector = &session.login.connector;
-        let state = self.services.env.entropy().token();
+        let state = self.services.core.env.entropy().token();
         // The destination is stored first: the browser that comes back must find it. Without room
         // for it the session ends, and the identity provider is not notified.
         let is_saved = session.login.id_token.is_some()
@@ -119,14 +119,14 @@ impl Logouts {
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
         };
-        grants.audit.record(|| {
+        grants.core.audit.record(|| {
             let done =
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
         let request = ended.login.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
             id_token,
-            post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.issuer),
+            post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.core.issuer),
             state: state.clone(),
         });
         match self.idp_logout_url(connector, request).await {

@@ -21,10 +21,10 @@ use self::schedule::Schedule;
 use super::connector::{ConnectorHandle, Probe, ProbeReport, log_transition};
 use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
-use crate::env::{Env, Timestamp};
+use crate::env::Timestamp;
+use crate::grant::HubCore;
 use crate::ids::ConnectorId;
 use crate::store::{Store, StoreScope};
-use crate::telemetry::Metrics;
 
 /// Interval between two looks at the schedule.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,15 +36,6 @@ const MAX_WITNESS_PROBES: usize = 3;
 /// Identity providers that begin to fail within this time of each other may have one cause: the
 /// hub's own network.
 const COMMON_OUTAGE_PERIOD: Duration = Duration::from_secs(120);
-
-/// Dependencies of [`Prober`].
-pub struct ProberDeps {
-    pub store: Arc<dyn Store>,
-    /// `{base_url}/api/v2/callback/`, to which the connector's id is appended.
-    pub callback_base: String,
-    pub env: Env,
-    pub metrics: Arc<Metrics>,
-}
 
 /// Whether every identity provider fails at once, so that the hub's own network is at fault. Cheap
 /// to clone.
@@ -72,9 +63,7 @@ pub(super) struct Prober {
     connectors: Connectors,
     schedule: Mutex<Schedule>,
     lease: Option<ProberLease>,
-    callback_base: String,
-    env: Env,
-    metrics: Arc<Metrics>,
+    core: Arc<HubCore>,
 }
 
 /// An identity provider that can be probed.
@@ -93,10 +82,10 @@ struct DueProbe {
 
 impl Prober {
     /// Creates the prober.
-    pub fn new(connectors: Connectors, deps: ProberDeps) -> Self {
-        let ProberDeps { store, callback_base, env, metrics } = deps;
-        let lease = (store.scope() == StoreScope::Shared).then(|| ProberLease::new(store, &env));
-        Self { connectors, schedule: Mutex::default(), lease, callback_base, env, metrics }
+    pub fn new(connectors: Connectors, store: Arc<dyn Store>, core: Arc<HubCore>) -> Self {
+        let lease =
+            (store.scope() == StoreScope::Shared).then(|| ProberLease::new(store, &core.env));
+        Self { connectors, schedule: Mutex::default(), lease, core }
     }
 
     /// Probes for ever.
@@ -121,20 +110,20 @@ impl Prober {
     async fn sync_with_store(&self) {
         let Some(lease) = &self.lease else { return };
         let probed: Vec<(ConnectorId, Arc<Health>)> = self
-            .probed_connectors(self.env.now())
+            .probed_connectors(self.core.env.now())
             .into_iter()
             .map(|one| (one.id, Arc::clone(one.handle.health())))
             .collect();
-        lease.sync(&probed, self.env.now()).await;
+        lease.sync(&probed, self.core.env.now()).await;
     }
 
     /// Updates the circuits, and returns the probes to make now.
     fn due_probes(&self) -> Vec<DueProbe> {
-        let now = self.env.now();
+        let now = self.core.env.now();
         let is_network_back = self.update_circuits(now);
         let probed = self.probed_connectors(now);
         let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
-        self.metrics.set_probe_leader(role == ProberRole::Prober);
+        self.core.metrics.set_probe_leader(role == ProberRole::Prober);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.sync_entries(&probed.iter().map(|one| one.id.clone()).collect::<Vec<_>>(), now);
         if role == ProberRole::Follower {
@@ -165,7 +154,7 @@ impl Prober {
                 });
             }
             if health.wants_login_probe(now) && schedule.begin_login(&id, now) {
-                let redirect_uri = format!("{}{id}", self.callback_base);
+                let redirect_uri = format!("{}{id}", self.core.callback_base());
                 due.push(DueProbe { id, handle, probe: Probe::Login { redirect_uri } });
             }
         }
@@ -175,7 +164,7 @@ impl Prober {
     async fn run_probe(&self, DueProbe { id, handle, probe }: DueProbe) {
         let is_login = matches!(probe, Probe::Login { .. });
         let ProbeReport { retry_after } = handle.probe(probe).await;
-        let now = self.env.now();
+        let now = self.core.env.now();
         let health = handle.health();
         let confirm = !is_login
             && health.documents_failing().is_some_and(|failing| !failing.reaches_threshold());
@@ -201,7 +190,7 @@ impl Prober {
             (true, false) => tracing::info!("the hub reaches identity providers again"),
             _ => {}
         }
-        self.metrics.set_egress_down(all_fail);
+        self.core.metrics.set_egress_down(all_fail);
         if was_down && !all_fail {
             // One whose circuit is open had failed before, for its own reason.
             probed

@@ -16,19 +16,17 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
 use super::health::{Availability, Health};
-use super::prober::{OutboundNetwork, Prober, ProberDeps};
+use super::prober::{OutboundNetwork, Prober};
 use crate::assurance::AcrCheck;
 use crate::config::config_digest::FieldDigests;
 use crate::config::model::ConnectorLimits;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::connector::Connector;
-use crate::env::Env;
-use crate::grant::Gate;
+use crate::grant::{Gate, HubCore};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, UnavailableReason};
 use crate::store::Store;
-use crate::telemetry::Metrics;
 
 pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
 pub use connector_overview::{ConnectorCondition, ConnectorRow, ConnectorState, HealthRow};
@@ -227,16 +225,12 @@ pub struct Registry {
 
 /// Dependencies of [`Registry`].
 pub struct RegistryDeps {
-    pub federation: CurrentFederation,
+    pub core: Arc<HubCore>,
     pub blocks: Blocks,
     /// Default number of concurrent calls to one identity provider.
     pub calls: usize,
-    pub env: Env,
-    pub metrics: Arc<Metrics>,
     /// Where hubs that share it agree on the prober.
     pub store: Arc<dyn Store>,
-    /// `{base_url}/api/v2/callback/`.
-    pub callback_base: String,
     /// Arbiters of the connector actors; they must not be web workers.
     pub arbiters: Vec<ArbiterHandle>,
 }
@@ -249,25 +243,15 @@ impl Registry {
         specs: Vec<ConnectorSpec>,
         registry_deps: RegistryDeps,
     ) -> (Connectors, RegistryHandle) {
-        let RegistryDeps {
-            federation,
-            blocks,
-            calls,
-            env,
-            metrics,
-            store,
-            callback_base,
-            arbiters,
-        } = registry_deps;
+        let RegistryDeps { core, blocks, calls, store, arbiters } = registry_deps;
         let connectors = Connectors {
             actors: Arc::default(),
-            federation,
+            federation: core.federation.clone(),
             blocks,
             outbound: OutboundNetwork::default(),
         };
-        let deps =
-            ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
-        let prober = Arc::new(Prober::new(connectors.clone(), deps));
+        let (env, metrics) = (core.env.clone(), Arc::clone(&core.metrics));
+        let prober = Arc::new(Prober::new(connectors.clone(), store, core));
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
             metrics.clear_connector_gauges();

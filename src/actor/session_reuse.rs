@@ -38,11 +38,12 @@ pub(super) async fn find_reusable_user(
     .ok()?;
     let reuse_request = reuse_request(services, login, subject.clone());
     let gate_input = services.connectors.gate_input(&request.client_id, &session.login.connector);
-    let level = session::check_reuse(&session, &reuse_request, &services.session_limits, &gate_input, services.env.now())
+    let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, &gate_input, services.core.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
         .filter(|level| request.accepts_acr(*level))?;
-    let claims = services.federation.load().released_claim_values(request, &session.login.identity);
+    let claims =
+        services.core.federation.load().released_claim_values(request, &session.login.identity);
     let consented = session.has_consented(&request.client_id, &claim_names(&claims));
     Some(IdentifiedUser {
         authentication,
@@ -71,7 +72,7 @@ fn reuse_request(
     let is_allowed =
         |hint: &ConnectorId| services.connectors.check_access(&request.client_id, hint, at).is_ok();
     ReuseRequest {
-        platform: services.platform,
+        platform: services.core.platform,
         prompt_login: if request.prompt.login {
             PromptLogin::Requested
         } else {

@@ -199,7 +199,7 @@ impl<'m> StepAudit<'m> {
                 LoginAnswer::ChoicePage { banner: Some(banner) },
             ) => {
                 // The form may name anything; only configured connectors are recorded.
-                let known = self.services.federation.load().connector(connector).is_some();
+                let known = self.services.core.federation.load().connector(connector).is_some();
                 (Some(connector).filter(|_| known), Some(banner.code))
             }
             _ => return false,
@@ -267,7 +267,7 @@ impl<'m> StepAudit<'m> {
     }
 
     fn audit(&self) -> &'m Audit {
-        &self.services.grants.audit
+        &self.services.grants.core.audit
     }
 }
 

@@ -1,10 +1,14 @@
 //! Runs one step of a login: load, decide, store, perform, decide, store, answer.
 
+mod login_records;
+mod outcomes;
 mod timer;
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use self::login_records::{AttemptError, load_after_verification, save_login};
+pub(super) use self::login_records::{CachedLogin, login_key, stored_until};
+use self::outcomes::{displayed_detail, log_answer, log_connector_error, record_outcome};
 use self::timer::{StepTimer, TimeOwner};
 use super::connector::ConnectorHandle;
 use super::identify;
@@ -14,12 +18,10 @@ use super::login_summary::{LoginSummary, Reply, StepError};
 use super::session_reuse;
 use super::step_admission::StepPermit;
 use super::step_audit::StepAudit;
-use super::unauthenticated_logins::unseen_expiry;
 use crate::connector::ConnectorError;
 use crate::env::Timestamp;
-use crate::grant::{Gate as _, store_error_code};
+use crate::grant::Gate as _;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
-use crate::login::state_name::FAILED;
 use crate::login::{
     self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
     Step, StepInputs, StepOutput,
@@ -27,21 +29,11 @@ use crate::login::{
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ConsentRequirement;
-use crate::store::{
-    LoadedRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreScope,
-};
+use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
-use crate::telemetry::{LoginOutcome, at_level};
-
-/// How long the record outlives the login, so that a repeated request can still be answered.
-pub(super) const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
 /// Most attempts at a step that loses races against other nodes.
 const MAX_STEP_ATTEMPTS: usize = 4;
-
-/// Poll interval while another node processes the callback.
-const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
-const MAX_CALLBACK_POLLS: usize = 80;
 
 /// A request of the browser, and the session cookie that came with it.
 #[derive(Clone, Debug)]
@@ -51,19 +43,6 @@ pub(super) struct BrowserStep {
     pub permit: Arc<StepPermit>,
     /// Trace scope of the HTTP request.
     pub scope: TraceScope,
-}
-
-/// A login as last stored.
-pub(super) struct CachedLogin {
-    login: Login,
-    version: RecordVersion,
-    /// When the record expires; the cache must not outlive it.
-    expires_at: Timestamp,
-}
-
-/// Returns the key of a login's record.
-pub(super) fn login_key(hash: &InteractionHash) -> RecordKey {
-    RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
 }
 
 /// Runs one step. Returns the login to cache for the next one.
@@ -76,10 +55,10 @@ pub(super) async fn run_browser_step(
     for _ in 0..MAX_STEP_ATTEMPTS {
         let (current, loaded_from) = match cached
             .take()
-            .filter(|cached| services.env.now() < cached.expires_at)
+            .filter(|cached| services.core.env.now() < cached.expires_at)
         {
             Some(current) if may_use_cache(services, &step.request) => (current, LoadedFrom::Cache),
-            Some(_) | None => match load_after_verification(services, hash, &step).await {
+            Some(_) | None => match load_after_verification(services, hash, &step.permit).await {
                 Ok(Some(current)) => (current, LoadedFrom::Store),
                 Ok(None) => return (None, Err(StepError::Unknown)),
                 Err(code) => return (None, Err(StepError::Hub(code))),
@@ -110,14 +89,6 @@ enum LoadedFrom {
 fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
     services.store.scope() == StoreScope::Process
         || !matches!(request, LoginRequest::OpenPage { .. })
-}
-
-/// Error of one attempt at a step.
-enum AttemptError {
-    /// Another node has changed the login, or may have.
-    Stale,
-    Gone,
-    Hub(ErrorCode),
 }
 
 async fn attempt_step(
@@ -161,20 +132,22 @@ async fn run_step(
     let CachedLogin { mut login, version, expires_at } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
-    let check_registration =
-        |request: &AuthorizationRequest| services.federation.load().check_registration(request);
+    let check_registration = |request: &AuthorizationRequest| {
+        services.core.federation.load().check_registration(request)
+    };
     let consent = consent_policy(services, &sp);
+    let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
-        now: services.env.now(),
-        entropy: services.env.entropy(),
+        now: services.core.env.now(),
+        entropy: services.core.env.entropy(),
         gate: &gate,
         check_registration: &check_registration,
         consent,
-        callback_base: &services.callback_base,
+        callback_base: &callback_base,
         session: browser.session.as_ref(),
         nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
     };
-    let timer = StepTimer::start(&mut login, services.env.now());
+    let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
     let mut running = RunningStep {
         services,
@@ -212,7 +185,7 @@ async fn run_step(
 
 /// Returns when the service provider wants the consent page.
 fn consent_policy(services: &LoginServices, client_id: &ClientId) -> ConsentPolicy {
-    let federation = services.federation.load();
+    let federation = services.core.federation.load();
     match federation.active_service_provider(client_id).map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
@@ -356,167 +329,15 @@ fn handle_for_redirect(
 ) -> Result<ConnectorHandle, ErrorCode> {
     let handle = services.connectors.handle(connector)?;
     let own_rate = services
+        .core
         .federation
         .load()
         .connector(connector)
         .and_then(|facts| facts.redirects_per_minute);
-    services.rate_limits.check_redirect(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
+    services
+        .core
+        .rate_limits
+        .check_redirect(connector, own_rate)
+        .map_err(|_| ErrorCode::IdpLimited)?;
     Ok(handle)
-}
-
-/// Logs an error with the support id that the user sees on the page.
-fn log_connector_error(support_id: &str, connector: &ConnectorId, error: &ConnectorError) {
-    at_level!(error.code, support_id, %connector, detail = error.detail, "call to the identity provider failed");
-}
-
-/// Returns the explanation that the operator console shows. An error from the callback's query is
-/// left out, because its `error_description` may hold any text, such as personal data. The log has
-/// it.
-fn displayed_detail(error: &ConnectorError) -> Option<String> {
-    let repeats_the_query = matches!(error.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
-    (!repeats_the_query).then(|| error.detail.clone())
-}
-
-/// Counts the transition, and the outcome if the login has one now.
-fn record_outcome(
-    services: &LoginServices,
-    before: &'static str,
-    login: &Login,
-    chosen: Option<&ConnectorId>,
-    answer: &LoginAnswer,
-) {
-    let (metrics, sp) = (&services.metrics, &login.context.request.client_id);
-    let after = login.state.name();
-    if before == after {
-        return;
-    }
-    metrics.record_login_transition(after);
-    match (login.outcome(), answer) {
-        // The failure was counted before; now the service provider gets the error.
-        _ if before == FAILED => {}
-        (Some(Ok(())), _) => {
-            metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
-            metrics.record_granted_login(
-                &timer::time_parts(&login.context.time_spent),
-                services.env.now(),
-            );
-        }
-        (Some(Err(code)), _) => {
-            metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1)
-        }
-        // Counted as abandoned once its second is past.
-        (None, _) if LoginPosition::is_expired(login) => {}
-        (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
-            metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
-        }
-        (None, _) => {}
-    }
-}
-
-/// Logs what the answer says about the login.
-fn log_answer(before: &'static str, login: &Login, answer: &LoginAnswer) {
-    let after = login.state.name();
-    let support_id = login.context.support_id.as_str();
-    match answer {
-        LoginAnswer::ErrorPage(problem) => {
-            at_level!(problem.code, support_id, state = after, "login step refused");
-        }
-        LoginAnswer::BlockedPage(banner) => {
-            let connector = banner.connector.as_ref().map(tracing::field::display);
-            at_level!(
-                banner.code,
-                support_id,
-                connector,
-                state = before,
-                "login stopped by a block"
-            );
-        }
-        LoginAnswer::ServiceProvider { .. } if before != after => {
-            let client_id = &login.context.request.client_id;
-            match login.outcome().and_then(Result::err) {
-                None => {
-                    tracing::info!(support_id, %client_id, outcome = "granted", "login completed")
-                }
-                Some(code) => {
-                    at_level!(code, support_id, %client_id, outcome = "refused", "login completed")
-                }
-            }
-        }
-        LoginAnswer::ServiceProvider { .. }
-        | LoginAnswer::ChoicePage { .. }
-        | LoginAnswer::RedirectToIdp { .. }
-        | LoginAnswer::RedirectToConsent
-        | LoginAnswer::ConsentPage(_) => {}
-    }
-}
-
-/// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
-/// callback or reloads the page gets the outcome.
-async fn load_after_verification(
-    services: &LoginServices,
-    hash: &InteractionHash,
-    step: &BrowserStep,
-) -> Result<Option<CachedLogin>, ErrorCode> {
-    let mut found = load(services, hash).await?;
-    if services.store.scope() == StoreScope::Process {
-        return Ok(found);
-    }
-    for _ in 0..MAX_CALLBACK_POLLS {
-        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(services.env.now()))
-        {
-            break;
-        }
-        step.permit.release_slot();
-        tokio::time::sleep(CALLBACK_POLL_INTERVAL).await;
-        found = load(services, hash).await?;
-    }
-    Ok(found)
-}
-
-async fn load(
-    services: &LoginServices,
-    hash: &InteractionHash,
-) -> Result<Option<CachedLogin>, ErrorCode> {
-    let found = services
-        .store
-        .load_and_extend(&login_key(hash), services.env.now())
-        .await
-        .map_err(|error| store_error_code(&error))?;
-    let Some(LoadedRecord { record, was_unread: is_first }) = found else {
-        return Ok(None);
-    };
-    let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
-    services.unauthenticated.update(hash, record.version, record.expires_at);
-    if is_first {
-        let ends = (unseen_expiry(&login.context), login.context.expires_at);
-        services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
-    }
-    Ok(Some(CachedLogin { login, version: record.version, expires_at: record.expires_at }))
-}
-
-/// Stores the login. Returns the record's new version and expiry.
-async fn save_login(
-    services: &LoginServices,
-    login: &Login,
-    version: RecordVersion,
-) -> Result<(RecordVersion, Timestamp), AttemptError> {
-    let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
-    let now = services.env.now();
-    let until = stored_until(login, now);
-    match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
-    {
-        Ok(ReplaceOutcome::Replaced(version)) => {
-            services.unauthenticated.update(&login.context.hash, version, until);
-            Ok((version, until))
-        }
-        Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
-        Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
-        Err(error) => Err(AttemptError::Hub(store_error_code(&error))),
-    }
-}
-
-/// Returns how long the record is kept: a minute after completion, or after the login's expiry.
-pub(super) fn stored_until(login: &Login, now: Timestamp) -> Timestamp {
-    let end = if login.is_completed() { now } else { login.context.expires_at };
-    end + RECORD_RETENTION
 }

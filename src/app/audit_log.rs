@@ -167,7 +167,7 @@ mod tests {
         let writer_config = WriterConfig {
             env,
             signer: Arc::new(Keyring::ephemeral(now).unwrap()),
-            metrics: Arc::new(Metrics::new(now).unwrap()),
+            metrics: Arc::new(Metrics::new().unwrap()),
             issuer: "https://hub.example/api/v2".to_owned(),
             node: "one".to_owned(),
             when_full: crate::audit::WhenFull::Stop,

@@ -59,7 +59,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     // R009: the high platform never queries the register, so its health is irrelevant.
     let asked = identity_source(loaded) == IdentitySource::Register;
     if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
-        let metrics = Arc::new(Metrics::new(env.now())?);
+        let metrics = Arc::new(Metrics::new()?);
         if let register::LoadedRegister::Http(register) =
             register::load_register(loaded, &metrics, env.now())?
         {
@@ -78,9 +78,8 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
 /// Returns an error if an address is forbidden or the federation can't be built.
 pub async fn probe_client_keys(
     loaded: &LoadedConfig,
-    env: &Env,
 ) -> Result<Vec<(ClientId, Result<(), KeyFetchError>)>, BuildError> {
     let federation = Federation::from_loaded(loaded);
-    let metrics = Arc::new(Metrics::new(env.now())?);
+    let metrics = Arc::new(Metrics::new()?);
     Ok(KeyDirectory::new(&federation, &metrics)?.check_published_keys(&federation).await)
 }

@@ -11,11 +11,11 @@ use super::from_settings::{
     auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits, quota_rates,
 };
 use super::keys::SharedKeys;
+use super::metrics_sampler;
 use super::prepare::DiscoveryPublisher;
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
 use super::store::StoreCheck;
-use super::{counter_sync, metrics_sampler};
 use crate::actor::blocks::Blocks;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
@@ -23,15 +23,16 @@ use crate::actor::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLo
 use crate::audit::Audit;
 use crate::audit::recent::RecentEvents;
 use crate::config::model::Settings;
-use crate::config::{CurrentFederation, LoadedConfig};
+use crate::config::{CurrentFederation, Federation, LoadedConfig};
 use crate::connector::ConnectorContext;
 use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{Gate, GrantLifetimes, Grants, UsedAssertionQuota};
+use crate::grant::{Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
+use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
 use crate::session::SessionLimits;
 use crate::store::Store;
@@ -49,12 +50,9 @@ use crate::web::{Hub, SandboxRoutes};
 /// Parts that the services of a hub share.
 pub(super) struct HubParts<'a> {
     pub loaded: &'a LoadedConfig,
-    pub env: Env,
-    pub metrics: Arc<Metrics>,
-    pub federation: CurrentFederation,
+    pub core: Arc<HubCore>,
     pub client_keys: Arc<KeyDirectory>,
     pub store: Arc<dyn Store>,
-    pub audit: Audit,
     /// Recent audit events, for the operator console.
     pub recent: Option<Arc<RecentEvents>>,
     pub keys: SharedKeys,
@@ -63,6 +61,32 @@ pub(super) struct HubParts<'a> {
     pub live_logins: Arc<LiveLoginCounter>,
     /// Arbiters of the actors.
     pub arbiters: Vec<Arbiter>,
+}
+
+/// Builds what every part of a hub uses.
+pub(super) fn hub_core(
+    loaded: &LoadedConfig,
+    env: Env,
+    metrics: Arc<Metrics>,
+    federation: Federation,
+    audit: Audit,
+) -> Arc<HubCore> {
+    let settings = &loaded.settings;
+    let rates = quota_rates(&settings.quotas);
+    Arc::new(HubCore {
+        platform: settings.platform,
+        issuer: loaded.issuer.clone(),
+        federation: CurrentFederation::new(federation),
+        rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
+        session_limits: SessionLimits {
+            idle: settings.lifetimes.session_idle(settings.platform),
+            lifetime: settings.lifetimes.session(settings.platform),
+            ..SessionLimits::for_platform(settings.platform)
+        },
+        metrics,
+        audit,
+        env,
+    })
 }
 
 impl HubParts<'_> {
@@ -74,29 +98,13 @@ impl HubParts<'_> {
         self.arbiters.iter().map(Arbiter::handle).collect()
     }
 
-    fn callback_base(&self) -> String {
-        format!("{}/api/v2/callback/", self.settings().base_url)
-    }
-
-    fn session_limits(&self) -> SessionLimits {
-        let settings = self.settings();
-        SessionLimits {
-            idle: settings.lifetimes.session_idle(settings.platform),
-            lifetime: settings.lifetimes.session(settings.platform),
-            ..SessionLimits::for_platform(settings.platform)
-        }
-    }
-
     /// Starts the connectors.
     pub fn start_registry(&self, specs: Vec<ConnectorSpec>) -> (Connectors, RegistryHandle) {
         let deps = RegistryDeps {
-            federation: self.federation.clone(),
+            core: Arc::clone(&self.core),
             blocks: self.blocks.clone(),
             calls: self.settings().limits.calls_per_connector,
-            env: self.env.clone(),
-            metrics: Arc::clone(&self.metrics),
             store: Arc::clone(&self.store),
-            callback_base: self.callback_base(),
             arbiters: self.arbiter_handles(),
         };
         Registry::start(specs, deps)
@@ -105,13 +113,12 @@ impl HubParts<'_> {
     /// Starts the sampling of metrics.
     pub fn start_sampling(&self) {
         let sources = metrics_sampler::MetricSources {
-            federation: self.federation.clone(),
+            core: Arc::clone(&self.core),
             client_keys: Arc::clone(&self.client_keys),
             keys: self.keys.clone(),
             live_logins: Arc::clone(&self.live_logins),
-            env: self.env.clone(),
         };
-        metrics_sampler::start_sampling(self.loaded, sources, &self.metrics);
+        metrics_sampler::start_sampling(self.loaded, sources);
     }
 
     /// Starts the loop that reloads the configuration files.
@@ -129,35 +136,28 @@ impl HubParts<'_> {
             registry,
             client_keys: Arc::clone(&self.client_keys),
             hub_keys: self.keys.clone(),
-            metrics: Arc::clone(&self.metrics),
-            audit: self.audit.clone(),
-            env: self.env.clone(),
+            core: Arc::clone(&self.core),
             interval: Duration::from_secs(self.settings().limits.reload_seconds),
         }
         .start()
     }
 
     fn grants(&self, connectors: &Connectors, subject_keys: SubjectKeys) -> Arc<Grants> {
-        let settings = self.settings();
-        let auth_failures = auth_failure_limits(&settings.limits);
+        let (settings, core) = (self.settings(), &self.core);
+        let failure_limits = auth_failure_limits(&settings.limits);
         Arc::new(Grants {
+            core: Arc::clone(core),
             store: Arc::clone(&self.store),
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
-            federation: self.federation.clone(),
             client_keys: Arc::clone(&self.client_keys),
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
-                auth_failures,
-                &self.env,
-                &self.metrics,
+                failure_limits,
+                &core.env,
+                &core.metrics,
             ),
-            metrics: Arc::clone(&self.metrics),
-            audit: self.audit.clone(),
-            env: self.env.clone(),
-            platform: settings.platform,
-            issuer: self.loaded.issuer.clone(),
             amr_marker: settings.amr_marker.clone(),
             own_keys: Arc::clone(&self.keys.own),
             lifetimes: GrantLifetimes {
@@ -166,34 +166,22 @@ impl HubParts<'_> {
                 id_token: settings.lifetimes.id_token(),
                 openid_id_token: settings.lifetimes.openid_id_token(),
             },
-            session_limits: self.session_limits(),
         })
     }
 
-    fn login_services(
-        &self,
-        connectors: &Connectors,
-        grants: &Arc<Grants>,
-        rate_limits: &Arc<RateLimits>,
-    ) -> Arc<LoginServices> {
+    fn login_services(&self, connectors: &Connectors, grants: &Arc<Grants>) -> Arc<LoginServices> {
         let settings = self.settings();
         let capacity = login_capacity(&settings.limits);
         Arc::new(LoginServices {
-            rate_limits: Arc::clone(rate_limits),
-            env: self.env.clone(),
-            platform: settings.platform,
+            core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
-            federation: self.federation.clone(),
             connectors: connectors.clone(),
             register: self.register.clone(),
             grants: Arc::clone(grants),
-            metrics: Arc::clone(&self.metrics),
             live_logins: Arc::clone(&self.live_logins),
-            unauthenticated: UnauthenticatedLogins::new(capacity, &self.metrics),
+            unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
             identity_source: identity_source(self.loaded),
             identity_rules: identity_rules(self.loaded),
-            callback_base: self.callback_base(),
-            session_limits: self.session_limits(),
             login_lifetime: settings.lifetimes.login(settings.platform),
         })
     }
@@ -207,40 +195,32 @@ impl HubParts<'_> {
     ) -> web::Data<Hub> {
         let (settings, loaded) = (self.settings(), self.loaded);
         let grants = self.grants(&connectors, subject_keys);
-        let rates = quota_rates(&settings.quotas);
-        let quotas = Arc::new(RateLimits::new(rates, &self.env, &self.metrics));
-        let exchange =
-            counter_sync::start_counter_sync(counters, &quotas, &grants.auth_failures, &self.env);
-        let services = self.login_services(&connectors, &grants, &quotas);
+        let exchange = start_counter_sync(counters, &grants);
+        let services = self.login_services(&connectors, &grants);
         let limits = login_limits(&settings.limits);
         web::Data::new(Hub {
-            platform: settings.platform,
-            issuer: loaded.issuer.clone(),
+            core: Arc::clone(&self.core),
             logouts: Logouts::new(Arc::clone(&services)),
             logins: Logins::new(services, self.arbiter_handles(), limits),
             connectors,
             grants,
-            quotas,
             exchange,
             proxies: TrustedProxies::from_config(&settings.public),
-            metrics: Arc::clone(&self.metrics),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
-            federation: self.federation.clone(),
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token())
                 + JWKS_MAX_AGE,
-            env: self.env.clone(),
         })
     }
 
     /// Builds the readiness checks.
     pub fn readiness(&self, hub: &Hub, reload: Reload, store_check: StoreCheck) -> Arc<Readiness> {
         Arc::new(readiness::build_readiness(ReadinessSources {
-            env: self.env.clone(),
+            core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,
             capacities: StoreCapacities::from_settings(self.loaded),
@@ -249,7 +229,6 @@ impl HubParts<'_> {
             blocks: self.blocks.clone(),
             register: self.register.clone(),
             reload,
-            audit: self.audit.clone(),
             counter_sync: hub.exchange.clone(),
         }))
     }
@@ -267,24 +246,36 @@ impl HubParts<'_> {
         let capacities = StoreCapacities::from_settings(self.loaded);
         let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
         let console = AdminConsole {
-            env: self.env.clone(),
-            platform: settings.platform,
-            issuer: self.loaded.issuer.clone(),
+            core: Arc::clone(&self.core),
             recent: self.recent.clone(),
             login_lifetime: settings.lifetimes.login(settings.platform),
-            federation: self.federation.clone(),
             connectors: hub.connectors.clone(),
             readiness: Arc::clone(readiness),
             store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
-            live_logins: metrics_sampler::live_login_reader(live_logins, &self.env, &self.metrics),
-            metrics: Arc::clone(&self.metrics),
+            live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
             settings: serde_json::to_value(settings)?,
         };
         let admin =
-            AdminApi::new(hub.connectors.clone(), self.loaded.admin_token.as_ref(), &self.env);
+            AdminApi::new(hub.connectors.clone(), self.loaded.admin_token.as_ref(), &self.core.env);
         let key_reloader = Arc::new(self.keys.clone());
         Ok(Arc::new(
-            admin.with_audit(&self.audit).with_key_reloader(key_reloader).with_console(console),
+            admin
+                .with_audit(&self.core.audit)
+                .with_key_reloader(key_reloader)
+                .with_console(console),
         ))
     }
+}
+
+/// Starts the exchange of rate limit counters between hubs that share a store; returns `None`
+/// without one.
+fn start_counter_sync(
+    counters: Option<Arc<dyn Counters>>,
+    grants: &Grants,
+) -> Option<Arc<CounterSync>> {
+    let own = grants.core.rate_limits.limiters().into_iter();
+    let limits = own.chain(grants.auth_failures.limits()).collect();
+    let exchange = Arc::new(CounterSync::new(limits, counters?, &grants.core.env));
+    actix::spawn(Arc::clone(&exchange).run());
+    Some(exchange)
 }

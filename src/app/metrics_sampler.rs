@@ -7,9 +7,10 @@ use super::keys::SharedKeys;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::config::federation::{ClientAuthentication, Federation};
 use crate::config::model::ServiceProviderLabels;
-use crate::config::{CurrentFederation, DatedSecret, LoadedConfig};
+use crate::config::{DatedSecret, LoadedConfig};
 use crate::egress::certificates;
-use crate::env::{Env, Timestamp};
+use crate::env::Timestamp;
+use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
@@ -77,29 +78,27 @@ const fn platform_label(platform: Platform) -> &'static str {
 
 /// Sources of the metrics that are sampled at each scrape.
 pub(super) struct MetricSources {
-    pub federation: CurrentFederation,
+    pub core: Arc<HubCore>,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: SharedKeys,
     pub live_logins: Arc<LiveLoginCounter>,
-    pub env: Env,
 }
 
 /// Returns a function that counts the live logins by state, for the operator console.
 pub(super) fn live_login_reader(
     ongoing: Arc<LiveLoginCounter>,
-    env: &Env,
-    metrics: &Arc<Metrics>,
+    core: Arc<HubCore>,
 ) -> LiveLoginsSource {
-    let (env, metrics) = (env.clone(), Arc::clone(metrics));
     Box::new(move || {
-        let counts = ongoing.live_by_state(env.now(), &metrics).map(|(_, count)| count);
+        let counts = ongoing.live_by_state(core.env.now(), &core.metrics).map(|(_, count)| count);
         let [choosing, awaiting_callback, verifying, identifying, consenting] = counts;
         LiveLogins { choosing, awaiting_callback, verifying, identifying, consenting }
     })
 }
 
 /// Sets the fixed metrics and samples the others at each scrape.
-pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources, metrics: &Metrics) {
+pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources) {
+    let metrics = Arc::clone(&sources.core.metrics);
     metrics.set_platform(platform_label(loaded.settings.platform));
     let ends = |pem: &str| certificates::earliest_expiry(pem.as_bytes());
     if let Some(end) =
@@ -110,16 +109,17 @@ pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources, metr
     if let Some(end) = loaded.register.ca.as_deref().and_then(ends) {
         metrics.set_certificate_expiry("register_ca", end);
     }
-    LabelPolicy::from_settings(loaded).apply(&sources.federation.load(), metrics);
+    LabelPolicy::from_settings(loaded).apply(&sources.core.federation.load(), &metrics);
     metrics.sample_with(move |metrics| sources.report(metrics));
 }
 
 impl MetricSources {
     fn report(&self, metrics: &Metrics) {
-        let now = self.env.now();
+        let now = self.core.env.now();
         self.live_logins.publish_metrics(now, metrics);
         self.client_keys.record_fetch_times();
-        metrics.set_client_secret_expiry(last_secret_ends(&self.federation.load()).into_iter());
+        metrics
+            .set_client_secret_expiry(last_secret_ends(&self.core.federation.load()).into_iter());
         metrics.clear_active_keys();
         let rows = keyfiles::key_rows(&self.keys.ring.load(), &self.keys.upstream.load(), now);
         for row in rows.iter().filter(|row| row.state == KeyState::Current) {

@@ -61,7 +61,7 @@ pub(super) fn prepare_hub(
     let (settings, now) = (&loaded.settings, env.now());
     let mut errors = Vec::new();
     let filter = collect_error(&mut errors, telemetry::validate_filter(&settings.log.filter));
-    let metrics = collect_error(&mut errors, Metrics::new(now).map(Arc::new));
+    let metrics = collect_error(&mut errors, Metrics::new().map(Arc::new));
     let discovery_publisher = DiscoveryPublisher::new(loaded);
     let federation = collect_error(
         &mut errors,

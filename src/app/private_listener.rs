@@ -9,36 +9,22 @@ use actix_web::App;
 use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 
-use super::connection_limits;
-use super::reload::Reload;
-use crate::telemetry::{Listener, Metrics};
-use crate::web::admin::{self, AdminApi};
+use super::{HubServer, connection_limits};
+use crate::telemetry::Listener;
+use crate::web::admin;
 use crate::web::connection::{self, ConnectionTimeouts, ServerConfig};
-use crate::web::host::PrivateHosts;
 use crate::web::private_listener;
-use crate::web::readiness::Readiness;
 
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Services of the private listener.
-pub(super) struct PrivateServices {
-    pub readiness: Arc<Readiness>,
-    pub metrics: Arc<Metrics>,
-    pub admin: Arc<AdminApi>,
-    pub reload: Reload,
-    pub hosts: Arc<PrivateHosts>,
-}
 
 /// Starts the server of the private listener.
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.
-pub(super) fn private_server(
-    listener: TcpListener,
-    served: PrivateServices,
-) -> std::io::Result<Server> {
-    let PrivateServices { readiness, metrics, admin, reload, hosts } = served;
+pub(super) fn private_server(listener: TcpListener, hub: &HubServer) -> std::io::Result<Server> {
+    let (readiness, admin, reload) = (hub.readiness(), hub.admin(), hub.reload());
+    let (metrics, hosts) = (Arc::clone(&hub.hub.core.metrics), Arc::clone(&hub.private_hosts));
     let listening = ServerConfig {
         listener: Listener::Private,
         workers: 1,

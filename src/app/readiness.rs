@@ -14,10 +14,10 @@ use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::{ConnectorRow, ConnectorState};
-use crate::audit::Audit;
 use crate::config::LoadedConfig;
 use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Env;
+use crate::grant::HubCore;
 use crate::protocol::alg::SigningAlg;
 use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
@@ -37,7 +37,7 @@ const MAX_NAMES_LISTED: usize = 10;
 
 /// Sources of the checks. Each answers from memory.
 pub(super) struct ReadinessSources {
-    pub env: Env,
+    pub core: Arc<HubCore>,
     pub store: Arc<dyn Store>,
     pub store_check: StoreCheck,
     pub capacities: StoreCapacities,
@@ -46,7 +46,6 @@ pub(super) struct ReadinessSources {
     pub blocks: Blocks,
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
-    pub audit: Audit,
     pub counter_sync: Option<Arc<CounterSync>>,
 }
 
@@ -93,7 +92,7 @@ impl StoreCapacities {
 /// Builds the checks behind `/readyz`.
 pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     let ReadinessSources {
-        env,
+        core,
         store,
         store_check,
         capacities,
@@ -102,13 +101,12 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         blocks,
         register,
         reload,
-        audit,
         counter_sync,
     } = sources;
     let block_warnings = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (signing_env, clock, key_age_sources) =
-        (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
+        (core.env.clone(), connectors.clone(), (Arc::clone(&ring), core.env.clone()));
     let outbound = connectors.clone();
     Readiness::default()
         .with_check("keys", move || check_signing_keys(&ring, &signing_env))
@@ -132,7 +130,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("register", move || {
             register.as_ref().and_then(|register| register.warning()).into_iter().collect()
         })
-        .with_degradation_check("audit", move || audit.warnings())
+        .with_degradation_check("audit", move || core.audit.warnings())
         .with_degradation_check("limits", move || {
             counter_sync.as_ref().map(|counter_sync| counter_sync.warnings()).unwrap_or_default()
         })

@@ -97,7 +97,7 @@ pub async fn query_register(
     env: &Env,
     pivot: &Identity,
 ) -> Result<Result<RegisterAnswer, RegisterError>, BuildError> {
-    let metrics = Arc::new(Metrics::new(env.now())?);
+    let metrics = Arc::new(Metrics::new()?);
     let none = || {
         BuildError::Register(
             "none is configured: add [register.file] or [register.http]".to_owned(),

@@ -17,15 +17,14 @@ use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
 use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
-use crate::audit::{Audit, Event, EventKind};
+use crate::audit::{Event, EventKind};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
 use crate::config::{Diagnostic, Federation, ReloadableFiles};
 use crate::connector;
-use crate::env::Env;
+use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
-use crate::telemetry::Metrics;
 use crate::web::admin::KeyReloader as _;
 
 /// Inputs of the reload loop.
@@ -40,9 +39,7 @@ pub(super) struct ReloadConfig {
     pub client_keys: Arc<KeyDirectory>,
     /// The hub's own keys, reloaded on the same occasions.
     pub hub_keys: SharedKeys,
-    pub metrics: Arc<Metrics>,
-    pub audit: Audit,
-    pub env: Env,
+    pub core: Arc<HubCore>,
     /// Interval between scans without an event.
     pub interval: Duration,
 }
@@ -107,9 +104,7 @@ impl ReloadConfig {
             }),
             registry: self.registry,
             client_keys: self.client_keys,
-            metrics: self.metrics,
-            audit: self.audit,
-            env: self.env,
+            core: self.core,
             running,
             reported: BTreeMap::new(),
             reported_unverified: refused,
@@ -126,9 +121,7 @@ struct ReloadLoop {
     builder: Arc<SnapshotBuilder>,
     registry: RegistryHandle,
     client_keys: Arc<KeyDirectory>,
-    metrics: Arc<Metrics>,
-    audit: Audit,
-    env: Env,
+    core: Arc<HubCore>,
     /// The fields from which each running connector was built.
     running: BTreeMap<ConnectorId, Arc<FieldDigests>>,
     /// Errors last logged for each file.
@@ -200,7 +193,7 @@ impl ReloadLoop {
         let result = match scan.await {
             Ok(result) => result,
             Err(fault) => {
-                self.metrics.record_config_reload("failed", self.env.now());
+                self.core.metrics.record_config_reload("failed", self.core.env.now());
                 tracing::error!(%fault, "reading the configuration failed; the active configuration stays in use");
                 return ScanOutcome::Complete;
             }
@@ -217,7 +210,7 @@ impl ReloadLoop {
             );
         }
         for (kind, count) in result.invalid_counts {
-            self.metrics.set_invalid_config_files(kind.as_str(), count);
+            self.core.metrics.set_invalid_config_files(kind.as_str(), count);
         }
         if result.settings != self.settings {
             self.settings = result.settings;
@@ -241,7 +234,7 @@ impl ReloadLoop {
         let digest =
             if outcome == "changed" { result.digest } else { self.status.load().digest.clone() };
         self.status.store(Arc::new(ReloadStatus { digest, findings: diagnostics }));
-        self.metrics.record_config_reload(outcome, self.env.now());
+        self.core.metrics.record_config_reload(outcome, self.core.env.now());
         result.file_state
     }
 
@@ -266,11 +259,11 @@ impl ReloadLoop {
             .await
             .map_err(|fault| fault.to_string())?;
         self.client_keys.retain(&applied);
-        self.label_policy.apply(&applied, &self.metrics);
-        let (directory, env) = (Arc::clone(&self.client_keys), self.env.clone());
+        self.label_policy.apply(&applied, &self.core.metrics);
+        let (directory, env) = (Arc::clone(&self.client_keys), self.core.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });
         let changes = self.status.load().digest.changes_to(digest);
-        audit_log::record_config_changes(&self.audit, digest, &changes);
+        audit_log::record_config_changes(&self.core.audit, digest, &changes);
         tracing::info!(%changes, "configuration reloaded");
         Ok(())
     }
@@ -295,7 +288,7 @@ impl ReloadLoop {
                 fault,
                 "a configuration file is invalid; its last good version stays in use, if it had one"
             );
-            self.audit.record(|| Event::new(EventKind::ConfigRejected).file(file));
+            self.core.audit.record(|| Event::new(EventKind::ConfigRejected).file(file));
         }
         for file in self.reported.keys().filter(|file| !now.contains_key(*file)) {
             tracing::info!(file, "a configuration file is valid again, or removed");

@@ -2,21 +2,15 @@
 
 use std::future::pending;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Arbiter;
 use actix_web::dev::ServerHandle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use super::HubServer;
 use super::reload::Reload;
-use super::snapshot::ShutdownSnapshot;
 use super::watchdog::Heartbeat;
-use crate::actor::Logins;
-use crate::audit::Audit;
-use crate::telemetry::export::SpanQueue;
-use crate::web::readiness::Readiness;
 
 /// Delay between the last accepted connection and the first closed one: its request arrives
 /// meanwhile.
@@ -41,18 +35,9 @@ pub struct RunningHub {
     pub(super) listening: JoinHandle<std::io::Result<()>>,
     pub(super) public: ServerHandle,
     pub(super) private: Option<ServerHandle>,
-    pub(super) readiness: Arc<Readiness>,
-    pub(super) audit: Audit,
-    pub(super) traces: Option<SpanQueue>,
-    /// The files are reloaded as long as this value exists.
-    pub(super) reload: Reload,
-    pub(super) logins: Logins,
-    pub(super) arbiters: Vec<Arbiter>,
     pub(super) heartbeat: Heartbeat,
-    pub(super) not_ready_delay: Duration,
-    pub(super) shutdown_timeout: Duration,
-    /// Saves the store for the next process, if configured.
-    pub(super) snapshot: Option<ShutdownSnapshot>,
+    /// The files are reloaded as long as this value exists.
+    pub(super) server: HubServer,
 }
 
 impl RunningHub {
@@ -69,7 +54,7 @@ impl RunningHub {
     /// Returns the handle of the configuration reload.
     #[must_use]
     pub fn reload(&self) -> Reload {
-        self.reload.clone()
+        self.server.reload()
     }
 
     /// Shuts down in order.
@@ -81,7 +66,7 @@ impl RunningHub {
     /// then stops the actors, the audit log, the store and the private listener. When `abort`
     /// completes, pending requests are cut; audit log and store are written all the same.
     pub async fn stop_or_abort(self, abort: impl Future<Output = ()>) {
-        self.readiness.drain();
+        self.server.readiness.drain();
         tokio::select! {
             () = self.drain() => {}
             () = abort => {
@@ -90,19 +75,20 @@ impl RunningHub {
                 self.listening.abort();
             }
         }
-        for arbiter in &self.arbiters {
+        let HubServer { hub, arbiters, snapshot, traces, .. } = self.server;
+        for arbiter in &arbiters {
             arbiter.stop();
         }
-        for arbiter in self.arbiters {
+        for arbiter in arbiters {
             // A thread that has panicked has ended too.
             let _gone = arbiter.join();
         }
         // After everything that may still record an event.
-        self.audit.stop().await;
-        if let Some(successor) = self.snapshot {
-            successor.save().await;
+        hub.core.audit.stop().await;
+        if let Some(snapshot) = snapshot {
+            snapshot.save().await;
         }
-        if let Some(traces) = self.traces {
+        if let Some(traces) = traces {
             traces.flush(SPAN_FLUSH_TIMEOUT).await;
         }
         if let Some(private) = self.private {
@@ -111,7 +97,8 @@ impl RunningHub {
     }
 
     async fn drain(&self) {
-        sleep(self.not_ready_delay).await;
+        let limits = &self.server.limits;
+        sleep(Duration::from_secs(limits.not_ready_seconds)).await;
         if self.socket_owner == SocketOwner::ServiceManager {
             // New connections wait for the next process; a server that stops would drop those just
             // accepted.
@@ -120,6 +107,6 @@ impl RunningHub {
         }
         self.public.stop(true).await;
         // A login step must finish even if its browser has disconnected.
-        self.logins.drain(self.shutdown_timeout).await;
+        self.server.hub.logins.drain(Duration::from_secs(limits.shutdown_seconds)).await;
     }
 }

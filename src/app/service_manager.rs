@@ -47,10 +47,10 @@ impl ServiceManager {
         let is_present = environment.var("NOTIFY_SOCKET").is_some();
         let watchdog =
             sd_notify::watchdog_enabled().filter(|within| is_present && !within.is_zero());
-        let RunningHub { address, readiness, heartbeat, .. } = running;
+        let RunningHub { address, server, heartbeat, .. } = running;
         let hub = MonitoredHub {
             address: *address,
-            readiness: Arc::clone(readiness),
+            readiness: server.readiness(),
             heartbeat: heartbeat.clone(),
         };
         Self { is_present, watchdog, hub, status: String::new(), reload_task: None }

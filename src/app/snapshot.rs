@@ -41,7 +41,7 @@ pub(super) fn restore_snapshot(
 ) -> Result<(), BuildError> {
     let origin = snapshot.map_or(Ok(StoreOrigin::Empty), ShutdownSnapshot::restore)?;
     if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
-        grants.assertion_quota.set_known_since(grants.env.now());
+        grants.assertion_quota.set_known_since(grants.core.env.now());
     }
     Ok(())
 }

@@ -2,17 +2,20 @@
 
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::App;
-use actix_web::dev::Server;
+use actix_web::body::BoxBody;
+use actix_web::dev::{Server, ServiceResponse};
+use actix_web::http::ConnectionType;
 use actix_web::middleware::from_fn;
 
-use super::draining::close_if_draining;
 use super::private_listener;
 use super::watchdog::Heartbeat;
 use super::{HubServer, RunningHub, SocketOwner};
 use crate::telemetry::Listener;
 use crate::web::connection::{self, ConnectionTimeouts, ServerConfig};
+use crate::web::readiness::Readiness;
 use crate::web::routes;
 
 impl HubServer {
@@ -26,21 +29,46 @@ impl HubServer {
         public: TcpListener,
         private: Option<TcpListener>,
     ) -> std::io::Result<RunningHub> {
-        let (hub, outer_middleware) = (self.hub, self.outer_middleware);
-        let logins = hub.logins.clone();
         let address = public.local_addr()?;
         let heartbeat = Heartbeat::for_arbiters(&self.arbiters);
-        let (readiness, worker_heartbeat) = (Arc::clone(&self.readiness), heartbeat.clone());
+        let public = self.public_server(public, heartbeat.clone())?;
+        let private = private
+            .map(|listener| private_listener::private_server(listener, &self))
+            .transpose()?;
+        let handles = (public.handle(), private.as_ref().map(Server::handle));
+        if let Some(private) = private {
+            actix::spawn(private);
+        }
+        Ok(RunningHub {
+            address,
+            socket_owner: SocketOwner::Process,
+            listening: actix::spawn(public),
+            public: handles.0,
+            private: handles.1,
+            heartbeat,
+            server: self,
+        })
+    }
+
+    fn public_server(
+        &self,
+        listener: TcpListener,
+        heartbeat: Heartbeat,
+    ) -> std::io::Result<Server> {
         let listening = ServerConfig {
             listener: Listener::Public,
             workers: self.workers,
-            shutdown: self.shutdown_timeout,
-            timeouts: ConnectionTimeouts::for_request_timeout(self.request_timeout),
-            admission: self.admission,
-            metrics: Arc::clone(&self.metrics),
+            shutdown: Duration::from_secs(self.limits.shutdown_seconds),
+            timeouts: ConnectionTimeouts::for_request_timeout(Duration::from_secs(
+                self.limits.request_seconds,
+            )),
+            admission: Arc::clone(&self.admission),
+            metrics: Arc::clone(&self.hub.core.metrics),
         };
-        let public = connection::build_server(public, listening, move || {
-            worker_heartbeat.register_current_thread();
+        let (hub, outer_middleware, readiness) =
+            (self.hub(), self.outer_middleware(), self.readiness());
+        connection::build_server(listener, listening, move || {
+            heartbeat.register_current_thread();
             let (hub, outer_middleware, readiness) =
                 (hub.clone(), Arc::clone(&outer_middleware), Arc::clone(&readiness));
             App::new().configure(move |config| routes::configure_routes(config, hub)).wrap(from_fn(
@@ -55,37 +83,18 @@ impl HubServer {
                     })
                 },
             ))
-        })?;
-        let services = private_listener::PrivateServices {
-            readiness: Arc::clone(&self.readiness),
-            metrics: self.metrics,
-            admin: self.admin,
-            reload: self.reload.clone(),
-            hosts: self.private_hosts,
-        };
-        let private = private
-            .map(|listener| private_listener::private_server(listener, services))
-            .transpose()?;
-        let handles = (public.handle(), private.as_ref().map(Server::handle));
-        if let Some(private) = private {
-            actix::spawn(private);
-        }
-        Ok(RunningHub {
-            address,
-            listening: actix::spawn(public),
-            public: handles.0,
-            private: handles.1,
-            readiness: self.readiness,
-            audit: self.audit,
-            traces: self.traces,
-            reload: self.reload,
-            logins,
-            arbiters: self.arbiters,
-            heartbeat,
-            socket_owner: SocketOwner::Process,
-            not_ready_delay: self.not_ready_delay,
-            shutdown_timeout: self.shutdown_timeout,
-            snapshot: self.snapshot,
         })
     }
+}
+
+/// Adds `Connection: close` while the hub shuts down, so that a proxy with persistent connections
+/// sends no request into a connection that is about to be cut.
+fn close_if_draining(
+    mut answer: ServiceResponse<BoxBody>,
+    readiness: &Readiness,
+) -> ServiceResponse<BoxBody> {
+    if readiness.is_draining() {
+        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
 }

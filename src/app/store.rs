@@ -111,7 +111,7 @@ pub async fn probe_store(
     env: &Env,
 ) -> Result<Option<Result<String, String>>, BuildError> {
     let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
-    let metrics = Arc::new(Metrics::new(env.now())?);
+    let metrics = Arc::new(Metrics::new()?);
     let store = RedisStore::new(
         config,
         &loaded.store,

@@ -42,10 +42,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self {
-            clock: Arc::new(ManualClock::at(NOON)),
-            metrics: Arc::new(Metrics::new(NOON).unwrap()),
-        }
+        Self { clock: Arc::new(ManualClock::at(NOON)), metrics: Arc::new(Metrics::new().unwrap()) }
     }
 
     fn writer_config(&self, when_full: WhenFull) -> WriterConfig {

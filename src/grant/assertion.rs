@@ -107,7 +107,7 @@ impl Grants {
         assertion: &str,
     ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let client = claimed.and_then(|client_id| {
-            self.federation.load().active_service_provider(client_id).cloned()
+            self.core.federation.load().active_service_provider(client_id).cloned()
         });
         let rules = client.as_ref().and_then(|client| match &client.authentication {
             ClientAuthentication::PrivateKeyJwt(rules) => Some(rules),
@@ -125,8 +125,8 @@ impl Grants {
         };
         let client_id = &client.registration.client_id;
         let jws = self.verify_assertion(client, assertion, rules.alg).await?;
-        let now = self.env.now();
-        let used = validate_assertion(&jws, client_id, rules, &self.issuer, now)?;
+        let now = self.core.env.now();
+        let used = validate_assertion(&jws, client_id, rules, &self.core.issuer, now)?;
         if used.issued_at.seconds() < self.assertion_quota.known_since().seconds() {
             return Err(AssertionError::BeforeStart.into());
         }
@@ -146,7 +146,7 @@ impl Grants {
         if jws == Err(JwsError::UnknownKey) {
             // The client may have rotated its keys since they were fetched.
             let newer =
-                self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.env).await;
+                self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.core.env).await;
             if !Arc::ptr_eq(&newer, &keys) {
                 jws = verify_jws(assertion, alg, &newer.verification);
             }

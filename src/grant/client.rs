@@ -80,10 +80,10 @@ impl Grants {
         transport: SecretTransport,
     ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let client = self.federation.load().active_service_provider(client_id).cloned();
+        let client = self.core.federation.load().active_service_provider(client_id).cloned();
         let registered =
             client.as_ref().and_then(|client| transport.registered_secrets(&client.authentication));
-        let outcome = check_secret(registered, &offered, self.env.now());
+        let outcome = check_secret(registered, &offered, self.core.env.now());
         let uses_registered_method = registered.is_some();
         let client = client.ok_or(ClientAuthError::Unknown)?;
         if !uses_registered_method {
@@ -98,7 +98,7 @@ impl Grants {
             | Credentials::SecretBasic { client_id, .. } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         let service = named.and_then(|id| federation.service_provider(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
         let (code, rate_limited) =

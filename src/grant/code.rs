@@ -28,7 +28,7 @@ impl Grants {
     /// `StoreFull`: the code does not exist. `StoreUnavailable`: the code may exist. `AlreadyDone`:
     /// the code was redeemed or has expired.
     pub async fn issue_code(&self, grant: Grant) -> Result<(), ErrorCode> {
-        let now = self.env.now();
+        let now = self.core.env.now();
         let request = &grant.request;
         let expires_at = grant.granted_at + self.lifetimes.code;
         if expires_at <= now {
@@ -62,8 +62,8 @@ impl Grants {
             });
         }
         self.end_previous_session(&grant).await;
-        self.metrics.record_issued_token("code");
-        self.audit.record(|| {
+        self.core.metrics.record_issued_token("code");
+        self.core.audit.record(|| {
             let IdentifiedUser { authentication, subject, level, .. } = &grant.user;
             let issued = Event::new(EventKind::CodeIssued)
                 .sp(&request.client_id)
@@ -87,7 +87,7 @@ impl Grants {
         now: Timestamp,
     ) -> Result<CodeRecord, ErrorCode> {
         let request = &grant.request;
-        let release = self.federation.load().released_claims(request);
+        let release = self.core.federation.load().released_claims(request);
         Ok(CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
@@ -139,7 +139,7 @@ impl Grants {
     ) -> Result<BTreeMap<String, Subject>, ErrorCode> {
         let IdentifiedUser { authentication, identity, .. } = &grant.user;
         let mut subjects = BTreeMap::new();
-        for provider in self.federation.load().active_data_providers() {
+        for provider in self.core.federation.load().active_data_providers() {
             if shared_scopes(&grant.scopes, provider).is_some()
                 && !subjects.contains_key(&provider.sector)
             {
@@ -162,7 +162,7 @@ impl Grants {
     pub async fn is_code_live(&self, code: &str) -> Result<bool, ErrorCode> {
         let record = self
             .store
-            .load(&code_key(code), self.env.now())
+            .load(&code_key(code), self.core.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
         Ok(record.is_some())

@@ -57,7 +57,7 @@ impl Grants {
     /// # Errors
     /// `ClientKeysMissing`.
     pub fn check_response_keys(&self, client_id: &ClientId) -> Result<(), ErrorCode> {
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         let Some(client) = federation.active_service_provider(client_id) else { return Ok(()) };
         self.response_encryption(client, ResponseKind::IdToken)?;
         self.response_encryption(client, ResponseKind::Userinfo)?;
@@ -74,7 +74,7 @@ impl Grants {
         client: &ServiceProvider,
         answer: ResponseKind,
     ) -> Result<ResponseEncryption, ErrorCode> {
-        let encryption = match (self.platform, &client.encryption) {
+        let encryption = match (self.core.platform, &client.encryption) {
             (Platform::Standard, None) => return Ok(ResponseEncryption::SignedOnly),
             // The configuration loader excludes this case; a federation built otherwise must not
             // leak either.

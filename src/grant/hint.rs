@@ -80,14 +80,16 @@ impl Grants {
         })?;
         let claims = jws.claims;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
-        let is_ours = text("iss")
-            .is_some_and(|iss| digest::constant_time_eq(iss.as_bytes(), self.issuer.as_bytes()));
+        let is_ours = text("iss").is_some_and(|iss| {
+            digest::constant_time_eq(iss.as_bytes(), self.core.issuer.as_bytes())
+        });
         // Userinfo and introspection responses are signed with the same keys. They have no
         // `auth_time`, and introspection responses have another `typ` (RFC 9701 §5).
         let is_id_token = claims.contains_key("auth_time")
             && jws.header.get("typ").is_none_or(|typ| typ == "JWT");
-        let is_issued = numeric_date(&claims, "iat")
-            .is_ok_and(|iat| iat.is_some_and(|iat| iat <= self.env.now() + CLOCK_SKEW_TOLERANCE));
+        let is_issued = numeric_date(&claims, "iat").is_ok_and(|iat| {
+            iat.is_some_and(|iat| iat <= self.core.env.now() + CLOCK_SKEW_TOLERANCE)
+        });
         match text("sub") {
             Some(sub) if is_ours && is_id_token && is_issued => Ok((Subject::new(sub), claims)),
             Some(_) | None => Err(HintError::Invalid),

@@ -72,7 +72,7 @@ impl Grants {
             .as_ref()
             .and_then(|valid| self.active_response(provider, valid))
             .unwrap_or(Introspection::Inactive);
-        self.metrics.record_introspection(
+        self.core.metrics.record_introspection(
             &provider.client_id,
             if answer.is_active() { "active" } else { "inactive" },
         );
@@ -80,7 +80,7 @@ impl Grants {
             self.auth_failures.count_inactive(&provider.client_id)?;
         }
         let written = self.encode_response(provider, &answer, &envelope).await?;
-        self.audit.record(|| match (&answer, &valid) {
+        self.core.audit.record(|| match (&answer, &valid) {
             (Introspection::Active(_), Some(ValidToken { token, .. })) => {
                 let event = Event::new(EventKind::IntrospectionActive)
                     .dp(&provider.client_id)
@@ -126,8 +126,12 @@ impl Grants {
             // There are no refresh tokens, so this token is all there is to revoke.
             self.store.remove(&token_key(text)).await.map_err(|error| store_error_code(&error))?;
         }
-        self.metrics.record_revocation(if own_token.is_some() { "revoked" } else { "not_found" });
-        self.audit.record(|| match &own_token {
+        self.core.metrics.record_revocation(if own_token.is_some() {
+            "revoked"
+        } else {
+            "not_found"
+        });
+        self.core.audit.record(|| match &own_token {
             Some(token) => token::event_for_token(EventKind::TokenRevoked, token),
             None => Event::new(EventKind::RevocationIgnored).sp(&client.registration.client_id),
         });
@@ -143,7 +147,7 @@ impl Grants {
             let (code, rate_limited) =
                 self.auth_failures.count_failed_authentication(claimed, code);
             // Only a registered id is logged: an unknown one could hold any text.
-            let federation = self.federation.load();
+            let federation = self.core.federation.load();
             let client_id = claimed.filter(|id| {
                 federation.data_provider(id).is_some() || federation.service_provider(id).is_some()
             });
@@ -157,7 +161,7 @@ impl Grants {
     ) -> Result<Arc<DataProvider>, ErrorCode> {
         let secret = request.secret.as_ref().map_err(|code| *code)?;
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         let found = request
             .claimed
             .as_ref()
@@ -167,7 +171,7 @@ impl Grants {
         let outcome = check_secret(
             found.map(|provider| provider.secrets.as_slice()),
             &offered,
-            self.env.now(),
+            self.core.env.now(),
         );
         let is_service_provider =
             request.claimed.as_ref().is_some_and(|id| federation.service_provider(id).is_some());
@@ -218,12 +222,12 @@ impl Grants {
         // logins only.
         let sub = token.subjects_by_sector.get(&provider.sector)?;
         Some(Introspection::Active(Box::new(ActiveToken {
-            iss: &self.issuer,
+            iss: &self.core.issuer,
             sub: sub.as_str(),
             aud: provider.client_id.as_str(),
             client_id: token.client_id.as_str(),
             scope: shared.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "),
-            acr: assurance::acr::id_token_level(token.level, self.platform),
+            acr: assurance::acr::id_token_level(token.level, self.core.platform),
             iat: token.issued_at.seconds(),
             exp: valid.expires_at.seconds(),
             claims: self.released_claims(token, &shared),
@@ -232,7 +236,7 @@ impl Grants {
 
     /// Returns the token's claims that these scopes release, without the e-mail address.
     fn released_claims(&self, token: &TokenRecord, scopes: &[Scope]) -> Map<String, Value> {
-        let names = self.federation.load().scopes.claim_names(scopes).into_iter();
+        let names = self.core.federation.load().scopes.claim_names(scopes).into_iter();
         let released =
             names.filter(|claim| !matches!(claim, Claim::Email | Claim::Sub)).map(Claim::as_str);
         released
@@ -254,10 +258,10 @@ impl Grants {
             }
             IntrospectionResponseFormat::Jwt { alg, .. } => alg,
         };
-        let now = self.env.now();
+        let now = self.core.env.now();
         let aud = provider.client_id.as_str();
         let payload = SignedIntrospection {
-            iss: &self.issuer,
+            iss: &self.core.issuer,
             aud,
             iat: now.seconds(),
             token_introspection: answer,

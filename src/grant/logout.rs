@@ -108,7 +108,7 @@ impl Grants {
         let key = request.redirect_key(cookie)?;
         let found = self
             .store
-            .load(&key, self.env.now())
+            .load(&key, self.core.env.now())
             .await
             .map_err(|error| store_error_code(&error))?;
         found.map(|record| decode_record(&record.value)).transpose()
@@ -123,7 +123,7 @@ impl Grants {
         &self,
         pairs: &[(String, String)],
     ) -> Result<Secret<String>, ErrorCode> {
-        let ticket = self.env.entropy().token();
+        let ticket = self.core.env.entropy().token();
         self.insert_record(pending_logout_key(&ticket), &pairs, PENDING_REQUEST_LIFETIME).await?;
         Ok(Secret::new(ticket))
     }
@@ -148,7 +148,7 @@ impl Grants {
         let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
-        let now = self.env.now();
+        let now = self.core.env.now();
         // Revoked first: if the hub stops in between, the session remains, and a repeated request
         // ends everything. `until` is the longest that a code issued now, and then its token, could
         // live.
@@ -169,7 +169,7 @@ impl Grants {
         record: &impl Serialize,
         life: Duration,
     ) -> Result<(), ErrorCode> {
-        let now = self.env.now();
+        let now = self.core.env.now();
         let draft = NewRecord {
             value: encode_record(record)?,
             expires_at: now + life,
@@ -188,7 +188,7 @@ impl Grants {
         key: &RecordKey,
     ) -> Result<Option<T>, ErrorCode> {
         // The tombstone expires immediately: a second caller needs no information.
-        self.take_record_until(key, self.env.now()).await
+        self.take_record_until(key, self.core.env.now()).await
     }
 
     async fn take_record_until<T: serde::de::DeserializeOwned>(
@@ -198,7 +198,7 @@ impl Grants {
     ) -> Result<Option<T>, ErrorCode> {
         match self
             .store
-            .take(key, Vec::new(), until, self.env.now())
+            .take(key, Vec::new(), until, self.core.env.now())
             .await
             .map_err(|error| store_error_code(&error))?
         {

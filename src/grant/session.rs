@@ -45,7 +45,10 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
-        Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
+        Ok(self
+            .load_session(cookie.reveal(), self.core.env.now())
+            .await?
+            .map(|(session, _)| session))
     }
 
     /// Records the grant's service provider as a participant, in a new session or in the reused
@@ -84,14 +87,14 @@ impl Grants {
         // The session of the same user inherits the participants and consents of the previous one.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former.reveal(), now).await?
-            && self.subjects.is_same_person(&session, &before, &self.federation.load())
+            && self.subjects.is_same_person(&session, &before, &self.core.federation.load())
         {
             session.continue_from(before);
         }
         self.record_participation(&mut session, grant);
         let draft = NewRecord {
             value: encode_record(&session)?,
-            expires_at: session.expires_at(&self.session_limits),
+            expires_at: session.expires_at(&self.core.session_limits),
             expires_unread_at: None,
             families: Arc::default(),
         };
@@ -143,7 +146,7 @@ impl Grants {
                 self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
             session.record_use(now);
             self.record_participation(&mut session, grant);
-            let until = session.expires_at(&self.session_limits);
+            let until = session.expires_at(&self.core.session_limits);
             let replaced = self
                 .store
                 .replace(
@@ -174,12 +177,13 @@ impl Grants {
         // Stored with the writes that the session and the code need anyway, so that redeeming a
         // code needs no extra write.
         let encrypts = self
+            .core
             .federation
             .load()
             .active_service_provider(client_id)
             .is_some_and(|client| client.encryption.is_some());
         if encrypts && session.hint_key.is_none() {
-            session.hint_key = Some(Secret::new(self.env.entropy().token()));
+            session.hint_key = Some(Secret::new(self.core.env.entropy().token()));
         }
     }
 

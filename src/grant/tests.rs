@@ -19,6 +19,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
+use super::HubCore;
 use super::auth_failures::{AuthFailureLimiter, FailureLimits};
 use super::client_keys::KeyDirectory;
 use super::subjects::SubjectDeriver;
@@ -36,7 +37,7 @@ use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
 use crate::login::samples::{
-    ISSUER, OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
+    OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
 };
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
@@ -44,11 +45,9 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, BearerToken};
-use crate::session::SessionLimits;
 use crate::store::Capacities;
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
-use crate::telemetry::Metrics;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::VerificationKeys;
 
@@ -180,21 +179,17 @@ impl Hub {
         let clock = Arc::new(ManualClock::at(OPENED + Duration::from_millis(700)));
         let gate = Arc::new(FakeGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let metrics = Arc::new(Metrics::new(OPENED).unwrap());
+        let core = Arc::new(HubCore::for_tests(env, federation(true)));
         let grants = Grants {
             store: Arc::new(MemoryStore::new(capacities)),
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
-            federation: federation(true),
-            client_keys: Arc::new(KeyDirectory::new(&federation(true).load(), &metrics).unwrap()),
+            client_keys: Arc::new(
+                KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
+            ),
             assertion_quota: super::UsedAssertionQuota::with_store_capacity(capacities.assertions),
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
-            auth_failures: AuthFailureLimiter::new(ALLOWED, &env),
-            metrics,
-            audit: crate::audit::Audit::off(),
-            env,
-            platform: Platform::Standard,
-            issuer: ISSUER.into(),
+            auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
             amr_marker: "hub".into(),
             own_keys: Arc::new(ArcSwap::from_pointee(
                 VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
@@ -205,9 +200,13 @@ impl Hub {
                 id_token: ID_TOKEN_LIFE,
                 openid_id_token: OPENID_ID_TOKEN_LIFE,
             },
-            session_limits: SessionLimits::for_platform(Platform::Standard),
+            core,
         };
         Self { grants, clock, gate }
+    }
+
+    fn core_mut(&mut self) -> &mut HubCore {
+        Arc::get_mut(&mut self.grants.core).unwrap()
     }
 
     fn now(&self) -> Timestamp {

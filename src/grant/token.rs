@@ -92,7 +92,7 @@ impl Grants {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
         // does not lose its code.
         let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
-        let now = self.env.now();
+        let now = self.core.env.now();
         let code = request.code.reveal();
         let issued = code_family(code);
         let tokens_live_until = now + self.lifetimes.access_token;
@@ -104,7 +104,7 @@ impl Grants {
         let id_token = self.mint_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
         let id_token = envelope.encrypt_marked(id_token, mark)?;
-        let access_token = self.env.entropy().token();
+        let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri);
         let families = [record.session.clone(), issued].into();
@@ -121,9 +121,9 @@ impl Grants {
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(error) => return Err(store_error_code(&error)),
         }
-        self.metrics.record_issued_token("access_token");
-        self.metrics.record_issued_token("id_token");
-        self.audit.record(|| {
+        self.core.metrics.record_issued_token("access_token");
+        self.core.metrics.record_issued_token("id_token");
+        self.core.audit.record(|| {
             event_for_token(EventKind::TokenIssued, &record.token)
                 .level(record.token.level)
                 .session(&record.session.0)
@@ -215,14 +215,14 @@ impl Grants {
             }
         };
         let claims = IdTokenClaims {
-            iss: &self.issuer,
+            iss: &self.core.issuer,
             sub: record.token.subject.as_str(),
             aud: record.token.client_id.as_str(),
             exp: now + life,
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
-            acr: assurance::acr::id_token_level(record.token.level, self.platform),
+            acr: assurance::acr::id_token_level(record.token.level, self.core.platform),
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
@@ -258,7 +258,7 @@ impl Grants {
     /// # Errors
     /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
     pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
-        let now = self.env.now();
+        let now = self.core.env.now();
         let found = self
             .store
             .load(&token_key(token), now)
@@ -269,6 +269,7 @@ impl Grants {
         trace::attach_login(&token.support_id, token.trace.as_ref());
         // Removing a service provider from the federation invalidates its tokens.
         let client = self
+            .core
             .federation
             .load()
             .active_service_provider(&token.client_id)
@@ -292,7 +293,7 @@ impl Grants {
             return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
         let answer = self.build_userinfo_response(&valid).await.map_err(refusal)?;
-        self.audit.record(|| {
+        self.core.audit.record(|| {
             event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)
         });
         Ok(answer)
@@ -302,7 +303,7 @@ impl Grants {
         &self,
         valid: &ValidToken,
     ) -> Result<UserinfoResponse, ErrorCode> {
-        let (client, now) = (&valid.client, self.env.now());
+        let (client, now) = (&valid.client, self.core.env.now());
         let envelope = self.response_encryption(client, ResponseKind::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims =
@@ -313,7 +314,7 @@ impl Grants {
         };
         let claims = UserinfoClaims {
             sub: valid.token.subject.as_str(),
-            iss: &self.issuer,
+            iss: &self.core.issuer,
             aud: valid.token.client_id.as_str(),
             exp: valid.expires_at,
             iat: now,

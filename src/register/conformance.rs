@@ -37,7 +37,7 @@ pub(super) fn support_id() -> SupportId {
 }
 
 pub(super) fn metrics() -> Arc<Metrics> {
-    Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())
+    Arc::new(Metrics::new().unwrap())
 }
 
 /// `[register.http]` for a server on loopback.

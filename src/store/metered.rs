@@ -255,7 +255,7 @@ mod tests {
     use crate::store::memory::MemoryStore;
 
     async fn metered(capacities: Capacities) -> Arc<dyn Store> {
-        let metrics = Metrics::new(at(0)).unwrap();
+        let metrics = Metrics::new().unwrap();
         Arc::new(MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics))
     }
 
@@ -263,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn operations_errors_and_records_are_counted() {
-        let metrics = Metrics::new(at(0)).unwrap();
+        let metrics = Metrics::new().unwrap();
         let capacities = Capacities { grants: 1, ..AMPLE_CAPACITIES };
         let store = MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics);
         store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();

@@ -87,7 +87,7 @@ impl Metrics {
     ///
     /// # Errors
     /// Returns [`TelemetryError::Metric`] if a name is malformed or declared twice.
-    pub fn new(_started: Timestamp) -> Result<Self, TelemetryError> {
+    pub fn new() -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
         #[cfg(target_os = "linux")]

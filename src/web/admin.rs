@@ -270,7 +270,7 @@ async fn reload_keys(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> 
 /// Samples the number of blocks in force at each scrape.
 pub fn report_blocks(hub: &Data<Hub>) {
     let weak_hub = Arc::downgrade(&Arc::clone(hub));
-    hub.metrics.sample_with(move |metrics| {
+    hub.core.metrics.sample_with(move |metrics| {
         if let Some(hub) = weak_hub.upgrade() {
             hub.connectors.publish_block_metrics(metrics);
         }

@@ -28,12 +28,10 @@ use super::responses;
 use crate::actor::Connectors;
 use crate::audit::RecentEvents;
 use crate::config::blocks::Block;
-use crate::config::{CurrentFederation, Federation, format_rfc3339};
-use crate::env::Env;
+use crate::config::{Federation, format_rfc3339};
+use crate::grant::HubCore;
 use crate::ids::SupportId;
-use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::Metrics;
 
 /// Reports how full the store is now.
 pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
@@ -46,19 +44,15 @@ type ConsoleData = Data<Option<AdminConsole>>;
 
 /// Data sources of the admin console.
 pub struct AdminConsole {
-    pub env: Env,
-    pub platform: Platform,
-    pub issuer: String,
+    pub core: Arc<HubCore>,
     /// Recent audit events; `None` if they are not kept.
     pub recent: Option<Arc<RecentEvents>>,
     /// Lifetime of a login: an older one that did not end is shown as expired.
     pub login_lifetime: Duration,
-    pub federation: CurrentFederation,
     pub connectors: Connectors,
     pub readiness: Arc<Readiness>,
     pub store_usage: StoreUsageSource,
     pub live_logins: LiveLoginsSource,
-    pub metrics: Arc<Metrics>,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
@@ -67,13 +61,13 @@ impl AdminConsole {
     fn current_status(&self) -> HubStatus {
         HubStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            platform: self.platform,
-            issuer: self.issuer.clone(),
-            at: format_rfc3339(self.env.now()),
+            platform: self.core.platform,
+            issuer: self.core.issuer.clone(),
+            at: format_rfc3339(self.core.env.now()),
             ready: self.readiness.not_ready_reasons().is_empty(),
             checks: self.readiness.check_results(),
             live: (self.live_logins)(),
-            ended_logins: self.metrics.ended_logins(),
+            ended_logins: self.core.metrics.ended_logins(),
             store: (self.store_usage)(),
             connectors: self.connectors.overview(),
             orphaned_blocks: self.connectors.orphaned_blocks(),
@@ -81,8 +75,8 @@ impl AdminConsole {
     }
 
     fn current_configuration(&self) -> ConfigurationView {
-        let federation = self.federation.load();
-        let now = self.env.now();
+        let federation = self.core.federation.load();
+        let now = self.core.env.now();
         ConfigurationView {
             settings: self.settings.clone(),
             connectors: federation.connectors().keys().cloned().collect(),
@@ -118,7 +112,7 @@ impl AdminConsole {
 
 impl std::fmt::Debug for AdminConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdminConsole").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("AdminConsole").field("core", &self.core).finish_non_exhaustive()
     }
 }
 
@@ -220,6 +214,6 @@ fn console_page(
     status: u16,
     render: impl FnOnce(&str) -> String,
 ) -> HttpResponse {
-    let nonce = console.env.entropy().token();
+    let nonce = console.core.env.entropy().token();
     responses::admin_page_response(status, &nonce, render(&nonce))
 }

@@ -39,7 +39,7 @@ pub async fn serve_service_logo(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
-    let federation = context.hub.federation.load();
+    let federation = context.hub.core.federation.load();
     let logo = federation.logo(&path).ok_or(NOT_FOUND)?;
     Ok(make_immutable(logo_response(logo)))
 }

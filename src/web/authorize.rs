@@ -53,7 +53,7 @@ async fn handle_request(
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
     let client = hub.proxies.client_address(&context.request);
-    hub.quotas.check_request(client).map_err(|over| Rejection::RateLimited {
+    hub.core.rate_limits.check_request(client).map_err(|over| Rejection::RateLimited {
         code: ErrorCode::NetworkLimited,
         over,
         client_id: params.get("client_id").map(Into::into),
@@ -61,9 +61,9 @@ async fn handle_request(
     let authorization = authorize::validate_request(
         params,
         form,
-        hub.platform,
-        &hub.issuer,
-        hub.federation.load().as_ref(),
+        hub.core.platform,
+        &hub.core.issuer,
+        hub.core.federation.load().as_ref(),
     )
     .map_err(|error| {
         let client_id = registered_client(hub, params);
@@ -90,7 +90,8 @@ async fn handle_request(
 /// arbitrary text.
 fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
     let named = params.get("client_id").map(ClientId::from)?;
-    hub.federation
+    hub.core
+        .federation
         .load()
         .service_provider(&named)
         .map(|service| service.registration.client_id.clone())
@@ -109,15 +110,15 @@ async fn start_login(
     hub.grants.check_response_keys(&client_id).map_err(&reject)?;
     let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =
-        hub.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
+        hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
     let rate_limited =
         |code, over| Rejection::RateLimited { code, over, client_id: Some(client_id.clone()) };
-    hub.quotas.check_login(&client_id, own_rate).map_err(
-        |over| match ErrorCode::ServiceLimited {
+    hub.core.rate_limits.check_login(&client_id, own_rate).map_err(|over| {
+        match ErrorCode::ServiceLimited {
             code if is_silent => reject(code),
             code => rate_limited(code, over),
-        },
-    )?;
+        }
+    })?;
     let admitted = hub.logins.admit(authorization, subjects, network).await;
     let opened = admitted.map_err(|LoginAdmissionError(code)| match code {
         code if is_silent => reject(code),
@@ -139,7 +140,7 @@ async fn start_login(
     }
     let mut response = see_other(&interaction_path(&login.hash));
     let until = opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME;
-    let cookie = hub.cookies.login_cookie(&login.hash, &login.secret, hub.env.now(), until);
+    let cookie = hub.cookies.login_cookie(&login.hash, &login.secret, hub.core.env.now(), until);
     add_cookie(&mut response, &cookie);
     for name in hub.cookies.surplus_logins(&context.request) {
         add_cookie(&mut response, &hub.cookies.expired_cookie(&name));

@@ -41,7 +41,7 @@ struct RejectionPage<'a> {
 impl<'a> RejectionPage<'a> {
     /// Creates a page that shows nothing of a login.
     fn new(context: &'a RequestContext, code: ErrorCode) -> Self {
-        let page = new_error_page(&context.hub.env, code, None);
+        let page = new_error_page(&context.hub.core.env, code, None);
         Self {
             context,
             page,
@@ -63,7 +63,7 @@ impl<'a> RejectionPage<'a> {
         let page = ErrorPage {
             service: context.hub.service_name(&summary.client_id, locale),
             actions: vec![PageAction::Continue { href: interaction_path(hash) }],
-            ..new_error_page(&context.hub.env, code, Some(summary))
+            ..new_error_page(&context.hub.core.env, code, Some(summary))
         };
         let (client_id, login) = (Some(&summary.client_id), Some(hash));
         Self { context, page, locale, recorded: code, client_id, login }
@@ -94,7 +94,7 @@ pub(super) fn malformed_logout_request(
     context: &RequestContext,
     precise: ErrorCode,
 ) -> HttpResponse {
-    context.hub.metrics.record_logout("rejected");
+    context.hub.core.metrics.record_logout("rejected");
     malformed_request_page(context, precise, None, vec![sign_out_action()])
 }
 
@@ -145,7 +145,7 @@ pub(super) fn login_of_other_browser(
     // A tab whose login, with its cookie, was closed because the browser opened newer ones.
     let code =
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
-    let page = new_error_page(&context.hub.env, code, Some(summary));
+    let page = new_error_page(&context.hub.core.env, code, Some(summary));
     let (client_id, login) = (Some(&summary.client_id), Some(hash));
     let locale = context.locale(&[]);
     RejectionPage { context, page, locale, recorded: code, client_id, login }
@@ -198,7 +198,7 @@ pub(super) fn rate_limited(
     over: RateLimitError,
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    let federation = context.hub.federation.load();
+    let federation = context.hub.core.federation.load();
     let mut response = match client_id.filter(|id| federation.active_service_provider(id).is_some())
     {
         Some(client_id) => login_not_admitted(context, code, client_id),
@@ -243,7 +243,7 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
                 hub.service_home(&summary.client_id).into_iter().collect()
             }
         },
-        ..new_error_page(&hub.env, problem.code, Some(summary))
+        ..new_error_page(&hub.core.env, problem.code, Some(summary))
     };
     error_page_response(hub, locale, &error)
 }
@@ -265,7 +265,7 @@ pub(super) fn idp_blocked(
             PageAction::OtherProvider { href: interaction_path(login.hash()) },
             return_to_service_action(login),
         ],
-        ..new_error_page(&hub.env, banner.code, Some(summary))
+        ..new_error_page(&hub.core.env, banner.code, Some(summary))
     };
     error_page_response(hub, locale, &error)
 }

@@ -119,7 +119,11 @@ fn limit_auth_failures(context: &RequestContext, error: GrantError) -> (GrantErr
         return (error, None);
     }
     let hub = &context.hub;
-    match hub.quotas.check_failed_authentication(|| hub.proxies.client_address(&context.request)) {
+    match hub
+        .core
+        .rate_limits
+        .check_failed_authentication(|| hub.proxies.client_address(&context.request))
+    {
         Ok(()) => (error, None),
         Err(over) => (
             GrantError { code: ErrorCode::TooManyFailures, ..error },
@@ -136,7 +140,7 @@ fn record_client_rejection(context: &RequestContext, error: &GrantError) -> Erro
         RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() },
         *code,
     );
-    context.hub.metrics.record_token_error(client_id.as_ref(), *code);
+    context.hub.core.metrics.record_token_error(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
     at_level!(code, client_id, reason, "token request rejected");
     *code

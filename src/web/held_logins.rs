@@ -49,7 +49,7 @@ pub(super) async fn find_by_state(
         if state.is_some_and(|state| stored.expects_state(state)) {
             return Ok(LoginByState::Expecting(login.clone(), stored.summary()));
         }
-        if stored.is_live(hub.env.now()) {
+        if stored.is_live(hub.core.env.now()) {
             live = live
                 .or_else(|| Some(LoginByState::OtherLive(login.hash.clone(), stored.summary())));
         } else {

@@ -9,35 +9,24 @@ use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
 use super::pages::{Locale, PageAction, PageTheme};
 use crate::actor::{Connectors, Logins, Logouts};
-use crate::assurance::Platform;
-use crate::config::CurrentFederation;
 use crate::config::logo::Logo;
-use crate::env::Env;
-use crate::grant::Grants;
+use crate::grant::{Grants, HubCore};
 use crate::ids::{ClientId, ConnectorId};
-use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
-use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 use crate::token::keyring::Keyring;
 
 /// Shared state of the endpoints.
 pub struct Hub {
-    pub env: Env,
-    pub platform: Platform,
-    /// `{base_url}/api/v2`.
-    pub issuer: String,
-    pub federation: CurrentFederation,
+    pub core: Arc<HubCore>,
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,
     pub grants: Arc<Grants>,
-    pub quotas: Arc<RateLimits>,
     /// Rate limit counters exchanged between hubs that share a store.
     pub exchange: Option<Arc<CounterSync>>,
     /// Proxies whose forwarded client address is trusted.
     pub proxies: TrustedProxies,
-    pub metrics: Arc<Metrics>,
     pub cookies: Cookies,
     pub theme: PageTheme,
     /// Served at `/assets/logo`.
@@ -55,14 +44,14 @@ impl Hub {
     /// Returns the name of a service provider; `None` if it is not registered.
     #[must_use]
     pub fn service_name(&self, client_id: &ClientId, locale: Locale) -> Option<String> {
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         Some(locale.localize(&federation.service_provider(client_id)?.name).to_owned())
     }
 
     /// Returns the link to a service provider's home page; `None` if it is not registered.
     #[must_use]
     pub fn service_home(&self, client_id: &ClientId) -> Option<PageAction> {
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         let service = federation.service_provider(client_id)?;
         Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
     }
@@ -83,6 +72,6 @@ pub enum SandboxRoutes {
 
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Hub").field("core", &self.core).finish_non_exhaustive()
     }
 }

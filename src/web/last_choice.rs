@@ -34,6 +34,7 @@ impl ChoiceQuery {
         let one = |name| query.get(name).map(str::to_owned);
         let page = one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
         let last_used = hub
+            .core
             .federation
             .load()
             .remember_last
@@ -45,7 +46,7 @@ impl ChoiceQuery {
 /// Returns the cookie that a finished login sets, if the operator enables it.
 #[must_use]
 pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'static>> {
-    let life = hub.federation.load().remember_last?;
+    let life = hub.core.federation.load().remember_last?;
     Some(hub.cookies.last_choice_cookie(summary.granted_by.as_ref()?, life))
 }
 
@@ -53,7 +54,7 @@ pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'s
 #[must_use]
 pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'static>> {
     let hub = &context.hub;
-    let is_off = hub.federation.load().remember_last.is_none();
+    let is_off = hub.core.federation.load().remember_last.is_none();
     (is_off && hub.cookies.has_last_choice(&context.request))
         .then(|| hub.cookies.expired_last_choice_cookie())
 }

@@ -245,10 +245,10 @@ pub(super) fn step_response(
         LoginAnswer::ErrorPage(problem) => error_pages::login_error(&page, problem),
     };
     if summary.is_completed && from != ResponseOrigin::Authorize {
-        let until = hub.env.now() + ENDED_LOGIN_COOKIE_LIFETIME;
+        let until = hub.core.env.now() + ENDED_LOGIN_COOKIE_LIFETIME;
         add_cookie(
             &mut response,
-            &hub.cookies.login_cookie(&login.hash, &login.secret, hub.env.now(), until),
+            &hub.cookies.login_cookie(&login.hash, &login.secret, hub.core.env.now(), until),
         );
     }
     response

@@ -89,7 +89,7 @@ pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpRes
         }
         // Only the session can verify an encrypted ID token, and its cookie comes with the GET.
         Err(ErrorCode::LogoutHintEncrypted)
-            if hub.platform == Platform::High && fits_in_url(&forwarded) =>
+            if hub.core.platform == Platform::High && fits_in_url(&forwarded) =>
         {
             Ok(with_query(&encode_params(&forwarded)))
         }
@@ -123,7 +123,7 @@ pub async fn post_confirmation(
         let sent = params.get("csrf");
         let bound = encode_params(&forwarded_params(&params));
         csrf::verify_form(&context.request, &cookie, FormPurpose::LogOut, &bound, sent)
-            .inspect_err(|_| context.hub.metrics.record_logout("rejected"))
+            .inspect_err(|_| context.hub.core.metrics.record_logout("rejected"))
             .map_err(Rejection::LogoutFailed)?;
     }
     end_session(&context, &params, Confirmation::Given).await
@@ -145,8 +145,8 @@ pub async fn return_from_idp(
     let Some(destination) = stored.map_err(Rejection::OutsideLogin)? else {
         return Ok(logged_out_response(hub, locale, None, None));
     };
-    hub.metrics.record_logout("returned");
-    hub.grants.audit.record(|| {
+    hub.core.metrics.record_logout("returned");
+    hub.grants.core.audit.record(|| {
         let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
@@ -164,7 +164,7 @@ fn check_request(
     params: &Params,
     session_hint: Option<LogoutHint>,
 ) -> Result<LogoutRequest, ErrorCode> {
-    logout::validate_request(params, hub.federation.load().as_ref(), |hint| {
+    logout::validate_request(params, hub.core.federation.load().as_ref(), |hint| {
         match hub.grants.verify_logout_hint(hint) {
             Err(ErrorCode::LogoutHintEncrypted) => {
                 session_hint.ok_or(ErrorCode::LogoutHintEncrypted)
@@ -218,8 +218,8 @@ async fn end_session(
         LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
     let outcome = match (decision, confirmation, &cookie, session) {
         (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
-            hub.metrics.record_logout("confirmation");
-            hub.grants.audit.record(|| {
+            hub.core.metrics.record_logout("confirmation");
+            hub.grants.core.audit.record(|| {
                 let requested = Event::new(EventKind::LogoutRequested);
                 destination.service_provider.iter().fold(requested, Event::sp)
             });
@@ -306,13 +306,13 @@ fn logout_response(
 ) -> HttpResponse {
     let (outcome, unreached) = match outcome {
         LogoutOutcome::RedirectToIdp(url) => {
-            hub.metrics.record_logout("identity_provider");
+            hub.core.metrics.record_logout("identity_provider");
             return see_other(url.as_str());
         }
         LogoutOutcome::EndedLocally { connector } => ("local", Some(connector)),
         LogoutOutcome::AlreadyEnded => ("no_session", None),
     };
-    hub.metrics.record_logout(outcome);
+    hub.core.metrics.record_logout(outcome);
     match &destination.return_to {
         Some(return_to) => see_other(&return_to.location()),
         None => logged_out_response(hub, locale, Some(destination), unreached.as_ref()),
@@ -351,7 +351,7 @@ fn confirmation_page(
         let token = csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded));
         ("csrf".to_owned(), token)
     });
-    let federation = hub.federation.load();
+    let federation = hub.core.federation.load();
     let service =
         destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
     ConfirmLogOutPage {

@@ -66,7 +66,7 @@ pub fn choice_page(
     query: &ChoiceQuery,
 ) -> ChoicePage {
     let LoginPageContext { hub, locale, summary, .. } = *login;
-    let federation = hub.federation.load();
+    let federation = hub.core.federation.load();
     let entries =
         hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
     let candidates = entries.iter().map(|entry| ProviderCandidate {

@@ -138,16 +138,10 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::env::Timestamp;
     use actix_web::{App, test};
 
     async fn get(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        get_with_metrics(
-            readiness,
-            path,
-            Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
-        )
-        .await
+        get_with_metrics(readiness, path, Arc::new(Metrics::new().unwrap())).await
     }
 
     async fn get_with_metrics(
@@ -209,7 +203,7 @@ mod tests {
     #[actix_web::test]
     async fn the_digest_of_the_configuration_in_use_is_served() {
         let readiness = Arc::new(Readiness::default());
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let app = App::new()
             .configure(|config| configure_config_digest(config, ConfigDigest::default))
             .configure(|config| {
@@ -243,7 +237,7 @@ mod tests {
 
     #[actix_web::test]
     async fn metrics_are_served_as_text() {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let readiness = Arc::new(Readiness::default());
         get_with_metrics(&readiness, "/livez", Arc::clone(&metrics)).await;
         let (status, body) = get_with_metrics(&readiness, "/metrics", metrics).await;

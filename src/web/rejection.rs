@@ -123,15 +123,16 @@ pub fn audit_rejection(context: &RequestContext, rejected: RejectionContext<'_>,
         let event =
             |id| Event::new(EventKind::StepRefused).code(code).support_id(&SupportId::new(id));
         hub.grants
+            .core
             .audit
             .remember_if_some(|| rejected.support_id.filter(|_| is_auditable(code)).map(event));
         return;
     };
-    hub.grants.audit.record(|| {
+    hub.grants.core.audit.record(|| {
         let event = Event::new(name).code(code);
         let event = rejected.login.into_iter().fold(event, Event::login);
         let event = match rejected.client_id {
-            Some(id) if hub.federation.load().data_provider(id).is_some() => event.dp(id),
+            Some(id) if hub.core.federation.load().data_provider(id).is_some() => event.dp(id),
             Some(id) => event.sp(id),
             None => event,
         };

@@ -39,8 +39,9 @@ pub fn page_response(
     locale: Locale,
     render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
-    let nonce = hub.env.entropy().token();
-    let notices = DisplayedNotice::in_force(&hub.federation.load().notices, locale, hub.env.now());
+    let nonce = hub.core.env.entropy().token();
+    let notices =
+        DisplayedNotice::in_force(&hub.core.federation.load().notices, locale, hub.core.env.now());
     let chrome = PageChrome {
         locale,
         nonce: &nonce,

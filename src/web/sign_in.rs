@@ -84,7 +84,7 @@ async fn sign_in(
     };
     let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
     if matches!(outcome, Ok(PasswordOutcome::Rejected | PasswordOutcome::RateLimited(_))) {
-        hub.grants.audit.record(|| {
+        hub.grants.core.audit.record(|| {
             let event = Event::new(EventKind::PasswordRefused).sp(&summary.client_id);
             event.idp(connector).login(&login.hash).support_id(&summary.support_id)
         });

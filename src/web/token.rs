@@ -75,7 +75,7 @@ async fn userinfo_form(
     let request = &context.request;
     if request.method() != Method::POST
         || !is_form_urlencoded(context.content_type())
-        || !context.hub.federation.load().serves_openid()
+        || !context.hub.core.federation.load().serves_openid()
     {
         return Ok(None);
     }

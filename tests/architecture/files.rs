@@ -11,9 +11,6 @@ const MAX_TEST_LINES: usize = 600;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    ("actor/connector.rs", "the actor of one connector and the handle that sends its messages"),
-    ("actor/health.rs", "everything that changes the health of one identity provider"),
-    ("actor/steps.rs", "one login step, from the stored login to the stored result"),
     ("bin/passerelle/main.rs", "the commands and their help texts"),
     ("config/tests.rs", "one table of bad files and their messages"),
     ("demo/federation.rs", "the demo's files, written side by side"),

@@ -141,7 +141,7 @@ impl TestHub {
                 HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder })
                     .unwrap();
             let (hub, shell) = (program.hub(), program.outer_middleware());
-            counted.push(Arc::clone(&hub.metrics));
+            counted.push(Arc::clone(&hub.core.metrics));
             let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
             nodes.push(Node { administer, readiness: program.readiness() });
             others.push(hub.clone());
@@ -186,7 +186,7 @@ impl TestHub {
             HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
 
         let (hub, shell) = (program.hub(), program.outer_middleware());
-        let metrics = Arc::clone(&hub.metrics);
+        let metrics = Arc::clone(&hub.core.metrics);
         let served = hub.clone();
         let app = App::new()
             .configure(move |config| routes::configure_routes(config, served))
@@ -259,10 +259,11 @@ impl TestHub {
         let hub = &self.hub;
         let pairs =
             request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked =
-            logout::validate_request(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
-                hub.grants.verify_logout_hint(hint)
-            });
+        let asked = logout::validate_request(
+            &Params::new(pairs),
+            hub.core.federation.load().as_ref(),
+            |hint| hub.grants.verify_logout_hint(hint),
+        );
         let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
             panic!("it names nobody")
         };
@@ -277,12 +278,12 @@ impl TestHub {
 
     /// What the hub does by itself every few seconds.
     pub async fn refresh_client_keys(&self) {
-        self.hub.grants.client_keys.refresh(&self.hub.env).await;
+        self.hub.grants.client_keys.refresh(&self.hub.core.env).await;
     }
 
     /// Comes back when all that was told to the audit log is in its file.
     pub fn flush_audit(&self) {
-        self.hub.grants.audit.flush();
+        self.hub.grants.core.audit.flush();
     }
 
     /// Comes back when every span that waits was sent to the collector.

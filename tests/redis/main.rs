@@ -85,7 +85,7 @@ fn credentials(password: &str) -> StoreCredentials {
 }
 
 fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
-    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     (
         Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()),
         metrics,

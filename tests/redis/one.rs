@@ -144,7 +144,7 @@ async fn two_platforms_under_one_prefix_are_rejected_before_they_read_each_other
     let server = Server::start(&[]);
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |issuer: &str| {
-        let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let store =
             RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics)
                 .unwrap();

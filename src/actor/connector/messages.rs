@@ -1,12 +1,13 @@
 //! Defines the messages of a connector's actor, and the connector call that each makes.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use actix::prelude::*;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{ACTOR, ConnectorActor, Probe, ProbeReport};
+use super::call_gate::{CallGate, Probe, ProbeReport};
 use crate::actor::health::CallKind;
 use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorError;
@@ -19,13 +20,10 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::TraceScope;
 
 /// A message that calls the connector.
-pub(super) trait ConnectorMessage: Message {
-    /// Makes the call, once the actor has taken the message.
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result>;
+pub(super) trait ConnectorMessage: Message + 'static {
+    /// Makes the call.
+    fn run(self, gate: Arc<CallGate>) -> impl Future<Output = Self::Result> + 'static;
 }
-
-/// Response to a message.
-pub(super) type ActorResponse<T> = ResponseActFuture<ConnectorActor, T>;
 
 /// A message with the time when it was sent and the trace scope of its call.
 pub(super) struct TracedMessage<M> {
@@ -39,21 +37,6 @@ where
     M::Result: 'static,
 {
     type Result = M::Result;
-}
-
-impl<M: ConnectorMessage> Handler<TracedMessage<M>> for ConnectorActor
-where
-    M::Result: 'static,
-{
-    type Result = ActorResponse<M::Result>;
-    fn handle(
-        &mut self,
-        TracedMessage { message, sent_at: at, scope }: TracedMessage<M>,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.gate.deps.metrics.record_mailbox_delay(ACTOR, at.elapsed());
-        message.run(self, scope)
-    }
 }
 
 /// Calls [`Connector::begin_login`](crate::connector::Connector::begin_login).
@@ -86,27 +69,17 @@ pub(super) struct Preload;
 #[rtype(result = "ProbeReport")]
 pub(super) struct RunProbe(pub Probe);
 
-impl Handler<RunProbe> for ConnectorActor {
-    type Result = ActorResponse<ProbeReport>;
-    fn handle(&mut self, RunProbe(probe): RunProbe, _: &mut Self::Context) -> Self::Result {
-        let gate = Arc::clone(&self.gate);
-        Box::pin(async move { gate.probe(probe).await }.into_actor(self))
-    }
-}
-
 impl ConnectorMessage for BeginLogin {
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+    async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let BeginLogin(request) = self;
-        actor.run_call(CallKind::BeginLogin, None, scope, move |gate| async move {
-            gate.connector.begin_login(request).await
-        })
+        gate.call_in_span(CallKind::BeginLogin, None, gate.connector.begin_login(request)).await
     }
 }
 
 impl ConnectorMessage for CompleteLogin {
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+    async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let CompleteLogin(attempt, params, network) = self;
-        actor.run_call(CallKind::CompleteLogin, Some(network), scope, move |gate| async move {
+        gate.call_in_span(CallKind::CompleteLogin, Some(network), async {
             let outcome = gate.connector.complete_login(attempt, params).await;
             if let (Ok(_), Some(seconds)) = (&outcome, gate.connector.clock_skew_seconds()) {
                 #[expect(
@@ -117,13 +90,14 @@ impl ConnectorMessage for CompleteLogin {
             }
             outcome
         })
+        .await
     }
 }
 
 impl ConnectorMessage for SignIn {
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+    async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let SignIn(credentials) = self;
-        actor.run_call(CallKind::SignIn, Some(credentials.network), scope, move |gate| async move {
+        gate.call_in_span(CallKind::SignIn, Some(credentials.network), async {
             match gate.connector.password_page() {
                 Some(page) => page.sign_in(credentials).await,
                 None => Err(ConnectorError::new(
@@ -132,26 +106,26 @@ impl ConnectorMessage for SignIn {
                 )),
             }
         })
+        .await
     }
 }
 
 impl ConnectorMessage for EndSession {
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
+    async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let EndSession(request) = self;
-        actor.run_call(CallKind::EndSession, None, scope, move |gate| async move {
-            gate.connector.end_session(request).await
-        })
+        gate.call_in_span(CallKind::EndSession, None, gate.connector.end_session(request)).await
     }
 }
 
 impl ConnectorMessage for Preload {
-    fn run(self, actor: &ConnectorActor, scope: TraceScope) -> ActorResponse<Self::Result> {
-        actor.run_call(CallKind::Preload, None, scope, move |gate| async move {
+    async fn run(self, gate: Arc<CallGate>) -> Self::Result {
+        gate.call_in_span(CallKind::Preload, None, async {
             let outcome = gate.connector.preload().await;
             if let Err(error) = &outcome {
                 tracing::warn!(connector = %gate.id, %error, "preloading the identity provider's metadata failed; retried at the next login");
             }
             outcome
         })
+        .await
     }
 }

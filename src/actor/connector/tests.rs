@@ -1,12 +1,22 @@
 use std::future::pending;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use url::Url;
 
+use super::handle::response_timeout;
 use super::*;
-use crate::actor::health::OpenCause;
-use crate::env::{Clock as _, ManualClock, SeededEntropy, Timestamp};
+use crate::actor::health::{Availability, OpenCause, ProbeOutcome};
+use crate::connector::ConnectorError;
+use crate::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
+use crate::login::upstream::{
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
+    UpstreamAuthorizationRequest,
+};
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::Metrics;
 
 /// An identity provider that never answers.
 struct FakeHangingIdp;
@@ -151,7 +161,7 @@ struct TestActor {
 }
 
 fn start(connector: Arc<dyn Connector>, limits: ConnectorCallLimits) -> TestActor {
-    let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
     let deps = ConnectorActorDeps { env, metrics: Arc::clone(&metrics) };

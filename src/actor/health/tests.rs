@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use super::attribution::is_idp_failure;
 use super::circuit::MAX_OPEN_TIME;
 use super::*;
+use crate::client_network::ClientNetwork;
 use crate::protocol::catalogue::ErrorOrigin;
 
 pub(super) const T0: Timestamp = Timestamp::from_seconds(1_700_000_000);

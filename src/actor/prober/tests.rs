@@ -3,6 +3,8 @@
 
 mod lease;
 mod network_outage;
+mod token_endpoint;
+
 use std::sync::atomic::AtomicU8;
 
 use crate::actor::blocks::Blocks;
@@ -12,7 +14,7 @@ use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::connector::{Connector, ConnectorError};
-use crate::env::{Clock as _, ManualClock, SeededEntropy};
+use crate::env::{Clock as _, Env, ManualClock, SeededEntropy};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -21,6 +23,7 @@ use crate::login::upstream::{
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
+use crate::telemetry::Metrics;
 
 use super::*;
 
@@ -154,15 +157,13 @@ impl TestHub {
             limits: file.limits,
             fields: Arc::default(),
         };
-        let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+        let core = HubCore::for_tests(env.clone(), federation.into());
+        let metrics = Arc::clone(&core.metrics);
         let deps = registry::RegistryDeps {
-            federation: federation.into(),
+            core: Arc::new(core),
             blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
             calls: 8,
-            env,
-            metrics: Arc::clone(&metrics),
             store,
-            callback_base: "https://hub.example/api/v2/callback/".into(),
             arbiters: Vec::new(),
         };
         let (connectors, _) = Registry::start(idps.iter().enumerate().map(spec).collect(), deps);
@@ -346,60 +347,4 @@ async fn a_single_identity_provider_is_disabled_without_a_witness() {
     hub.idps[0].set(Mode::Refuses);
     hub.until(0, Availability::Unavailable, 90).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
-}
-
-#[actix::test]
-async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
-    tokio::time::pause();
-    // One login a second, from different networks, and all from one.
-    for networks in [200, 1] {
-        let hub = TestHub::alone(2);
-        for second in 0..30 {
-            hub.login(0, second % networks, Ok(()));
-            pass(&hub.clock, 1).await;
-        }
-        assert_eq!(
-            hub.idps[0].codes.load(Ordering::SeqCst),
-            1,
-            "the answer of a working token endpoint is learnt once"
-        );
-        hub.idps[0].set(Mode::NoTokens);
-        let mut found = None;
-        for second in 0..60 {
-            hub.login(0, second % networks, Err(ErrorCode::IdpStatus));
-            pass(&hub.clock, 1).await;
-            found = found.or((hub.availability(0) == Availability::Unavailable).then_some(second));
-        }
-        eprintln!("{networks} networks: found after {found:?} s");
-        assert!(found.is_some(), "{networks} networks");
-        hub.idps[0].set(Mode::Works);
-        for second in 0..40 {
-            if hub.availability(0) != Availability::Unavailable {
-                hub.login(0, second % networks, Ok(()));
-            }
-            pass(&hub.clock, 1).await;
-        }
-        assert_eq!(hub.availability(0), Availability::Available, "{networks} networks");
-    }
-}
-
-#[actix::test]
-async fn forged_callbacks_of_one_network_disable_no_identity_provider() {
-    tokio::time::pause();
-    let hub = TestHub::alone(2);
-    for second in 0..300_u16 {
-        // Five at once, then one a minute; others log in now and then.
-        if second < 5 || second % 60 == 0 {
-            hub.login(0, 7, Err(ErrorCode::IdpStatus));
-        }
-        if second % 97 == 50 {
-            hub.login(0, 8, Ok(()));
-        }
-        pass(&hub.clock, 1).await;
-        assert_eq!(hub.availability(0), Availability::Available, "{second}");
-    }
-    assert!(
-        hub.idps[0].codes.load(Ordering::SeqCst) <= 8,
-        "the attacker's calls to the token endpoint are few"
-    );
 }

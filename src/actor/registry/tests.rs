@@ -5,12 +5,13 @@ use crate::actor::health::OpenCause;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, UnavailableDisplay};
 use crate::connector::ConnectorError;
-use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+use crate::telemetry::Metrics;
 
 /// A connector whose identity provider is down.
 struct Down;
@@ -48,7 +49,7 @@ fn registry() -> Registry {
             outbound: OutboundNetwork::default(),
         },
         calls: 8,
-        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
+        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new().unwrap()), env },
         arbiters: Vec::new(),
     }
 }

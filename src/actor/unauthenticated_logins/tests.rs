@@ -12,10 +12,7 @@ struct Room {
 
 impl Room {
     fn new() -> Self {
-        let logins = UnauthenticatedLogins::new(
-            CAPACITY,
-            &Arc::new(Metrics::new(Timestamp::default()).unwrap()),
-        );
+        let logins = UnauthenticatedLogins::new(CAPACITY, &Arc::new(Metrics::new().unwrap()));
         Self { logins, stored: HashMap::new(), begun: 0, now: Timestamp::from_seconds(1) }
     }
 

@@ -241,8 +241,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
 }
 
 fn list_metrics(markdown: bool) -> Result<String, String> {
-    let metrics =
-        telemetry::Metrics::new(Env::system().now()).map_err(|fault| fault.to_string())?;
+    let metrics = telemetry::Metrics::new().map_err(|fault| fault.to_string())?;
     let name = |metric: &telemetry::MetricDeclaration| format!("{}\n", metric.name);
     Ok(if markdown {
         telemetry::markdown_page(metrics.declared())
@@ -333,9 +332,7 @@ fn check_config(folder: &Path, online: bool) -> Result<ExitCode, String> {
         Ok((
             store,
             findings,
-            app::probe_client_keys(&loaded, &Env::system())
-                .await
-                .map_err(|fault| fault.to_string())?,
+            app::probe_client_keys(&loaded).await.map_err(|fault| fault.to_string())?,
         ))
     })?;
     let mut all_ok = is_valid;

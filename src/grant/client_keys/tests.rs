@@ -53,7 +53,7 @@ impl Scene {
             Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let directory = KeyDirectory::new(&federation, &metrics).unwrap();
         Self { server, answer, federation, directory, metrics, clock, env }
     }
@@ -87,7 +87,7 @@ impl Scene {
 }
 
 fn metrics() -> Arc<Metrics> {
-    Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())
+    Arc::new(Metrics::new().unwrap())
 }
 
 /// A waiting caller may disconnect every minute before the response arrives.

@@ -60,9 +60,10 @@ fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> ServiceProvider
 impl Hub {
     fn with_signers(capacities: Capacities, services: Vec<ServiceProvider>) -> Self {
         let mut hub = Self::with(capacities);
-        hub.grants.federation = federation_with(services);
+        hub.core_mut().federation = federation_with(services);
         hub.grants.client_keys = Arc::new(
-            KeyDirectory::new(&hub.grants.federation.load(), &hub.grants.metrics).unwrap(),
+            KeyDirectory::new(&hub.grants.core.federation.load(), &hub.grants.core.metrics)
+                .unwrap(),
         );
         hub
     }
@@ -193,7 +194,7 @@ async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_w
     );
 
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one]));
-    hub.grants.client_keys.refresh(&hub.grants.env).await;
+    hub.grants.client_keys.refresh(&hub.grants.core.env).await;
     hub.assert_as("a", SigningAlg::ES256, one, "1").await.unwrap();
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one, two]));
     hub.assert_as("a", SigningAlg::ES256, two, "2").await.unwrap();

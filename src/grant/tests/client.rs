@@ -103,7 +103,7 @@ async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
     let mut rotating = service("sp", true, SigningAlg::ES256);
     rotating.authentication = ClientAuthentication::SecretPost(vec![old, new]);
     let mut hub = Hub::new();
-    hub.grants.federation = federation_with([rotating]);
+    hub.core_mut().federation = federation_with([rotating]);
 
     let just_before = |at: Timestamp| at - Duration::from_millis(1);
     let (early, late) = (Some(ErrorCode::ClientSecretNotYet), Some(ErrorCode::ClientSecretExpired));
@@ -134,7 +134,7 @@ async fn a_secret_listed_twice_counts_in_both_its_spans() {
         let mut twice = service("sp", true, SigningAlg::ES256);
         twice.authentication = ClientAuthentication::SecretPost(secrets);
         let mut hub = Hub::new();
-        hub.grants.federation = federation_with([twice]);
+        hub.core_mut().federation = federation_with([twice]);
         assert!(hub.authenticated(&by_post("sp", "same")).await.is_ok());
     }
 }
@@ -144,9 +144,9 @@ async fn a_service_provider_that_was_switched_off_gets_nothing_more() {
     let mut hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("another code", &[]).await;
-    hub.grants.federation = federation(false);
+    hub.core_mut().federation = federation(false);
     assert_eq!(hub.redeem("another code").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
-    hub.grants.federation = federation(true);
+    hub.core_mut().federation = federation(true);
     hub.redeem("another code").await.unwrap();
 }

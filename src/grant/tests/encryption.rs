@@ -33,17 +33,18 @@ impl Hub {
     /// Creates a hub on the high platform, where `sp` has its key.
     pub(super) fn high() -> Self {
         let mut hub = Self::new();
-        hub.grants.platform = Platform::High;
+        hub.core_mut().platform = Platform::High;
         hub.set_encryption(keys("enc"), ECDH);
         hub
     }
 
     fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
         let service = ServiceProvider { encryption, ..service_with("sp", keys) };
-        self.grants.federation =
+        self.core_mut().federation =
             Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed).into();
         self.grants.client_keys = Arc::new(
-            KeyDirectory::new(&self.grants.federation.load(), &self.grants.metrics).unwrap(),
+            KeyDirectory::new(&self.grants.core.federation.load(), &self.grants.core.metrics)
+                .unwrap(),
         );
     }
 }

@@ -72,8 +72,9 @@ fn hub() -> Hub {
 fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
     let mut hub = Hub::new();
     let federation = Federation::clone(&federation(true).load()).with_data_providers(providers);
-    hub.grants.client_keys = Arc::new(KeyDirectory::new(&federation, &hub.grants.metrics).unwrap());
-    hub.grants.federation = federation.into();
+    hub.grants.client_keys =
+        Arc::new(KeyDirectory::new(&federation, &hub.grants.core.metrics).unwrap());
+    hub.core_mut().federation = federation.into();
     hub
 }
 
@@ -102,6 +103,7 @@ impl Hub {
         grant.request.scopes.clone_from(&grant.scopes);
         grant.user.claims = self
             .grants
+            .core
             .federation
             .load()
             .released_claim_values(&grant.request, &grant.user.identity);
@@ -234,12 +236,13 @@ async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     let token = hub.token_with_scopes("code", "openid family_name").await;
     let providers = hub
         .grants
+        .core
         .federation
         .load()
         .active_data_providers()
         .map(|provider| DataProvider::clone(provider))
         .collect::<Vec<_>>();
-    hub.grants.federation =
+    hub.core_mut().federation =
         Federation::clone(&federation(false).load()).with_data_providers(providers).into();
     assert_eq!(hub.introspect("archive", &token).await, Ok(json!({ "active": false })));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
@@ -272,7 +275,7 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
         }
     }
     assert!(
-        !hub.grants.metrics.render().contains("passerelle_introspections_total{"),
+        !hub.grants.core.metrics.render().contains("passerelle_introspections_total{"),
         "no token was looked up"
     );
     let proven = introspection_request("archive", "archive's secret", "");
@@ -450,8 +453,7 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
         [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
     let federation =
         Federation::clone(&super::federation_with(services).load()).with_data_providers([vault]);
-    let directory =
-        KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
+    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new().unwrap())).unwrap();
     assert!(
         directory.keys(&"vault".into(), &of_vault).is_some()
             && directory.keys(&"sp".into(), &of_sp).is_none()

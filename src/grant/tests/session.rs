@@ -120,7 +120,7 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
 async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let idle = SessionLimits::for_platform(hub.grants.platform).idle;
+    let idle = SessionLimits::for_platform(hub.grants.core.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
     hub.grants
         .issue_code(with_reused_session(hub.grant("second", &[]), "first's session"))
@@ -212,8 +212,8 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
         )
     };
     let connectors = [("idp", idp), ("another", another)].map(facts);
-    hub.grants.federation = CurrentFederation::new(
-        Federation::clone(&hub.grants.federation.load()).with_connectors(connectors),
+    hub.core_mut().federation = CurrentFederation::new(
+        Federation::clone(&hub.grants.core.federation.load()).with_connectors(connectors),
     );
     hub
 }

@@ -173,7 +173,7 @@ fn under_openid_rules(hub: &Hub, id_token_claims: bool) {
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.registration.rules = ProtocolRules::Openid;
     sp.id_token_claims = id_token_claims;
-    hub.grants.federation.replace(Federation::new(
+    hub.grants.core.federation.replace(Federation::new(
         [sp],
         ScopeTable::default(),
         UnavailableDisplay::Greyed,

@@ -14,7 +14,7 @@ impl Hub {
     fn reregister(&self, change: impl FnOnce(&mut ServiceProvider)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
-        self.grants.federation.replace(Federation::new(
+        self.grants.core.federation.replace(Federation::new(
             [sp],
             ScopeTable::default(),
             UnavailableDisplay::Greyed,

@@ -45,7 +45,7 @@ pub(crate) fn store_at(
     encryption_keys: &[&str],
     capacities: Capacities,
 ) -> RedisStore {
-    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     RedisStore::new(
         &config(server, prefix),
         &credentials(encryption_keys),
@@ -303,7 +303,7 @@ async fn a_family_of_thousands_is_revoked_whole() {
         assert!(join_all(inserted).await.iter().all(Result::is_ok));
     }
     let config = RedisConfig { call_milliseconds: 500, ..config(server, &prefix) };
-    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let hasty =
         RedisStore::new(&config, &credentials(&["key"]), AMPLE_CAPACITIES, Env::system(), &metrics)
             .unwrap();

@@ -37,7 +37,7 @@ fn hub(room: usize, collector: &Collector) -> (Tracer, SpanQueue, SpanExporter, 
         Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000))),
         Arc::new(SeededEntropy::new(3)),
     );
-    let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let (queue, exporter) =
         span_queue(room, Resource::default(), Box::new(collector.clone()), &metrics);
     (

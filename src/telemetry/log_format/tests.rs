@@ -49,7 +49,7 @@ fn recording_tracer() -> Tracer {
         }
     }
     let env = Env::system();
-    let metrics = Arc::new(super::super::Metrics::new(env.now()).unwrap());
+    let metrics = Arc::new(super::super::Metrics::new().unwrap());
     let (queue, _) = super::super::export::span_queue(
         1,
         super::super::otlp::Resource::default(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::ids::{ClientId, ConnectorId};
 
 fn metrics() -> Metrics {
-    Metrics::new(Timestamp::from_millis(1_800_000_000_500)).unwrap()
+    Metrics::new().unwrap()
 }
 
 fn record_everything_once(metrics: &Metrics) {

@@ -37,7 +37,7 @@ impl Hub {
             Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000))),
             Arc::new(SeededEntropy::new(5)),
         );
-        let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+        let metrics = Arc::new(Metrics::new().unwrap());
         let collector = FakeCollector::default();
         let (queue, exporter): (_, SpanExporter) =
             export::span_queue(100_000, Resource::default(), Box::new(collector.clone()), &metrics);

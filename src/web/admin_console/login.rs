@@ -22,7 +22,7 @@ impl AdminConsole {
         let last = timeline.entries.last().map(|last| last.at).unwrap_or_default();
         Ok(LoginView {
             support_id: id.clone(),
-            platform: self.platform,
+            platform: self.core.platform,
             state: self.login_state(&timeline, start).to_owned(),
             service_provider: timeline
                 .service_provider
@@ -55,12 +55,12 @@ impl AdminConsole {
     }
 
     fn login_state(&self, timeline: &Timeline, start: Timestamp) -> &'static str {
-        let is_late = self.env.now() >= start + self.login_lifetime;
+        let is_late = self.core.env.now() >= start + self.login_lifetime;
         if is_late && timeline.stage.is_live() { "expired" } else { timeline.stage.as_str() }
     }
 
     fn name_service_provider(&self, id: &ClientId) -> NamedParty {
-        let federation = self.federation.load();
+        let federation = self.core.federation.load();
         let name = federation
             .service_provider(id)
             .map(|service| english_name(&service.name))

@@ -148,7 +148,6 @@ impl RejectionCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::Timestamp;
     use crate::telemetry::{LineFormat, log_dispatch, log_format::tests::Lines};
 
     #[test]
@@ -165,10 +164,7 @@ mod tests {
         let written = lines.clone();
         let dispatch = log_dispatch(move || written.clone(), LineFormat::Json, "info").unwrap();
         let _guard = tracing::dispatcher::set_default(&dispatch);
-        let reports = RejectionCounter::new(
-            Listener::Public,
-            &Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
-        );
+        let reports = RejectionCounter::new(Listener::Public, &Arc::new(Metrics::new().unwrap()));
         for _ in 0..100_000 {
             reports.record(ConnectionRejection::Malformed);
         }

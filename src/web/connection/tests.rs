@@ -13,7 +13,6 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::admission::{ConnectionLimiter, ConnectionLimits};
 use super::*;
-use crate::env::Timestamp;
 use crate::telemetry::{Listener, Metrics};
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -48,7 +47,7 @@ impl TestServer {
             shutdown: Duration::from_secs(1),
             timeouts,
             admission: Arc::clone(&admission),
-            metrics: Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
+            metrics: Arc::new(Metrics::new().unwrap()),
         };
         let counter = Arc::clone(&served);
         let server = build_server(socket, config, move || {

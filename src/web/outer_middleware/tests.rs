@@ -1,5 +1,4 @@
 use super::*;
-use crate::env::Timestamp;
 use crate::web::form;
 use actix_web::dev::Payload;
 use actix_web::middleware::from_fn;
@@ -47,7 +46,7 @@ fn unfinished_body() -> Payload {
 }
 
 async fn send(base_url: &str, request: TestRequest, body: Option<Payload>) -> Received {
-    let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let page = |_: &EarlyErrorContext, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
     let outer = Arc::new(
         OuterMiddleware::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page)
@@ -225,7 +224,7 @@ async fn requests_are_counted_by_route_and_never_by_path() {
 #[actix_web::test]
 async fn the_rest_of_a_cut_body_is_no_request() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     let app = move || {
         let outer = OuterMiddleware::new(
             "http://localhost",
@@ -264,7 +263,7 @@ async fn the_rest_of_a_cut_body_is_no_request() {
 
 #[::core::prelude::v1::test]
 fn a_base_url_without_a_host_is_reported() {
-    let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+    let metrics = Arc::new(Metrics::new().unwrap());
     for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
         let error =
             OuterMiddleware::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {

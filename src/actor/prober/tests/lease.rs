@@ -4,7 +4,7 @@ use super::super::tests::{Mode, TestHub, clock, pass};
 use super::super::*;
 use crate::actor::blocks::tests::store_sync::FakeSharedStore;
 use crate::actor::health::{Availability, ProbeOutcome};
-use crate::env::{ManualClock, SeededEntropy};
+use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};

@@ -1,0 +1,253 @@
+//! Admits, makes and evaluates the calls to one identity provider.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::call_labels::{call_label, span_name};
+use crate::actor::health::{
+    Attribution, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
+};
+use crate::client_network::ClientNetwork;
+use crate::connector::{Connector, ConnectorError};
+use crate::env::Env;
+use crate::ids::ConnectorId;
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::trace::{self, TracePeer};
+use crate::telemetry::{CallOutcome, Metrics};
+
+/// Longest time of one call: token, keys and userinfo, six seconds each.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(18);
+
+/// Longest time of one probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Wait after a 429 without `Retry-After`.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// Limits on the concurrent calls to one identity provider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConnectorCallLimits {
+    pub calls: usize,
+    /// Calls that wait for another to end.
+    pub queue: usize,
+    /// Longest wait of a queued call.
+    pub wait: Duration,
+}
+
+/// A call of the hub's own.
+#[derive(Clone, Debug)]
+pub(in crate::actor) enum Probe {
+    Documents,
+    Login { redirect_uri: String },
+}
+
+/// What the schedule needs to know of a probe; the connector's health has its outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(in crate::actor) struct ProbeReport {
+    /// How long the identity provider asks the hub to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// Dependencies of all connector actors.
+#[derive(Clone)]
+pub struct ConnectorActorDeps {
+    pub env: Env,
+    pub metrics: Arc<Metrics>,
+}
+
+/// Admits, makes and evaluates the calls to one identity provider.
+pub(super) struct CallGate {
+    pub id: ConnectorId,
+    pub connector: Arc<dyn Connector>,
+    pub limits: ConnectorCallLimits,
+    calls: Arc<Semaphore>,
+    /// Slots for running and queued calls.
+    slots: Arc<Semaphore>,
+    pub health: Arc<Health>,
+    pub deps: ConnectorActorDeps,
+}
+
+impl CallGate {
+    /// Creates the gate.
+    pub fn new(
+        id: ConnectorId,
+        connector: Arc<dyn Connector>,
+        limits: ConnectorCallLimits,
+        health: Arc<Health>,
+        deps: ConnectorActorDeps,
+    ) -> Self {
+        let calls = Arc::new(Semaphore::new(limits.calls));
+        let slots = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
+        Self { id, connector, limits, calls, slots, health, deps }
+    }
+
+    /// Makes a call, within the limits, in a span of its own.
+    pub async fn call_in_span<T>(
+        &self,
+        call: CallKind,
+        network: Option<ClientNetwork>,
+        work: impl Future<Output = Result<T, ConnectorError>>,
+    ) -> Result<T, ConnectorError> {
+        let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
+        span.set_connector(&self.id);
+        let outcome = span.run(self.call(call, network, work)).await;
+        if let Err(error) = &outcome {
+            span.fail_with_code(error.code);
+        }
+        outcome
+    }
+
+    async fn call<T>(
+        &self,
+        call: CallKind,
+        network: Option<ClientNetwork>,
+        work: impl Future<Output = Result<T, ConnectorError>>,
+    ) -> Result<T, ConnectorError> {
+        let env = &self.deps.env;
+        if matches!(call, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
+            // Counted even if it is refused: users want this identity provider.
+            self.health.mark_used(env.now());
+        }
+        // Checked before any wait.
+        if self.health.would_refuse(call, env.now()) {
+            return Err(self.reject_call(
+                call,
+                ErrorCode::IdpInTrouble,
+                "its circuit is open after several failures",
+            ));
+        }
+        // Calls that no user waits for take no slot from those that a user waits for.
+        let _permits = match call {
+            CallKind::Preload | CallKind::Probe | CallKind::LoginProbe => None,
+            CallKind::BeginLogin
+            | CallKind::CompleteLogin
+            | CallKind::SignIn
+            | CallKind::EndSession => Some(
+                self.acquire_permits()
+                    .await
+                    .map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?,
+            ),
+        };
+        let Some(permit) = self.health.admit(call, env.now()) else {
+            return Err(self.reject_call(
+                call,
+                ErrorCode::IdpInTrouble,
+                "its circuit opened while this call waited",
+            ));
+        };
+        let started = Instant::now();
+        let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
+            Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
+        });
+        let (result, took) =
+            (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
+        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        self.record_call_outcome(call, result);
+        log_transition(&self.id, permit.record(result, network, took, env.now()));
+        outcome
+    }
+
+    /// Acquires permits for a call: at once, or after a short wait in a short queue.
+    async fn acquire_permits(
+        &self,
+    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+        let slot = Arc::clone(&self.slots)
+            .try_acquire_owned()
+            .map_err(|_| "too many calls are running and queued")?;
+        let call = match Arc::clone(&self.calls).try_acquire_owned() {
+            Ok(call) => Ok(call),
+            Err(_) => match tokio::time::timeout(
+                self.limits.wait,
+                Arc::clone(&self.calls).acquire_owned(),
+            )
+            .await
+            {
+                Ok(Ok(call)) => Ok(call),
+                Ok(Err(_)) | Err(_) => Err("no running call ended while this one waited"),
+            },
+        }?;
+        Ok((call, slot))
+    }
+
+    /// Probes, outside of all limits: where every other call hangs, the probe still finds out.
+    pub async fn probe(&self, probe: Probe) -> ProbeReport {
+        let env = &self.deps.env;
+        let started = Instant::now();
+        let (call, outcome) = match &probe {
+            Probe::Documents => (CallKind::Probe, self.connector.probe()),
+            Probe::Login { redirect_uri } => {
+                (CallKind::LoginProbe, self.connector.probe_login(redirect_uri))
+            }
+        };
+        let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
+        let outcome = tokio::time::timeout(PROBE_TIMEOUT, outcome).await.unwrap_or_else(|_| late());
+        let took = started.elapsed();
+        let result = outcome.as_ref().map(|_| ()).map_err(|error| error.code);
+        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        let retry_after = outcome.as_ref().err().and_then(|error| error.retry_after);
+        let probe_outcome = match attribute_outcome(call, result) {
+            Attribution::Success => ProbeOutcome::Succeeded,
+            Attribution::Failure(code) => ProbeOutcome::Failed(code),
+            Attribution::Ignored => ProbeOutcome::Inconclusive,
+        };
+        let transition = match call {
+            CallKind::LoginProbe => self.health.record_login_probe(probe_outcome, took, env.now()),
+            _ => self.health.record_document_probe(
+                probe_outcome,
+                retry_after.is_some(),
+                took,
+                env.now(),
+            ),
+        };
+        log_transition(&self.id, transition);
+        let is_throttled = result == Err(ErrorCode::IdpThrottled);
+        ProbeReport { retry_after: retry_after.or(is_throttled.then_some(DEFAULT_RETRY_AFTER)) }
+    }
+
+    fn record_call_outcome(&self, call: CallKind, outcome: Result<(), ErrorCode>) {
+        let outcome = match (call, attribute_outcome(call, outcome)) {
+            // No user waited.
+            (CallKind::Preload | CallKind::Probe | CallKind::LoginProbe, _)
+            | (_, Attribution::Ignored) => return,
+            (_, Attribution::Success) => CallOutcome::Success,
+            (_, Attribution::Failure(_)) => CallOutcome::Failure,
+        };
+        self.deps.metrics.record_call_outcome(&self.id, outcome);
+    }
+
+    /// Counts a call that was not made, without a duration.
+    fn reject_call(&self, call: CallKind, code: ErrorCode, why: &str) -> ConnectorError {
+        self.deps.metrics.record_skipped_connector_call(&self.id, call_label(call), code);
+        if !matches!(call, CallKind::Preload | CallKind::Probe | CallKind::LoginProbe) {
+            self.deps.metrics.record_call_outcome(&self.id, CallOutcome::Failure);
+        }
+        ConnectorError::new(code, why)
+    }
+}
+
+/// Logs a change of the circuit.
+pub(in crate::actor) fn log_transition(
+    connector: &ConnectorId,
+    transition: Option<CircuitTransition>,
+) {
+    let Some(CircuitTransition { to, cause, tally, reasons }) = transition else { return };
+    match cause {
+        Some(cause) => {
+            let reasons: Vec<_> = reasons
+                .iter()
+                .map(|(code, times)| format!("{} {times}", code.entry().code))
+                .collect();
+            tracing::error!(
+                %connector, cause = cause.label(), failures = tally.failures, successes = tally.successes, reasons = reasons.join(", "),
+                "circuit opened: the identity provider is not offered until a probe succeeds"
+            );
+        }
+        None => {
+            tracing::info!(%connector, circuit = to.label(), "circuit closed or half-open: the identity provider is offered again")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Loads and stores the record of a login.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::actor::live_login_counter::LoginPosition;
+use crate::actor::login_services::LoginServices;
+use crate::actor::step_admission::StepPermit;
+use crate::actor::unauthenticated_logins::unseen_expiry;
+use crate::env::Timestamp;
+use crate::grant::store_error_code;
+use crate::ids::InteractionHash;
+use crate::login::Login;
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::{
+    LoadedRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreScope,
+};
+
+/// How long the record outlives the login, so that a repeated request can still be answered.
+const RECORD_RETENTION: Duration = Duration::from_secs(60);
+
+/// Poll interval while another node processes the callback.
+const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_CALLBACK_POLLS: usize = 80;
+
+/// A login as last stored.
+pub(in crate::actor) struct CachedLogin {
+    pub(super) login: Login,
+    pub(super) version: RecordVersion,
+    /// When the record expires; the cache must not outlive it.
+    pub(super) expires_at: Timestamp,
+}
+
+/// Returns the key of a login's record.
+pub(in crate::actor) fn login_key(hash: &InteractionHash) -> RecordKey {
+    RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
+}
+
+/// Error of one attempt at a step.
+pub(super) enum AttemptError {
+    /// Another node has changed the login, or may have.
+    Stale,
+    Gone,
+    Hub(ErrorCode),
+}
+
+/// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
+/// callback or reloads the page gets the outcome.
+pub(super) async fn load_after_verification(
+    services: &LoginServices,
+    hash: &InteractionHash,
+    permit: &StepPermit,
+) -> Result<Option<CachedLogin>, ErrorCode> {
+    let mut found = load(services, hash).await?;
+    if services.store.scope() == StoreScope::Process {
+        return Ok(found);
+    }
+    for _ in 0..MAX_CALLBACK_POLLS {
+        if !found
+            .as_ref()
+            .is_some_and(|cached| cached.login.is_being_verified(services.core.env.now()))
+        {
+            break;
+        }
+        permit.release_slot();
+        tokio::time::sleep(CALLBACK_POLL_INTERVAL).await;
+        found = load(services, hash).await?;
+    }
+    Ok(found)
+}
+
+async fn load(
+    services: &LoginServices,
+    hash: &InteractionHash,
+) -> Result<Option<CachedLogin>, ErrorCode> {
+    let found = services
+        .store
+        .load_and_extend(&login_key(hash), services.core.env.now())
+        .await
+        .map_err(|error| store_error_code(&error))?;
+    let Some(LoadedRecord { record, was_unread: is_first }) = found else {
+        return Ok(None);
+    };
+    let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    services.unauthenticated.update(hash, record.version, record.expires_at);
+    if is_first {
+        let ends = (unseen_expiry(&login.context), login.context.expires_at);
+        services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
+    }
+    Ok(Some(CachedLogin { login, version: record.version, expires_at: record.expires_at }))
+}
+
+/// Stores the login. Returns the record's new version and expiry.
+pub(super) async fn save_login(
+    services: &LoginServices,
+    login: &Login,
+    version: RecordVersion,
+) -> Result<(RecordVersion, Timestamp), AttemptError> {
+    let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
+    let now = services.core.env.now();
+    let until = stored_until(login, now);
+    match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
+    {
+        Ok(ReplaceOutcome::Replaced(version)) => {
+            services.unauthenticated.update(&login.context.hash, version, until);
+            Ok((version, until))
+        }
+        Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
+        Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
+        Err(error) => Err(AttemptError::Hub(store_error_code(&error))),
+    }
+}
+
+/// Returns how long the record is kept: a minute after completion, or after the login's expiry.
+pub(in crate::actor) fn stored_until(login: &Login, now: Timestamp) -> Timestamp {
+    let end = if login.is_completed() { now } else { login.context.expires_at };
+    end + RECORD_RETENTION
+}

@@ -1,0 +1,65 @@
+//! What every part of a hub uses.
+
+use std::sync::Arc;
+
+use crate::assurance::Platform;
+use crate::audit::Audit;
+use crate::config::CurrentFederation;
+use crate::env::Env;
+use crate::quota::RateLimits;
+use crate::session::SessionLimits;
+use crate::telemetry::Metrics;
+
+/// Facts and services that every part of a hub uses; one value per hub.
+pub struct HubCore {
+    pub env: Env,
+    pub platform: Platform,
+    /// `{base_url}/api/v2`.
+    pub issuer: String,
+    pub federation: CurrentFederation,
+    pub metrics: Arc<Metrics>,
+    pub audit: Audit,
+    pub rate_limits: Arc<RateLimits>,
+    /// How long a session may be reused.
+    pub session_limits: SessionLimits,
+}
+
+impl HubCore {
+    /// Returns the callback URL of every connector, up to the connector's id.
+    #[must_use]
+    pub fn callback_base(&self) -> String {
+        format!("{}/callback/", self.issuer)
+    }
+}
+
+impl std::fmt::Debug for HubCore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HubCore").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+impl HubCore {
+    /// Creates the core of a hub without rate limits and without an audit log.
+    pub(crate) fn for_tests(env: Env, federation: CurrentFederation) -> Self {
+        use crate::quota::{NetworkRate, PrefixLengths, RateLimitSettings};
+        let rates = RateLimitSettings {
+            logins_per_service_provider: None,
+            requests_per_network: NetworkRate::Unlimited,
+            redirects_per_connector: None,
+            failed_authentications_per_network: None,
+            prefixes: PrefixLengths { v4: 32, v6: 56 },
+        };
+        let metrics = Arc::new(Metrics::new().unwrap());
+        Self {
+            platform: Platform::Standard,
+            issuer: crate::login::samples::ISSUER.into(),
+            federation,
+            rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
+            session_limits: SessionLimits::for_platform(Platform::Standard),
+            audit: Audit::off(),
+            metrics,
+            env,
+        }
+    }
+}
