@@ -27,7 +27,7 @@ use std::time::Duration;
 use crate::assurance::AcrCheck;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
@@ -89,13 +89,14 @@ impl std::fmt::Debug for Grants {
     }
 }
 
-/// Returns the error code for a failed store operation.
-pub(crate) fn store_error_code(error: &crate::store::StoreError) -> ErrorCode {
-    use crate::store::StoreError;
-    match error {
-        StoreError::Full => ErrorCode::StoreFull,
-        StoreError::Unavailable(_) => ErrorCode::StoreUnavailable,
-        StoreError::Exists | StoreError::Revoked => ErrorCode::Internal,
+/// The code of a failed store operation.
+impl From<StoreError> for ErrorCode {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => Self::StoreFull,
+            StoreError::Unavailable(_) => Self::StoreUnavailable,
+            StoreError::Exists | StoreError::Revoked => Self::Internal,
+        }
     }
 }
 

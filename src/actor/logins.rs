@@ -21,7 +21,6 @@ use super::unauthenticated_logins::unseen_expiry;
 use crate::audit::EventKind;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
-use crate::grant::store_error_code;
 use crate::ids::{InteractionHash, Secret, Subject, SupportId};
 use crate::login::{Login, LoginContext, LoginRequest, TimeBreakdown};
 use crate::protocol::authorize::AuthorizationRequest;
@@ -162,7 +161,7 @@ impl Logins {
         };
         if let Err(error) = services.store.insert(steps::login_key(hash), draft, now).await {
             services.unauthenticated.remove(hash);
-            return Err(LoginAdmissionError(store_error_code(&error)));
+            return Err(LoginAdmissionError(error.into()));
         }
         Ok(())
     }
@@ -215,12 +214,8 @@ impl Logins {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn peek(&self, hash: &InteractionHash) -> Result<Option<LoginSummary>, ErrorCode> {
-        let found = self
-            .services
-            .store
-            .load(&steps::login_key(hash), self.services.core.env.now())
-            .await
-            .map_err(|error| store_error_code(&error))?;
+        let found =
+            self.services.store.load(&steps::login_key(hash), self.services.core.env.now()).await?;
         Ok(found.as_ref().map(StoredLogin::parse).transpose()?.map(|login| login.summary()))
     }
 
@@ -234,12 +229,7 @@ impl Logins {
         hashes: &[InteractionHash],
     ) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
         let keys: Vec<_> = hashes.iter().map(steps::login_key).collect();
-        let found = self
-            .services
-            .store
-            .load_many(&keys, self.services.core.env.now())
-            .await
-            .map_err(|error| store_error_code(&error))?;
+        let found = self.services.store.load_many(&keys, self.services.core.env.now()).await?;
         Ok(found.into_iter().map(|record| StoredLogin::parse(&record?).ok()).collect())
     }
 

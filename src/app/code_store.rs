@@ -41,12 +41,7 @@ impl CodeStore for StoreBackedCodes {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), CodeStoreError> {
-        let draft = NewRecord {
-            value,
-            expires_at: until,
-            expires_unread_at: None,
-            families: Arc::default(),
-        };
+        let draft = NewRecord::new(value, until);
         self.store()?.insert(key(name), draft, now).await.map(drop).map_err(code_error)
     }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::Grants;
 use super::client::ClientAuthError;
 use super::records::assertion_key;
-use super::{Grants, store_error_code};
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
@@ -177,19 +177,14 @@ impl Grants {
         if !self.assertion_quota.has_capacity(client_id, now) {
             return Err(AssertionError::QuotaExceeded);
         }
-        let draft = NewRecord {
-            value: Vec::new(),
-            expires_at: used.until,
-            expires_unread_at: None,
-            families: Arc::default(),
-        };
+        let draft = NewRecord::new(Vec::new(), used.until);
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
                 self.assertion_quota.reserve(client_id, used.until);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(AssertionError::Replayed),
-            Err(error) => Err(AssertionError::Store(store_error_code(&error))),
+            Err(error) => Err(AssertionError::Store(error.into())),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::protocol::alg::EncryptionAlg;
 use crate::telemetry::Metrics;
 use crate::token::ClientKeys;
 use crate::token::client_keys::ClientKeysError;
+use crate::token::encrypt::EncryptionKey;
 
 /// Interval between checks for missing or expiring key sets.
 const REFRESH_CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -151,6 +152,17 @@ impl KeyDirectory {
             KeySource::Inline(keys) => Some(Arc::clone(keys)),
             KeySource::Uri(address) => self.published_set(client_id, address)?.cached.latest(),
         }
+    }
+
+    /// Returns the client's best key to encrypt with; `None` if no key for `alg` is known.
+    #[must_use]
+    pub fn encryption_key(
+        &self,
+        client_id: &ClientId,
+        source: &KeySource,
+        alg: EncryptionAlg,
+    ) -> Option<Arc<EncryptionKey>> {
+        self.keys(client_id, source)?.encryption.select(alg).cloned()
     }
 
     /// Fetches the keys again when `lacking` does not contain the needed one (an unknown `kid`); at

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::Grants;
 use super::introspection::shared_scopes;
-use super::records::{CodeRecord, TokenRecord, code_key, encode_record};
+use super::records::{CodeRecord, TokenRecord, code_key, new_record};
 use super::session::{GrantSession, SessionOrigin};
-use super::{Grants, store_error_code};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
 use crate::identity::Claim;
@@ -40,24 +40,23 @@ impl Grants {
         let record = self.code_record(&grant, session, hint_key, now)?;
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = NewRecord {
-            value: encode_record(&record)?,
-            expires_at,
-            expires_unread_at: None,
-            families,
-        };
+        let draft = NewRecord { families, ..new_record(&record, expires_at)? };
         if let Err(error) = self.store.insert(code_key(code), draft, now).await {
             return Err(match error {
                 // Another node or an earlier attempt stored the code first.
                 StoreError::Exists => return self.finish_earlier_issue(&grant, begun).await,
                 // A repeat may complete it.
-                error @ StoreError::Unavailable(_) => store_error_code(&error),
+                error @ StoreError::Unavailable(_) => error.into(),
                 error => {
                     // An existing session may belong to the attempt that succeeded.
                     if begun == SessionOrigin::New {
                         self.discard_new_session(&grant).await;
                     }
-                    insert_error_code(&error)
+                    match error {
+                        // The user signed out during this login.
+                        StoreError::Revoked => ErrorCode::LoginRequired,
+                        error => error.into(),
+                    }
                 }
             });
         }
@@ -160,20 +159,7 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn is_code_live(&self, code: &str) -> Result<bool, ErrorCode> {
-        let record = self
-            .store
-            .load(&code_key(code), self.core.env.now())
-            .await
-            .map_err(|error| store_error_code(&error))?;
-        Ok(record.is_some())
-    }
-}
-
-fn insert_error_code(error: &StoreError) -> ErrorCode {
-    match error {
-        // The user signed out during this login.
-        StoreError::Revoked => ErrorCode::LoginRequired,
-        error => store_error_code(error),
+        Ok(self.store.load(&code_key(code), self.core.env.now()).await?.is_some())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Selects how responses are encrypted to a service provider (R005, R007).
+//! Signs responses, and selects how they are encrypted to a service provider (R005, R007).
 //!
 //! Responsible for choosing the key, and for never sending an unencrypted response on the high
 //! platform.
@@ -10,6 +10,8 @@ use crate::assurance::Platform;
 use crate::config::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::trace;
+use crate::token::SigningError;
 use crate::token::encrypt::{EncryptionKey, JweMark};
 
 /// Kind of a response; each has its own registered algorithm.
@@ -50,6 +52,17 @@ impl ResponseEncryption {
     }
 }
 
+/// Waits for the signature of a response, in a span of its own.
+pub(super) async fn signed_response(
+    name: &str,
+    signing: impl Future<Output = Result<String, SigningError>>,
+) -> Result<String, ErrorCode> {
+    trace::start_span("sign").run(signing).await.map_err(|error| {
+        tracing::error!(%error, "{name} could not be signed");
+        ErrorCode::SigningFailed
+    })
+}
+
 impl Grants {
     /// Checks that responses for this service provider can be encrypted now. Without registered
     /// encryption they always can.
@@ -85,13 +98,8 @@ impl Grants {
             ResponseKind::IdToken => encryption.id_token,
             ResponseKind::Userinfo => encryption.userinfo,
         };
-        let keys = self
-            .client_keys
-            .keys(&client.registration.client_id, &client.keys)
-            .ok_or(ErrorCode::ClientKeysMissing)?;
-        keys.encryption
-            .select(alg)
-            .cloned()
+        self.client_keys
+            .encryption_key(&client.registration.client_id, &client.keys, alg)
             .map(ResponseEncryption::Encrypted)
             .ok_or(ErrorCode::ClientKeysMissing)
     }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::Grants;
 use super::client::{ClientAuthError, check_secret};
-use super::encryption::ResponseEncryption;
+use super::encryption::{ResponseEncryption, signed_response};
 use super::error::GrantError;
 use super::records::{TokenRecord, token_key};
 use super::token::{self, ValidToken};
-use super::{Grants, store_error_code};
 use crate::assurance;
 use crate::audit::{Event, EventKind};
 use crate::config::ServiceProvider;
@@ -26,7 +26,6 @@ use crate::protocol::introspection::{
     ActiveToken, Introspection, IntrospectionRequest, JWT_TYPE, SignedIntrospection,
 };
 use crate::protocol::revocation::RevocationRequest;
-use crate::telemetry::trace;
 
 /// An introspection response in the data provider's registered format.
 #[derive(Debug)]
@@ -124,7 +123,7 @@ impl Grants {
         };
         if own_token.is_some() {
             // There are no refresh tokens, so this token is all there is to revoke.
-            self.store.remove(&token_key(text)).await.map_err(|error| store_error_code(&error))?;
+            self.store.remove(&token_key(text)).await?;
         }
         self.core.metrics.record_revocation(if own_token.is_some() {
             "revoked"
@@ -198,13 +197,8 @@ impl Grants {
         else {
             return Ok(ResponseEncryption::SignedOnly);
         };
-        let keys = self
-            .client_keys
-            .keys(&provider.client_id, &provider.keys)
-            .ok_or(ErrorCode::DataProviderKeysMissing)?;
-        keys.encryption
-            .select(alg)
-            .cloned()
+        self.client_keys
+            .encryption_key(&provider.client_id, &provider.keys, alg)
             .map(ResponseEncryption::Encrypted)
             .ok_or(ErrorCode::DataProviderKeysMissing)
     }
@@ -267,13 +261,8 @@ impl Grants {
             token_introspection: answer,
         };
         let payload = serde_json::to_vec(&payload).map_err(|_| ErrorCode::Internal)?;
-        let signed = trace::start_span("sign")
-            .run(self.signer.sign(alg, JWT_TYPE, &payload, now))
-            .await
-            .map_err(|error| {
-                tracing::error!(%error, "introspection response could not be signed");
-                ErrorCode::SigningFailed
-            })?;
+        let signing = self.signer.sign(alg, JWT_TYPE, &payload, now);
+        let signed = signed_response("introspection response", signing).await?;
         envelope.encrypt(signed).map(IntrospectionResponse::Jwt)
     }
 }

@@ -1,23 +1,22 @@
 //! Stores logout destinations and pending logout requests, and ends sessions
 //! (`docs/design/logout.md`).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Grants;
 use super::records::{
-    decode_record, encode_record, logout_destination_key, logout_redirect_key, pending_logout_key,
-    session_key,
+    decode_record, encode_record, logout_destination_key, logout_redirect_key, new_record,
+    pending_logout_key, session_key,
 };
 use super::session::session_family;
-use super::{Grants, store_error_code};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::ProvenPostLogoutRedirect;
 use crate::session::Session;
-use crate::store::{NewRecord, RecordKey, TakeOutcome};
+use crate::store::{RecordKey, TakeOutcome};
 
 /// How long a user may take at the identity provider's logout.
 const DESTINATION_LIFETIME: Duration = Duration::from_secs(600);
@@ -105,13 +104,8 @@ impl Grants {
         cookie: &Secret<String>,
         request: RepeatableLogout<'_>,
     ) -> Result<Option<String>, ErrorCode> {
-        let key = request.redirect_key(cookie)?;
-        let found = self
-            .store
-            .load(&key, self.core.env.now())
-            .await
-            .map_err(|error| store_error_code(&error))?;
-        found.map(|record| decode_record(&record.value)).transpose()
+        let found = self.load_record(&request.redirect_key(cookie)?).await?;
+        Ok(found.map(|(url, _)| url))
     }
 
     /// Stores the parameters of a validated POST logout request, for the GET that carries the
@@ -153,10 +147,7 @@ impl Grants {
         // ends everything. `until` is the longest that a code issued now, and then its token, could
         // live.
         let until = now + self.lifetimes.code + self.lifetimes.access_token;
-        self.store
-            .revoke(&session_family(&session), until, now)
-            .await
-            .map_err(|error| store_error_code(&error))?;
+        self.store.revoke(&session_family(&session), until, now).await?;
         // The tombstone stays as long as the login that began the session can be answered again: it
         // must not restart the session.
         self.take_record_until::<Session>(&session_key(cookie.reveal()), now + self.lifetimes.code)
@@ -170,17 +161,8 @@ impl Grants {
         life: Duration,
     ) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        let draft = NewRecord {
-            value: encode_record(record)?,
-            expires_at: now + life,
-            expires_unread_at: None,
-            families: Arc::default(),
-        };
-        self.store
-            .insert(key, draft, now)
-            .await
-            .map(|_| ())
-            .map_err(|error| store_error_code(&error))
+        self.store.insert(key, new_record(record, now + life)?, now).await?;
+        Ok(())
     }
 
     async fn take_record<T: serde::de::DeserializeOwned>(
@@ -196,12 +178,7 @@ impl Grants {
         key: &RecordKey,
         until: Timestamp,
     ) -> Result<Option<T>, ErrorCode> {
-        match self
-            .store
-            .take(key, Vec::new(), until, self.core.env.now())
-            .await
-            .map_err(|error| store_error_code(&error))?
-        {
+        match self.store.take(key, Vec::new(), until, self.core.env.now()).await? {
             TakeOutcome::Taken(record) => decode_record(&record.value).map(Some),
             TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }

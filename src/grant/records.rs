@@ -8,13 +8,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Grants;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
-use crate::store::{Family, RecordKey, RecordKind};
+use crate::store::{Family, NewRecord, Record, RecordKey, RecordKind};
 
 /// An authorization code: its bindings, and the token that it will issue.
 #[derive(Serialize, Deserialize)]
@@ -110,8 +111,27 @@ pub(super) fn code_family(code: &str) -> Family {
     Family(Arc::from(digest::fingerprint(code)))
 }
 
+/// Creates a store record that holds the value as JSON.
+pub(super) fn new_record(
+    record: &impl Serialize,
+    expires_at: Timestamp,
+) -> Result<NewRecord, ErrorCode> {
+    Ok(NewRecord::new(encode_record(record)?, expires_at))
+}
+
 pub(super) fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
     serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
+}
+
+impl Grants {
+    /// Loads a live record and decodes its value.
+    pub(super) async fn load_record<T: DeserializeOwned>(
+        &self,
+        key: &RecordKey,
+    ) -> Result<Option<(T, Record)>, ErrorCode> {
+        let found = self.store.load(key, self.core.env.now()).await?;
+        found.map(|record| Ok((decode_record(&record.value)?, record))).transpose()
+    }
 }
 
 pub(super) fn decode_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::records::{decode_record, encode_record, session_key};
-use super::{Grants, store_error_code};
+use super::Grants;
+use super::records::{encode_record, new_record, session_key};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::identity::Claim;
@@ -12,7 +12,7 @@ use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
-use crate::store::{Family, NewRecord, RecordVersion, ReplaceOutcome, StoreError};
+use crate::store::{Family, RecordVersion, ReplaceOutcome, StoreError};
 
 /// Maximum of attempts to update a session that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
@@ -45,10 +45,7 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
-        Ok(self
-            .load_session(cookie.reveal(), self.core.env.now())
-            .await?
-            .map(|(session, _)| session))
+        Ok(self.load_session(cookie).await?.map(|(session, _)| session))
     }
 
     /// Records the grant's service provider as a participant, in a new session or in the reused
@@ -86,28 +83,23 @@ impl Grants {
         let mut session = Session::start(finished, &digest::fingerprint(cookie.reveal()), now);
         // The session of the same user inherits the participants and consents of the previous one.
         if let Some(former) = former
-            && let Some((before, _)) = self.load_session(former.reveal(), now).await?
+            && let Some((before, _)) = self.load_session(former).await?
             && self.subjects.is_same_person(&session, &before, &self.core.federation.load())
         {
             session.continue_from(before);
         }
         self.record_participation(&mut session, grant);
-        let draft = NewRecord {
-            value: encode_record(&session)?,
-            expires_at: session.expires_at(&self.core.session_limits),
-            expires_unread_at: None,
-            families: Arc::default(),
-        };
+        let draft = new_record(&session, session.expires_at(&self.core.session_limits))?;
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
             Ok(_) => Ok(GrantSession::new(session, SessionOrigin::New)),
             // The cookie is unique to this login, so an earlier attempt to answer it created the
             // session. That session keeps its lineage, because the one it continued may have ended
             // since. If it is gone, the user signed out.
-            Err(StoreError::Exists) => match self.load_session(cookie.reveal(), now).await? {
+            Err(StoreError::Exists) => match self.load_session(cookie).await? {
                 Some((begun, _)) => Ok(GrantSession::new(begun, SessionOrigin::Existing)),
                 None => Err(ErrorCode::LoginRequired),
             },
-            Err(error) => Err(store_error_code(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -143,7 +135,7 @@ impl Grants {
             // The session was live a moment ago. If it ended meanwhile, this login must not be
             // answered from it.
             let (mut session, version) =
-                self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
+                self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
             session.record_use(now);
             self.record_participation(&mut session, grant);
             let until = session.expires_at(&self.core.session_limits);
@@ -156,8 +148,8 @@ impl Grants {
                     until,
                     now,
                 )
-                .await;
-            match replaced.map_err(|error| store_error_code(&error))? {
+                .await?;
+            match replaced {
                 ReplaceOutcome::Replaced(_) => {
                     return Ok(GrantSession::new(session, SessionOrigin::Existing));
                 }
@@ -189,15 +181,10 @@ impl Grants {
 
     async fn load_session(
         &self,
-        cookie: &str,
-        now: Timestamp,
+        cookie: &Secret<String>,
     ) -> Result<Option<(Session, RecordVersion)>, ErrorCode> {
-        let found = self
-            .store
-            .load(&session_key(cookie), now)
-            .await
-            .map_err(|error| store_error_code(&error))?;
-        found.map(|record| Ok((decode_record(&record.value)?, record.version))).transpose()
+        let found = self.load_record(&session_key(cookie.reveal())).await?;
+        Ok(found.map(|(session, record)| (session, record.version)))
     }
 }
 

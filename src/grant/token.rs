@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::encryption::ResponseKind;
+use super::Grants;
+use super::encryption::{ResponseKind, signed_response};
 use super::error::GrantError;
 use super::records::{
-    CodeRecord, TokenRecord, code_family, code_key, decode_record, encode_record, token_key,
+    CodeRecord, TokenRecord, code_family, code_key, decode_record, new_record, token_key,
 };
-use super::{Grants, store_error_code};
 use crate::assurance;
 use crate::assurance::AcrCheck;
 use crate::audit::{Event, EventKind};
@@ -108,18 +108,13 @@ impl Grants {
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri);
         let families = [record.session.clone(), issued].into();
-        let draft = NewRecord {
-            value: encode_record(&record.token)?,
-            expires_at: tokens_live_until,
-            expires_unread_at: None,
-            families,
-        };
+        let draft = NewRecord { families, ..new_record(&record.token, tokens_live_until)? };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // The user signed out, or the code was replayed, meanwhile; a replay has its own log
             // line.
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
-            Err(error) => return Err(store_error_code(&error)),
+            Err(error) => return Err(error.into()),
         }
         self.core.metrics.record_issued_token("access_token");
         self.core.metrics.record_issued_token("id_token");
@@ -148,8 +143,8 @@ impl Grants {
         let tombstone_until = now + self.lifetimes.access_token + self.lifetimes.access_token;
         let tombstone = client_id.as_str().as_bytes();
         let taken =
-            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
-        match taken.map_err(|error| store_error_code(&error))? {
+            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await?;
+        match taken {
             TakeOutcome::Taken(record) => decode_record(&record.value),
             // Only the client of the first redemption may revoke what it issued: any other client
             // that found the code must not be able to sign users out.
@@ -160,10 +155,7 @@ impl Grants {
             }
             TakeOutcome::AlreadyTaken(_) => {
                 // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
-                self.store
-                    .revoke(&issued, tombstone_until, now)
-                    .await
-                    .map_err(|error| store_error_code(&error))?;
+                self.store.revoke(&issued, tombstone_until, now).await?;
                 Err(ErrorCode::CodeReused)
             }
             TakeOutcome::Gone => Err(ErrorCode::CodeUnknown),
@@ -206,19 +198,15 @@ impl Grants {
         client: &ServiceProvider,
         now: Timestamp,
     ) -> Result<String, ErrorCode> {
-        let (alg, life) = match client.registration.rules {
-            ProtocolRules::Federation => {
-                (client.id_token_signed_response_alg, self.lifetimes.id_token)
-            }
-            ProtocolRules::Openid => {
-                (client.id_token_signed_response_alg, self.lifetimes.openid_id_token)
-            }
+        let lifetime = match client.registration.rules {
+            ProtocolRules::Federation => self.lifetimes.id_token,
+            ProtocolRules::Openid => self.lifetimes.openid_id_token,
         };
         let claims = IdTokenClaims {
             iss: &self.core.issuer,
             sub: record.token.subject.as_str(),
             aud: record.token.client_id.as_str(),
-            exp: now + life,
+            exp: now + lifetime,
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
@@ -226,13 +214,8 @@ impl Grants {
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
-        trace::start_span("sign")
-            .run(mint_jwt(self.signer.as_ref(), alg, &claims, now))
-            .await
-            .map_err(|error| {
-                tracing::error!(%error, "ID token could not be signed");
-                ErrorCode::SigningFailed
-            })
+        let alg = client.id_token_signed_response_alg;
+        signed_response("ID token", mint_jwt(self.signer.as_ref(), alg, &claims, now)).await
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.
@@ -258,14 +241,8 @@ impl Grants {
     /// # Errors
     /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
     pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
-        let now = self.core.env.now();
-        let found = self
-            .store
-            .load(&token_key(token), now)
-            .await
-            .map_err(|error| store_error_code(&error))?;
-        let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
-        let token: TokenRecord = decode_record(&record.value)?;
+        let found = self.load_record::<TokenRecord>(&token_key(token)).await?;
+        let (token, record) = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         trace::attach_login(&token.support_id, token.trace.as_ref());
         // Removing a service provider from the federation invalidates its tokens.
         let client = self
@@ -320,13 +297,8 @@ impl Grants {
             iat: now,
             identity: &valid.token.claims,
         };
-        let signed = trace::start_span("sign")
-            .run(mint_jwt(self.signer.as_ref(), alg, &claims, now))
-            .await
-            .map_err(|error| {
-                tracing::error!(%error, "userinfo response could not be signed");
-                ErrorCode::SigningFailed
-            })?;
+        let signing = mint_jwt(self.signer.as_ref(), alg, &claims, now);
+        let signed = signed_response("userinfo response", signing).await?;
         envelope.encrypt(signed).map(UserinfoResponse::Jwt)
     }
 }

@@ -20,11 +20,10 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use self::checks::RawParams;
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
 use super::acr::{AuthenticationRequirement, Level, Platform};
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::params::Params;
 use super::registration::{ClientDirectory, ProtocolRules, Registration};
 use crate::ids::{ClientId, ConnectorId, Scope, Secret};
@@ -173,17 +172,13 @@ pub fn validate_request(
     issuer: &str,
     directory: &dyn ClientDirectory,
 ) -> Result<AuthorizationRequest, AuthorizationError> {
-    let (raw, repeated) = RawParams::read(params);
-    let registration = raw.client_id.and_then(|id| directory.registration(id));
+    let registration = params.get(Param::ClientId.name()).and_then(|id| directory.registration(id));
     if registration.is_some_and(|registration| registration.rules == ProtocolRules::Openid) {
-        return openid::validate_openid_request(
-            params, &raw, repeated, platform, issuer, directory,
-        );
+        return openid::validate_openid_request(params, platform, issuer, directory);
     }
-    repeated.map_or(Ok(()), |twice| Err(AuthorizationError::Page(twice)))?; // a repeated parameter
     let proven =
-        validate_client(&raw, method, issuer, directory).map_err(AuthorizationError::Page)?;
-    validate_parameters(&raw, &proven, platform, directory)
+        validate_client(params, method, issuer, directory).map_err(AuthorizationError::Page)?;
+    validate_parameters(params, &proven, platform, directory)
         .map_err(|code| AuthorizationError::Redirect(proven.redirect, code))
 }
 
@@ -199,7 +194,7 @@ pub fn find_requested_level(
     platform: Platform,
 ) -> Result<(Level, Vec<Level>), ErrorCode> {
     if acr_values.is_empty() && rules == ProtocolRules::Federation {
-        return Err(ErrorCode::AcrValuesMissing);
+        return Err(ErrorCode::Missing(RequiredParam::AcrValues));
     }
     let claims = claims::parse_claims(claims.filter(|claims| !claims.is_empty()), rules)?;
     Ok((level_under_rules(acr_values, &claims, rules, platform)?, claims.acr.required(platform)))
@@ -231,22 +226,24 @@ struct ValidatedClient<'a> {
 
 /// The checks whose failure is a page.
 fn validate_client<'a>(
-    raw: &RawParams<'a>,
+    params: &'a Params,
     method: RequestMethod,
     issuer: &str,
     directory: &'a dyn ClientDirectory,
 ) -> Result<ValidatedClient<'a>, ErrorCode> {
-    let registration = checks::find_client(raw.client_id, directory)?;
-    let redirect_uri = checks::find_registered_redirect_uri(raw.redirect_uri, registration)?;
+    params.check_repeated(Param::AUTHORIZATION)?;
+    let registration = checks::find_client(params, directory)?;
+    let redirect_uri = checks::find_registered_redirect_uri(params, registration)?;
 
-    let response_type = raw.response_type.ok_or(ErrorCode::ResponseTypeMissing)?;
-    let scope = raw.scope.ok_or(ErrorCode::ScopeMissing)?;
-    let acr_values = raw.acr_values.ok_or(ErrorCode::AcrValuesMissing)?;
-    let state = checks::STATE.check(raw.state, method)?;
-    let nonce = checks::NONCE.check(raw.nonce, method)?;
+    let response_type = params.required(RequiredParam::ResponseType)?;
+    let scope = params.required(RequiredParam::Scope)?;
+    let acr_values = params.required(RequiredParam::AcrValues)?;
+    let state = checks::STATE.check(params, method)?;
+    let nonce = checks::NONCE.check(params, method)?;
 
     // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
-    let mode = raw.response_mode.and_then(ResponseMode::parse).unwrap_or_default();
+    let mode =
+        params.get(Param::ResponseMode.name()).and_then(ResponseMode::parse).unwrap_or_default();
     let redirect = ProvenRedirect::new(redirect_uri, Some(state), mode, issuer);
     Ok(ValidatedClient {
         registration,
@@ -260,31 +257,37 @@ fn validate_client<'a>(
 
 /// The checks whose failure is redirected.
 fn validate_parameters(
-    raw: &RawParams<'_>,
+    params: &Params,
     proven: &ValidatedClient<'_>,
     platform: Platform,
     directory: &dyn ClientDirectory,
 ) -> Result<AuthorizationRequest, ErrorCode> {
     let rules = proven.registration.rules;
+    let value = |param: Param| params.get(param.name());
     checks::check_response_type(proven.response_type)?;
 
     checks::check_openid_scope(proven.scope)?;
-    let claims = claims::parse_claims(raw.claims, rules)?;
-    let prompt = checks::parse_prompt(raw.prompt, rules)?;
-    checks::check_response_mode(raw.response_mode)?;
-    let max_age = checks::parse_max_age(raw.max_age)?;
+    let claims = claims::parse_claims(value(Param::Claims), rules)?;
+    let prompt = checks::parse_prompt(value(Param::Prompt), rules)?;
+    checks::check_response_mode(value(Param::ResponseMode))?;
+    let max_age = checks::parse_max_age(value(Param::MaxAge))?;
     let code_challenge = checks::validate_code_challenge(
-        raw.code_challenge,
-        raw.code_challenge_method,
+        value(Param::CodeChallenge),
+        value(Param::CodeChallengeMethod),
         proven.registration,
     )?;
 
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
     let level = level_under_rules(proven.acr_values.unwrap_or_default(), &claims, rules, platform)?;
 
-    checks::check_absent(raw.request, ErrorCode::RequestNotSupported)?;
-    checks::check_absent(raw.request_uri, ErrorCode::RequestUriNotSupported)?;
-    checks::check_absent(raw.registration, ErrorCode::RegistrationNotSupported)?;
+    // Core §3.1.2.6
+    for (param, code) in [
+        (Param::Request, ErrorCode::RequestNotSupported),
+        (Param::RequestUri, ErrorCode::RequestUriNotSupported),
+        (Param::Registration, ErrorCode::RegistrationNotSupported),
+    ] {
+        value(param).map_or(Ok(()), |_| Err(code))?;
+    }
 
     Ok(AuthorizationRequest {
         client_id: proven.registration.client_id.clone(),
@@ -298,9 +301,9 @@ fn validate_parameters(
         max_age,
         claims: claims.requested,
         code_challenge,
-        login_hint: checks::parse_login_hint(raw.login_hint),
-        id_token_hint: raw.id_token_hint.map(|hint| Secret::new(hint.to_owned())),
-        idp_hint: checks::permitted_idp_hint(raw.idp_hint, proven.registration),
-        ui_locales: checks::parse_ui_locales(raw.ui_locales),
+        login_hint: checks::parse_login_hint(value(Param::LoginHint)),
+        id_token_hint: value(Param::IdTokenHint).map(|hint| Secret::new(hint.to_owned())),
+        idp_hint: checks::permitted_idp_hint(value(Param::IdpHint), proven.registration),
+        ui_locales: checks::parse_ui_locales(value(Param::UiLocales)),
     })
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::json;
 use super::params::Params;
 use crate::digest;
@@ -77,11 +77,10 @@ pub enum Credentials {
 /// No method or more than one; different ids; a missing or repeated parameter; an unreadable
 /// header.
 pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
-    let client_id = body.once("client_id", ErrorCode::TokenClientIdTwice)?;
-    let client_secret = body.once("client_secret", ErrorCode::TokenClientSecretTwice)?;
-    let assertion = body.once("client_assertion", ErrorCode::TokenClientAssertionTwice)?;
-    let assertion_type =
-        body.once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
+    let client_id = body.once(Param::TokenClientId)?;
+    let client_secret = body.once(Param::TokenClientSecret)?;
+    let assertion = body.once(Param::TokenClientAssertion)?;
+    let assertion_type = body.once(Param::TokenClientAssertionType)?;
 
     // RFC 6749 §2.3: at most one method per request.
     let by_assertion = assertion.is_some() || assertion_type.is_some();
@@ -94,10 +93,10 @@ pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Creden
         return credentials_from_header(client_id, header);
     }
     if by_assertion {
-        return credentials_from_assertion(client_id, assertion_type, assertion);
+        return credentials_from_assertion(client_id, body);
     }
-    let client_id = client_id.ok_or(ErrorCode::TokenClientIdMissing)?;
-    let secret = client_secret.ok_or(ErrorCode::TokenClientSecretMissing)?;
+    let client_id = body.required(RequiredParam::TokenClientId)?;
+    let secret = body.required(RequiredParam::TokenClientSecret)?;
     Ok(Credentials::SecretPost {
         client_id: client_id.into(),
         secret: Secret::new(secret.to_owned()),
@@ -117,11 +116,10 @@ fn credentials_from_header(in_body: Option<&str>, header: &[u8]) -> Result<Crede
 
 fn credentials_from_assertion(
     in_body: Option<&str>,
-    kind: Option<&str>,
-    assertion: Option<&str>,
+    body: &Params,
 ) -> Result<Credentials, ErrorCode> {
-    let kind = kind.ok_or(ErrorCode::TokenClientAssertionTypeMissing)?;
-    let assertion = assertion.ok_or(ErrorCode::TokenClientAssertionMissing)?;
+    let kind = body.required(RequiredParam::TokenClientAssertionType)?;
+    let assertion = body.required(RequiredParam::TokenClientAssertion)?;
     if kind != JWT_BEARER_ASSERTION_TYPE {
         return Err(ErrorCode::ClientAssertionTypeUnsupported);
     }
@@ -281,18 +279,24 @@ mod tests {
     #[test]
     fn no_method_is_named_by_the_parameter_that_is_missing() {
         for (body, code) in [
-            ("", ErrorCode::TokenClientIdMissing),
-            ("client_secret=s", ErrorCode::TokenClientIdMissing),
-            ("client_id=sp", ErrorCode::TokenClientSecretMissing),
-            ("client_id=sp&client_assertion=j", ErrorCode::TokenClientAssertionTypeMissing),
-            ("client_id=sp&client_assertion_type=t", ErrorCode::TokenClientAssertionMissing),
+            ("", ErrorCode::Missing(RequiredParam::TokenClientId)),
+            ("client_secret=s", ErrorCode::Missing(RequiredParam::TokenClientId)),
+            ("client_id=sp", ErrorCode::Missing(RequiredParam::TokenClientSecret)),
+            (
+                "client_id=sp&client_assertion=j",
+                ErrorCode::Missing(RequiredParam::TokenClientAssertionType),
+            ),
+            (
+                "client_id=sp&client_assertion_type=t",
+                ErrorCode::Missing(RequiredParam::TokenClientAssertion),
+            ),
         ] {
             assert_eq!(refusal(body, &[]), code, "{body}");
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
         }
         for (code, name) in [
-            (ErrorCode::TokenClientAssertionTypeMissing, "client_assertion_type "),
-            (ErrorCode::TokenClientAssertionMissing, "client_assertion "),
+            (ErrorCode::Missing(RequiredParam::TokenClientAssertionType), "client_assertion_type "),
+            (ErrorCode::Missing(RequiredParam::TokenClientAssertion), "client_assertion "),
         ] {
             assert!(code.entry().description.contains(name));
         }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::catalogue::ErrorCode;
+use super::catalogue::{CatalogueEntry, ErrorCode};
 
 /// Variable parts of a JSON error response; always `application/json; charset=utf-8` and
 /// uncacheable.
@@ -50,36 +50,29 @@ impl From<ErrorCode> for ErrorResponse {
         let body = Body { error: entry.oauth, error_description: entry.description };
         Self {
             status: entry.status,
-            www_authenticate: www_authenticate_challenge(code),
+            www_authenticate: www_authenticate_challenge(entry),
             // Two static strings always serialize; an empty object is still valid JSON.
             body: serde_json::to_string(&body).unwrap_or_else(|_| "{}".into()),
         }
     }
 }
 
-fn www_authenticate_challenge(code: ErrorCode) -> Option<&'static str> {
-    match code {
-        // RFC 6750 §3
-        ErrorCode::BearerMissing
-        | ErrorCode::BearerTwice
-        | ErrorCode::BearerOtherScheme
-        | ErrorCode::BearerMalformed
-        | ErrorCode::BearerInQuery
-        | ErrorCode::BearerManyWays
-        | ErrorCode::BearerInBody
-        | ErrorCode::BearerQueryMalformed => Some("Bearer error=\"invalid_request\""),
-        ErrorCode::AccessTokenInvalid => Some("Bearer error=\"invalid_token\""),
-        _ => None,
-    }
+/// Returns the challenge of the userinfo endpoint's errors (RFC 6750 §3).
+fn www_authenticate_challenge(entry: &CatalogueEntry) -> Option<&'static str> {
+    entry.code.starts_with("Y0430").then_some(match entry.oauth {
+        "invalid_token" => "Bearer error=\"invalid_token\"",
+        _ => "Bearer error=\"invalid_request\"",
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::catalogue::RequiredParam;
     use super::*;
 
     #[test]
     fn the_body_is_the_two_members_of_rfc_6749() {
-        let answer = ErrorResponse::from(ErrorCode::TokenCodeMissing);
+        let answer = ErrorResponse::from(ErrorCode::Missing(RequiredParam::TokenCode));
         assert_eq!(answer.status, 400);
         assert_eq!(answer.www_authenticate, None);
         assert_eq!(
@@ -101,8 +94,11 @@ mod tests {
         );
         assert_eq!(by_body.body, by_header.body, "they read the same");
         assert_eq!(
-            ErrorResponse::for_client(ErrorCode::TokenCodeMissing, AuthLocation::Header)
-                .www_authenticate,
+            ErrorResponse::for_client(
+                ErrorCode::Missing(RequiredParam::TokenCode),
+                AuthLocation::Header
+            )
+            .www_authenticate,
             None
         );
     }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::acr::Level;
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, RequiredParam};
 use super::params::Params;
 use crate::ids::{ClientId, Secret};
 
@@ -33,16 +33,15 @@ impl IntrospectionRequest {
     /// form.
     #[must_use]
     pub fn read(authorization: &[&[u8]], body: &Params) -> Self {
-        let claimed = body.single("client_id").ok().flatten();
-        let secret = match (authorization, claimed, body.single("client_secret")) {
+        let claimed = body.get("client_id");
+        let secret = match (authorization, claimed, body.get("client_secret")) {
             // R204: in the body only. A second method beside it is one too many (RFC 6749 §2.3).
             ([_, ..], ..) => Err(ErrorCode::DataProviderHeader),
-            ([], Some(_), Ok(Some(secret))) => Ok(Secret::new(secret.to_owned())),
+            ([], Some(_), Some(secret)) => Ok(Secret::new(secret.to_owned())),
             ([], ..) => Err(ErrorCode::DataProviderCredentials),
         };
         let token = body
-            .once("token", ErrorCode::IntrospectionTokenTwice)
-            .and_then(|token| token.ok_or(ErrorCode::IntrospectionTokenMissing))
+            .required(RequiredParam::IntrospectionToken)
             .map(|token| Secret::new(token.to_owned()));
         Self { claimed: claimed.map(ClientId::from), secret, token }
     }
@@ -125,6 +124,7 @@ pub struct SignedIntrospection<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::catalogue::Param;
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
@@ -188,15 +188,21 @@ mod tests {
     #[test]
     fn a_missing_empty_or_repeated_token_is_named() {
         for (sent, code) in [
-            ("client_id=dp&client_secret=s3cret", ErrorCode::IntrospectionTokenMissing),
-            ("client_id=dp&client_secret=s3cret&token=", ErrorCode::IntrospectionTokenMissing),
+            (
+                "client_id=dp&client_secret=s3cret",
+                ErrorCode::Missing(RequiredParam::IntrospectionToken),
+            ),
+            (
+                "client_id=dp&client_secret=s3cret&token=",
+                ErrorCode::Missing(RequiredParam::IntrospectionToken),
+            ),
             (
                 "client_id=dp&client_secret=s3cret&token=T&token=T",
-                ErrorCode::IntrospectionTokenTwice,
+                ErrorCode::Repeated(Param::IntrospectionToken),
             ),
             (
                 "client_id=dp&client_secret=s3cret&token=T&token=",
-                ErrorCode::IntrospectionTokenTwice,
+                ErrorCode::Repeated(Param::IntrospectionToken),
             ),
         ] {
             let request = read(sent, &[]);

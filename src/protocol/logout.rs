@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::authorize::append_params;
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param};
 use super::params::Params;
 use super::registration::{ClientDirectory, LogoutParameters, Registration};
 use crate::ids::{ClientId, Secret, Subject};
@@ -72,9 +72,9 @@ pub fn validate_request(
     directory: &dyn ClientDirectory,
     verify_hint: impl FnOnce(&str) -> Result<LogoutHint, ErrorCode>,
 ) -> Result<LogoutRequest, ErrorCode> {
-    let raw = RawLogoutParams::read(params)?; // a repeated parameter
-    let Some(hint) = raw.hint else {
-        return match raw.uri {
+    params.check_repeated(Param::LOGOUT)?;
+    let Some(hint) = params.once(Param::LogoutHint)? else {
+        return match params.once(Param::PostLogoutUri)? {
             // RP-Initiated Logout §3: without a hint, no authenticated party requested this
             // address.
             Some(_) => Err(ErrorCode::LogoutHintMissing),
@@ -86,19 +86,19 @@ pub fn validate_request(
     let registration = directory.registration(audience).filter(|registration| registration.active);
     let registration = registration.ok_or(ErrorCode::LogoutHintAudience)?;
     // RP-Initiated Logout §2: if both are present, they must match.
-    if raw.client_id.is_some_and(|client_id| client_id != audience) {
+    if params.once(Param::LogoutClientId)?.is_some_and(|client_id| client_id != audience) {
         return Err(ErrorCode::LogoutClientIdDiffers);
     }
-    let back = validate_return(&raw, registration)?;
+    let back = validate_return(params, registration)?;
     Ok(LogoutRequest::Named { hint, return_to: back })
 }
 
 fn validate_return(
-    raw: &RawLogoutParams<'_>,
+    params: &Params,
     registration: &Registration,
 ) -> Result<Option<ProvenPostLogoutRedirect>, ErrorCode> {
     let is_required = registration.rules.logout_parameters() == LogoutParameters::Required;
-    let uri = match raw.uri {
+    let uri = match params.once(Param::PostLogoutUri)? {
         None if is_required => return Err(ErrorCode::PostLogoutUriMissing),
         None => None,
         // Compared character for character (R174).
@@ -108,7 +108,7 @@ fn validate_return(
             Some(registered.ok_or(ErrorCode::PostLogoutUriNotRegistered)?)
         }
     };
-    let state = match raw.state {
+    let state = match params.once(Param::LogoutState)? {
         None if is_required => return Err(ErrorCode::LogoutStateMissing),
         None => None,
         Some(state) if state.len() > MAX_STATE_CHARS => return Err(ErrorCode::LogoutStateTooLong),
@@ -121,26 +121,6 @@ fn validate_return(
         Some(state) => Some(Secret::new(state.to_owned())),
     };
     Ok(uri.map(|uri| ProvenPostLogoutRedirect { uri: uri.clone(), state }))
-}
-
-/// The raw parameters; empty ones are absent, unknown ones ignored.
-struct RawLogoutParams<'a> {
-    hint: Option<&'a str>,
-    uri: Option<&'a str>,
-    state: Option<&'a str>,
-    client_id: Option<&'a str>,
-}
-
-impl<'a> RawLogoutParams<'a> {
-    fn read(params: &'a Params) -> Result<Self, ErrorCode> {
-        params.once("ui_locales", ErrorCode::LogoutUiLocalesTwice)?;
-        Ok(Self {
-            hint: params.once("id_token_hint", ErrorCode::LogoutHintTwice)?,
-            uri: params.once("post_logout_redirect_uri", ErrorCode::PostLogoutUriTwice)?,
-            state: params.once("state", ErrorCode::LogoutStateTwice)?,
-            client_id: params.once("client_id", ErrorCode::LogoutClientIdTwice)?,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -278,11 +258,11 @@ mod tests {
             assert_eq!(asked, Err(code), "{case}");
         }
         for (name, code) in [
-            ("id_token_hint", ErrorCode::LogoutHintTwice),
-            ("post_logout_redirect_uri", ErrorCode::PostLogoutUriTwice),
-            ("state", ErrorCode::LogoutStateTwice),
-            ("client_id", ErrorCode::LogoutClientIdTwice),
-            ("ui_locales", ErrorCode::LogoutUiLocalesTwice),
+            ("id_token_hint", ErrorCode::Repeated(Param::LogoutHint)),
+            ("post_logout_redirect_uri", ErrorCode::Repeated(Param::PostLogoutUri)),
+            ("state", ErrorCode::Repeated(Param::LogoutState)),
+            ("client_id", ErrorCode::Repeated(Param::LogoutClientId)),
+            ("ui_locales", ErrorCode::Repeated(Param::LogoutUiLocales)),
         ] {
             assert_eq!(ask(&[(name, "a"), (name, "a")]), Err(code), "{name}");
         }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param, RequiredParam};
 
 /// Percent-decoded `(name, value)` pairs in request order.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -45,9 +45,31 @@ impl Params {
     /// Returns the value as [`Self::single`] does.
     ///
     /// # Errors
-    /// `repeated` if the name was sent more than once.
-    pub fn once(&self, name: &str, repeated: ErrorCode) -> Result<Option<&str>, ErrorCode> {
-        self.single(name).map_err(|RepeatedParamError| repeated)
+    /// `Repeated` if the name was sent more than once.
+    pub fn once(&self, param: Param) -> Result<Option<&str>, ErrorCode> {
+        self.single(param.name()).map_err(|RepeatedParamError| ErrorCode::Repeated(param))
+    }
+
+    /// Returns the value of a parameter that must be sent.
+    ///
+    /// # Errors
+    /// `Repeated` or `Missing`.
+    pub fn required(&self, param: RequiredParam) -> Result<&str, ErrorCode> {
+        self.once(param.param())?.ok_or(ErrorCode::Missing(param))
+    }
+
+    /// Checks that none of these was sent more than once.
+    ///
+    /// # Errors
+    /// `Repeated`, of the first of `params`.
+    pub fn check_repeated(&self, params: &[Param]) -> Result<(), ErrorCode> {
+        params.iter().try_for_each(|param| self.once(*param).map(drop))
+    }
+
+    /// Returns the value; a repeated parameter counts as absent, too.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.single(name).ok().flatten()
     }
 
     /// Returns true if the name was sent, even without a value.

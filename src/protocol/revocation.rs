@@ -1,7 +1,7 @@
 //! The revocation request (RFC 7009 §2.1). The response is an empty 200, whether or not a token was
 //! revoked.
 
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::Params;
 use crate::ids::Secret;
@@ -22,9 +22,9 @@ pub fn parse_request(
     authorization: &[&[u8]],
     body: &Params,
 ) -> Result<RevocationRequest, ErrorCode> {
-    let token = body.once("token", ErrorCode::RevocationTokenTwice)?;
+    body.check_repeated(Param::REVOCATION)?;
     let credentials = client_auth::read_credentials(body, authorization)?;
-    let token = token.ok_or(ErrorCode::RevocationTokenMissing)?;
+    let token = body.required(RequiredParam::RevocationToken)?;
     Ok(RevocationRequest { credentials, token: Secret::new(token.to_owned()) })
 }
 
@@ -56,15 +56,24 @@ mod tests {
     #[test]
     fn each_finding_has_its_code() {
         for (body, code) in [
-            ("client_id=sp&client_secret=s3cret", ErrorCode::RevocationTokenMissing),
-            ("client_id=sp&client_secret=s3cret&token=", ErrorCode::RevocationTokenMissing),
-            ("client_id=sp&client_secret=s3cret&token=T&token=T", ErrorCode::RevocationTokenTwice),
-            ("token=T", ErrorCode::TokenClientIdMissing),
+            (
+                "client_id=sp&client_secret=s3cret",
+                ErrorCode::Missing(RequiredParam::RevocationToken),
+            ),
+            (
+                "client_id=sp&client_secret=s3cret&token=",
+                ErrorCode::Missing(RequiredParam::RevocationToken),
+            ),
+            (
+                "client_id=sp&client_secret=s3cret&token=T&token=T",
+                ErrorCode::Repeated(Param::RevocationToken),
+            ),
+            ("token=T", ErrorCode::Missing(RequiredParam::TokenClientId)),
             (
                 "client_id=sp&client_id=sp&client_secret=s3cret&token=T",
-                ErrorCode::TokenClientIdTwice,
+                ErrorCode::Repeated(Param::TokenClientId),
             ),
-            ("client_id=sp&token=T", ErrorCode::TokenClientSecretMissing),
+            ("client_id=sp&token=T", ErrorCode::Missing(RequiredParam::TokenClientSecret)),
         ] {
             assert_eq!(read(body).unwrap_err(), code, "{body}");
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));

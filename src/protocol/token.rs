@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::catalogue::ErrorCode;
+use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
 use crate::ids::{Scope, Secret};
@@ -36,20 +36,17 @@ pub fn parse_request(
     if !is_form_urlencoded(content_type) {
         return Err(ErrorCode::TokenNotForm);
     }
-    let raw = RawTokenParams::read(body)?;
+    body.check_repeated(Param::TOKEN)?;
     let credentials = client_auth::read_credentials(body, authorization)?;
-    match raw.grant_type {
-        None => return Err(ErrorCode::TokenGrantTypeMissing),
-        Some("authorization_code") => {}
-        Some(_) => return Err(ErrorCode::TokenGrantTypeUnsupported),
+    if body.required(RequiredParam::TokenGrantType)? != "authorization_code" {
+        return Err(ErrorCode::TokenGrantTypeUnsupported);
     }
-    let redirect_uri = raw.redirect_uri.ok_or(ErrorCode::TokenRedirectUriMissing)?;
-    let code = raw.code.ok_or(ErrorCode::TokenCodeMissing)?;
+    let verifier = body.once(Param::TokenCodeVerifier)?;
     Ok(TokenRequest {
         credentials,
-        redirect_uri: redirect_uri.to_owned(),
-        code: Secret::new(code.to_owned()),
-        code_verifier: raw.code_verifier.map(|verifier| Secret::new(verifier.to_owned())),
+        redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
+        code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
+        code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
     })
 }
 
@@ -84,25 +81,6 @@ impl TokenResponse {
 impl fmt::Debug for TokenResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenResponse(***)")
-    }
-}
-
-/// The raw parameters besides the client's, each at most once. Empty ones are absent.
-struct RawTokenParams<'a> {
-    grant_type: Option<&'a str>,
-    redirect_uri: Option<&'a str>,
-    code: Option<&'a str>,
-    code_verifier: Option<&'a str>,
-}
-
-impl<'a> RawTokenParams<'a> {
-    fn read(body: &'a Params) -> Result<Self, ErrorCode> {
-        Ok(Self {
-            grant_type: body.once("grant_type", ErrorCode::TokenGrantTypeTwice)?,
-            redirect_uri: body.once("redirect_uri", ErrorCode::TokenRedirectUriTwice)?,
-            code: body.once("code", ErrorCode::TokenCodeTwice)?,
-            code_verifier: body.once("code_verifier", ErrorCode::TokenCodeVerifierTwice)?,
-        })
     }
 }
 
@@ -150,15 +128,31 @@ mod tests {
     #[test]
     fn each_parameter_is_named_when_missing_empty_or_twice() {
         for (name, missing, twice) in [
-            ("grant_type", ErrorCode::TokenGrantTypeMissing, ErrorCode::TokenGrantTypeTwice),
-            ("client_id", ErrorCode::TokenClientIdMissing, ErrorCode::TokenClientIdTwice),
+            (
+                "grant_type",
+                ErrorCode::Missing(RequiredParam::TokenGrantType),
+                ErrorCode::Repeated(Param::TokenGrantType),
+            ),
+            (
+                "client_id",
+                ErrorCode::Missing(RequiredParam::TokenClientId),
+                ErrorCode::Repeated(Param::TokenClientId),
+            ),
             (
                 "client_secret",
-                ErrorCode::TokenClientSecretMissing,
-                ErrorCode::TokenClientSecretTwice,
+                ErrorCode::Missing(RequiredParam::TokenClientSecret),
+                ErrorCode::Repeated(Param::TokenClientSecret),
             ),
-            ("redirect_uri", ErrorCode::TokenRedirectUriMissing, ErrorCode::TokenRedirectUriTwice),
-            ("code", ErrorCode::TokenCodeMissing, ErrorCode::TokenCodeTwice),
+            (
+                "redirect_uri",
+                ErrorCode::Missing(RequiredParam::TokenRedirectUri),
+                ErrorCode::Repeated(Param::TokenRedirectUri),
+            ),
+            (
+                "code",
+                ErrorCode::Missing(RequiredParam::TokenCode),
+                ErrorCode::Repeated(Param::TokenCode),
+            ),
         ] {
             assert_eq!(read(&without(name), &[]).unwrap_err(), missing);
             assert_eq!(read(&format!("{}&{name}=", without(name)), &[]).unwrap_err(), missing);
@@ -173,9 +167,9 @@ mod tests {
             }
         }
         for (name, twice) in [
-            ("code_verifier", ErrorCode::TokenCodeVerifierTwice),
-            ("client_assertion", ErrorCode::TokenClientAssertionTwice),
-            ("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice),
+            ("code_verifier", ErrorCode::Repeated(Param::TokenCodeVerifier)),
+            ("client_assertion", ErrorCode::Repeated(Param::TokenClientAssertion)),
+            ("client_assertion_type", ErrorCode::Repeated(Param::TokenClientAssertionType)),
         ] {
             assert_eq!(read(&format!("{GOOD}&{name}=1&{name}=1"), &[]).unwrap_err(), twice);
         }

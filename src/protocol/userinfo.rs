@@ -39,7 +39,7 @@ pub fn parse_bearer_token(
     match (authorization, form) {
         ([], None) => Err(ErrorCode::BearerMissing),
         ([], Some(form)) => {
-            let token = form.once("access_token", ErrorCode::BearerManyWays)?;
+            let token = form.single("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
             let token =
                 token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
             Ok(BearerToken { token: Secret::new(token.to_owned()), location: BearerLocation::Body })

@@ -29,7 +29,7 @@ pub async fn serve_connector_logo(
     let connector = ConnectorId::new(path.into_inner());
     let logo = context.hub.connectors.logo(&connector).ok_or(NOT_FOUND)?;
     let query = context.query().unwrap_or_default();
-    let is_this_one = query.single("v").ok().flatten() == Some(&*logo.version);
+    let is_this_one = query.get("v") == Some(&*logo.version);
     let finish = if is_this_one { make_immutable } else { make_cacheable };
     Ok(finish(logo_response(&logo)))
 }

@@ -56,7 +56,7 @@ async fn handle_request(
     hub.core.rate_limits.check_request(client).map_err(|over| Rejection::RateLimited {
         code: ErrorCode::NetworkLimited,
         over,
-        client_id: params.single("client_id").ok().flatten().map(Into::into),
+        client_id: params.get("client_id").map(Into::into),
     })?;
     let authorization = authorize::validate_request(
         params,
@@ -89,7 +89,7 @@ async fn handle_request(
 /// Returns the client that a rejected request names, if it is registered. Other values are
 /// arbitrary text.
 fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
-    let named = params.single("client_id").ok().flatten().map(ClientId::from)?;
+    let named = params.get("client_id").map(ClientId::from)?;
     hub.core
         .federation
         .load()

@@ -12,8 +12,8 @@ use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
 use super::page_models::LoginPageContext;
 use super::pages::{
-    ClaimName, ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme,
-    ServiceReturn, negotiate_language,
+    ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme, ServiceReturn,
+    has_label, negotiate_language,
 };
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
@@ -233,7 +233,7 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
     let LoginPageContext { hub, locale, summary, .. } = *login;
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
-        claim: problem.claim.and_then(|claim| ClaimName::from_wire_name(claim.as_str())),
+        claim: problem.claim.filter(|claim| has_label(*claim)),
         actions: match problem.next_action {
             login::NextAction::ChooseIdp => {
                 vec![PageAction::Continue { href: interaction_path(login.hash()) }]

@@ -31,7 +31,7 @@ impl ChoiceQuery {
     pub fn from_request(context: &RequestContext) -> Self {
         let hub = &context.hub;
         let query = context.query().unwrap_or_default();
-        let one = |name| query.single(name).ok().flatten().map(str::to_owned);
+        let one = |name| query.get(name).map(str::to_owned);
         let page = one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
         let last_used = hub
             .core

@@ -180,7 +180,7 @@ pub async fn answer_consent(
             return Err(Rejection::malformed(ErrorCode::BadRequest));
         }
     };
-    let page_digest = params.single("page_digest").ok().flatten().unwrap_or_default().to_owned();
+    let page_digest = params.get("page_digest").unwrap_or_default().to_owned();
     let submission = LoginRequest::Consent(ConsentSubmission { answer, page_digest });
     run_step(&context, &login, submission, ResponseOrigin::Form).await
 }

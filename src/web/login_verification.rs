@@ -48,11 +48,18 @@ pub(super) async fn verify_login_form(
     let params = form::parse_body(&context.request, body).await?;
     let login = verify_login_cookie(context, hash).await?;
     // A consent token binds the displayed claims; the step compares them with the current ones.
-    let one = |name| params.single(name).ok().flatten();
-    let page_digest =
-        if purpose == FormPurpose::Consent { one("page_digest").unwrap_or_default() } else { "" };
-    let form_check =
-        csrf::verify_form(&context.request, &login.secret, purpose, page_digest, one("csrf"));
+    let page_digest = if purpose == FormPurpose::Consent {
+        params.get("page_digest").unwrap_or_default()
+    } else {
+        ""
+    };
+    let form_check = csrf::verify_form(
+        &context.request,
+        &login.secret,
+        purpose,
+        page_digest,
+        params.get("csrf"),
+    );
     if let Err(code) = form_check {
         let summary = load_summary(context, &login.hash).await?;
         return Err(Rejection::InvalidForm { code, login, summary });

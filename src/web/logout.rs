@@ -120,7 +120,7 @@ pub async fn post_confirmation(
     let params = parse_logout_form(&context, body).await?;
     // Without a cookie there is no session to protect.
     if let Some(cookie) = context.hub.cookies.session(&context.request) {
-        let sent = params.single("csrf").ok().flatten();
+        let sent = params.get("csrf");
         let bound = encode_params(&forwarded_params(&params));
         csrf::verify_form(&context.request, &cookie, FormPurpose::LogOut, &bound, sent)
             .inspect_err(|_| context.hub.core.metrics.record_logout("rejected"))
@@ -373,7 +373,7 @@ fn forwarded_params(params: &Params) -> Vec<(String, String)> {
     let fits =
         |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
     let pair = |name: &str| {
-        let value = params.single(name).ok().flatten().filter(|value| fits(name, value))?;
+        let value = params.get(name).filter(|value| fits(name, value))?;
         Some((name.to_owned(), value.to_owned()))
     };
     FORWARDED_PARAMS.into_iter().filter_map(pair).collect()

@@ -11,23 +11,23 @@ use std::time::Duration;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpResponse, HttpResponseBuilder};
+use actix_web::{Error, HttpResponse};
 use futures_util::FutureExt;
-use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::host::{PublicHost, Scheme};
+use super::responses::status_code;
 use super::spans;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
+use crate::protocol::error_response::ErrorResponse;
 use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
 /// Paths that are called by programs: their errors are JSON, all others are pages.
-const JSON_PATHS: [&str; 4] =
-    ["/api/v2/token", "/api/v2/userinfo", "/api/v2/token/revocation", "/api/v2/checktoken"];
+const JSON_PATHS: [&str; 4] = [path::TOKEN, path::USERINFO, path::REVOCATION, path::INTROSPECTION];
 
 /// Endpoint labels of a request that no route matched, and of one that ended without a response of
 /// its handler.
@@ -139,33 +139,28 @@ impl OuterMiddleware {
             Ok(Ok(answer)) => answer.map(ServiceResponse::map_into_boxed_body),
             Ok(Err(_panic)) => {
                 tracing::error!(code = ErrorCode::Internal.entry().code, "handler panicked");
-                Err(response_as_error(
-                    self.error_response(head, ErrorCode::Internal),
-                    ErrorCode::Internal,
-                ))
+                Err(self.response_as_error(head, ErrorCode::Internal))
             }
             // actix closes the connection after a response that left part of the body unread.
-            Err(_elapsed) => Err(response_as_error(
-                self.error_response(head, ErrorCode::RequestTimeout),
-                ErrorCode::RequestTimeout,
-            )),
+            Err(_elapsed) => Err(self.response_as_error(head, ErrorCode::RequestTimeout)),
         }
     }
 
+    /// Builds the response as an error, because the request was consumed.
+    fn response_as_error(&self, head: &EarlyErrorContext, code: ErrorCode) -> Error {
+        InternalError::from_response(code.entry().code, self.error_response(head, code)).into()
+    }
+
     fn error_response(&self, head: &EarlyErrorContext, code: ErrorCode) -> HttpResponse {
-        let entry = code.entry();
-        let mut response = HttpResponseBuilder::new(
-            StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        );
-        match ErrorFormat::for_path(&head.path) {
-            ErrorFormat::Json => response.content_type("application/json; charset=utf-8").body(
-                json!({ "error": entry.oauth, "error_description": entry.description }).to_string(),
-            ),
-            ErrorFormat::Page => response
-                .content_type("text/html;charset=UTF-8")
-                .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
-                .body((self.page)(head, code)),
+        let mut response = HttpResponse::build(status_code(code.entry().status));
+        if is_json_endpoint(&head.path) {
+            let body = ErrorResponse::from(code).body;
+            return response.content_type("application/json; charset=utf-8").body(body);
         }
+        response
+            .content_type("text/html;charset=UTF-8")
+            .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
+            .body((self.page)(head, code))
     }
 
     /// Sets the security headers on every response, also on the errors of inner layers.
@@ -221,27 +216,9 @@ pub fn count_response(
     );
 }
 
-/// Returns a response as an error, because the request was consumed.
-fn response_as_error(response: HttpResponse, code: ErrorCode) -> Error {
-    InternalError::from_response(code.entry().code, response).into()
-}
-
 /// Returns true for the endpoints whose responses are all JSON, including errors.
 pub fn is_json_endpoint(path: &str) -> bool {
     JSON_PATHS.contains(&path)
-}
-
-/// Format of an early error response.
-#[derive(Clone, Copy)]
-enum ErrorFormat {
-    Json,
-    Page,
-}
-
-impl ErrorFormat {
-    fn for_path(path: &str) -> Self {
-        if is_json_endpoint(path) { Self::Json } else { Self::Page }
-    }
 }
 
 #[cfg(test)]

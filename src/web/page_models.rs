@@ -14,6 +14,7 @@ use super::pages::{
 };
 use super::request_context::RequestContext;
 use crate::actor::{Availability, LoginSummary, UnavailableReason};
+use crate::identity::Claim;
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
 
@@ -164,7 +165,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             .iter()
             .filter_map(|(name, value)| {
                 Some(pages::ConsentClaim {
-                    name: pages::ClaimName::from_wire_name(name)?,
+                    name: Claim::from_name(name).filter(|claim| pages::has_label(*claim))?,
                     value: display_value(value),
                 })
             })

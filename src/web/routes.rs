@@ -2,7 +2,8 @@
 
 use actix_web::dev::RequestHead;
 use actix_web::guard::fn_guard;
-use actix_web::http::header::{ALLOW, HeaderValue};
+use actix_web::http::header::{ALLOW, HeaderValue, PRAGMA};
+use actix_web::middleware::DefaultHeaders;
 use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 
 use super::error_responses::{RejectionHandler, rejection_response};
@@ -141,14 +142,11 @@ fn logouts() -> Vec<Endpoint> {
 }
 
 fn client_endpoints() -> Vec<Endpoint> {
+    // RFC 6749 §5.1: in addition to `no-store`, for HTTP/1.0 caches.
+    let token = post(token::post_token).wrap(DefaultHeaders::new().add((PRAGMA, "no-cache")));
     let userinfo = vec![get(token::get_userinfo), post(token::get_userinfo)];
     vec![
-        at(
-            path::TOKEN,
-            "POST",
-            Some(EventKind::TokenRefused),
-            vec![web::post().to(token::post_token)],
-        ),
+        at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![token]),
         at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo),
         at(
             path::REVOCATION,

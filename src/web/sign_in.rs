@@ -38,7 +38,7 @@ pub async fn show_form(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let query = context.query().unwrap_or_default();
-    let state = query.single("state").ok().flatten();
+    let state = query.get("state");
     let attempt = verify_attempt(&context, path.into_inner(), state).await?;
     Ok(sign_in_response(&context, &attempt, String::new(), None))
 }
@@ -50,17 +50,16 @@ pub async fn submit_form(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
-    let one = |name| params.single(name).ok().flatten();
-    let attempt = verify_attempt(&context, path.into_inner(), one("state")).await?;
+    let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
     let (secret, state) = (&attempt.login.secret, attempt.state.as_str());
     if let Err(code) =
-        csrf::verify_form(&context.request, secret, FormPurpose::SignIn, state, one("csrf"))
+        csrf::verify_form(&context.request, secret, FormPurpose::SignIn, state, params.get("csrf"))
     {
         let SignInAttempt { login, summary, .. } = attempt;
         return Err(Rejection::InvalidForm { code, login, summary: Box::new(summary) });
     }
-    let username = one("username").unwrap_or_default().to_owned();
-    let (Some(_), Some(password)) = (one("username"), one("password")) else {
+    let username = params.get("username").unwrap_or_default().to_owned();
+    let (Some(_), Some(password)) = (params.get("username"), params.get("password")) else {
         let error = Some(SignInError::MissingField);
         return Ok(sign_in_response(&context, &attempt, username, error));
     };

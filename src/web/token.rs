@@ -2,10 +2,9 @@
 //! (docs/design/tokens.md). Responses are JSON or a JWT.
 
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, HeaderValue, PRAGMA};
+use actix_web::http::header::AUTHORIZATION;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::error_responses::response_or_rejection;
 use super::form::{self, FormError};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
@@ -17,13 +16,11 @@ use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
 
 /// Handles `POST /api/v2/token`.
-pub async fn post_token(context: RequestContext, body: web::Payload) -> HttpResponse {
-    let redeemed = redeem_code(&context, body).await;
-    let answer = redeemed.map(json_response).map_err(Rejection::Client);
-    let mut response = response_or_rejection(&context, answer);
-    // RFC 6749 §5.1: in addition to `no-store`, for HTTP/1.0 caches.
-    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    response
+pub async fn post_token(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    redeem_code(&context, body).await.map(json_response).map_err(Rejection::Client)
 }
 
 async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec<u8>, GrantError> {

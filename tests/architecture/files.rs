@@ -17,8 +17,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("demo/service_provider.rs", "a service provider in one file, as an integrator reads it"),
     ("egress/safe_http_client.rs", "every check of an outbound call, in order"),
     ("login.rs", "the types of the login state machine"),
-    ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
-    ("protocol/catalogue.rs", "one row for each error code"),
     ("store/conformance/rules.rs", "the rules that every store must pass, one after another"),
     ("telemetry/trace.rs", "everything that may enter a span"),
     ("web/pages/gallery.rs", "every page in every state"),

@@ -198,6 +198,7 @@ fn assert_refused(answer: &Answer, status: u16, error: &str, what: &str) {
     );
     assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{what}");
     assert_eq!(answer.header("cache-control"), "no-store", "{what}");
+    assert_eq!(answer.header("pragma"), "no-cache", "{what}");
 }
 
 /// Everything of an answer that a client can see, its date apart.

@@ -116,12 +116,7 @@ impl ProberLease {
     ) -> Result<ProberRole, StoreError> {
         let Some(record) = self.store.load(&lease_key(), now).await? else {
             let report = self.build_record(&SharedProbeRecord::default(), probed, now);
-            let draft = NewRecord {
-                value: encode_record(&report),
-                expires_at: now + RECORD_LIFETIME,
-                expires_unread_at: None,
-                families: Arc::default(),
-            };
+            let draft = NewRecord::new(encode_record(&report), now + RECORD_LIFETIME);
             return match self.store.insert(lease_key(), draft, now).await {
                 Ok(_) => {
                     self.note_written(report, now);

@@ -8,7 +8,6 @@ use crate::actor::login_services::LoginServices;
 use crate::actor::step_admission::StepPermit;
 use crate::actor::unauthenticated_logins::unseen_expiry;
 use crate::env::Timestamp;
-use crate::grant::store_error_code;
 use crate::ids::InteractionHash;
 use crate::login::Login;
 use crate::protocol::catalogue::ErrorCode;
@@ -73,11 +72,7 @@ async fn load(
     services: &LoginServices,
     hash: &InteractionHash,
 ) -> Result<Option<CachedLogin>, ErrorCode> {
-    let found = services
-        .store
-        .load_and_extend(&login_key(hash), services.core.env.now())
-        .await
-        .map_err(|error| store_error_code(&error))?;
+    let found = services.store.load_and_extend(&login_key(hash), services.core.env.now()).await?;
     let Some(LoadedRecord { record, was_unread: is_first }) = found else {
         return Ok(None);
     };
@@ -107,7 +102,7 @@ pub(super) async fn save_login(
         }
         Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
         Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
-        Err(error) => Err(AttemptError::Hub(store_error_code(&error))),
+        Err(error) => Err(AttemptError::Hub(error.into())),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::ids::{Scope, Secret};
 use crate::login::Grant;
 use crate::login::samples::{ISSUER, OPENED, identified_user};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
 use crate::protocol::revocation::RevocationRequest;
@@ -281,7 +281,7 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
     let proven = introspection_request("archive", "archive's secret", "");
     assert_eq!(
         hub.grants.introspect(&proven).await.unwrap_err().code,
-        ErrorCode::IntrospectionTokenMissing
+        ErrorCode::Missing(RequiredParam::IntrospectionToken)
     );
 }
 

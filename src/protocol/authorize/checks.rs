@@ -2,89 +2,26 @@
 
 use super::{Prompt, RequestMethod, ResponseMode};
 use crate::ids::{ConnectorId, Scope, Secret};
-use crate::protocol::catalogue::ErrorCode as E;
+use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 
-/// All parameters that are read. Empty and repeated parameters are absent.
-pub(super) struct RawParams<'a> {
-    pub client_id: Option<&'a str>,
-    pub redirect_uri: Option<&'a str>,
-    pub response_type: Option<&'a str>,
-    pub scope: Option<&'a str>,
-    pub acr_values: Option<&'a str>,
-    pub state: Option<&'a str>,
-    pub nonce: Option<&'a str>,
-    pub claims: Option<&'a str>,
-    pub prompt: Option<&'a str>,
-    pub response_mode: Option<&'a str>,
-    pub max_age: Option<&'a str>,
-    pub code_challenge: Option<&'a str>,
-    pub code_challenge_method: Option<&'a str>,
-    pub request: Option<&'a str>,
-    pub request_uri: Option<&'a str>,
-    pub registration: Option<&'a str>,
-    pub login_hint: Option<&'a str>,
-    pub id_token_hint: Option<&'a str>,
-    pub idp_hint: Option<&'a str>,
-    pub ui_locales: Option<&'a str>,
-}
-
-impl<'a> RawParams<'a> {
-    /// Reads the parameters; returns the error of the first repeated one.
-    pub(super) fn read(params: &'a Params) -> (Self, Option<E>) {
-        let mut repeated = None;
-        let mut once = |name: &str, twice: E| {
-            params.once(name, twice).unwrap_or_else(|twice| {
-                repeated.get_or_insert(twice);
-                None
-            })
-        };
-        // Ignored, but not accepted twice.
-        once("display", E::DisplayTwice);
-        once("claims_locales", E::ClaimsLocalesTwice);
-        let raw = Self {
-            client_id: once("client_id", E::ClientIdTwice),
-            redirect_uri: once("redirect_uri", E::RedirectUriTwice),
-            response_type: once("response_type", E::ResponseTypeTwice),
-            scope: once("scope", E::ScopeTwice),
-            acr_values: once("acr_values", E::AcrValuesTwice),
-            state: once("state", E::StateTwice),
-            nonce: once("nonce", E::NonceTwice),
-            claims: once("claims", E::ClaimsTwice),
-            prompt: once("prompt", E::PromptTwice),
-            response_mode: once("response_mode", E::ResponseModeTwice),
-            max_age: once("max_age", E::MaxAgeTwice),
-            code_challenge: once("code_challenge", E::CodeChallengeTwice),
-            code_challenge_method: once("code_challenge_method", E::CodeChallengeMethodTwice),
-            request: once("request", E::RequestTwice),
-            request_uri: once("request_uri", E::RequestUriTwice),
-            registration: once("registration", E::RegistrationTwice),
-            login_hint: once("login_hint", E::LoginHintTwice),
-            id_token_hint: once("id_token_hint", E::IdTokenHintTwice),
-            idp_hint: once("idp_hint", E::IdpHintTwice),
-            ui_locales: once("ui_locales", E::UiLocalesTwice),
-        };
-        (raw, repeated)
-    }
-}
-
 pub(super) fn find_client<'d>(
-    client_id: Option<&str>,
+    params: &Params,
     directory: &'d dyn ClientDirectory,
 ) -> Result<&'d Registration, E> {
-    let client_id = client_id.ok_or(E::ClientIdMissing)?;
+    let client_id = params.required(RequiredParam::ClientId)?;
     let registration = directory.registration(client_id).ok_or(E::ClientIdUnknown)?;
     if registration.active { Ok(registration) } else { Err(E::ClientIdInactive) }
 }
 
 /// Compares exactly, and returns the registered value rather than the sent one (RFC 9700 §4.1.3).
 pub(super) fn find_registered_redirect_uri<'d>(
-    redirect_uri: Option<&str>,
+    params: &Params,
     registration: &'d Registration,
 ) -> Result<&'d str, E> {
-    let redirect_uri = redirect_uri.ok_or(E::RedirectUriMissing)?;
+    let redirect_uri = params.required(RequiredParam::RedirectUri)?;
     registration
         .redirect_uris
         .iter()
@@ -98,7 +35,7 @@ pub(super) const MAX_OPAQUE_CHARS: usize = 1024;
 
 /// Length and character rule of `state` and `nonce`.
 pub(super) struct OpaqueParamRule {
-    missing: E,
+    param: RequiredParam,
     too_short_get: E,
     too_short_post: E,
     too_long: E,
@@ -106,7 +43,7 @@ pub(super) struct OpaqueParamRule {
 }
 
 pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
-    missing: E::StateMissing,
+    param: RequiredParam::State,
     too_short_get: E::StateTooShortGet,
     too_short_post: E::StateTooShortPost,
     too_long: E::StateTooLong,
@@ -114,7 +51,7 @@ pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
 };
 
 pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
-    missing: E::NonceMissing,
+    param: RequiredParam::Nonce,
     too_short_get: E::NonceTooShortGet,
     too_short_post: E::NonceTooShortPost,
     too_long: E::NonceTooLong,
@@ -124,10 +61,10 @@ pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
 impl OpaqueParamRule {
     pub(super) fn check<'a>(
         &self,
-        value: Option<&'a str>,
+        params: &'a Params,
         method: RequestMethod,
     ) -> Result<&'a str, E> {
-        let value = value.ok_or(self.missing)?;
+        let value = params.required(self.param)?;
         self.check_characters(value)?;
         // R112, R113
         let (minimum, too_short) = match method {
@@ -252,11 +189,6 @@ pub(super) fn validate_code_challenge(
         (Some(_), Some("S256")) => Err(E::CodeChallengeMalformed),
         (Some(_), Some(_)) => Err(E::CodeChallengeMethodUnsupported),
     }
-}
-
-/// Rejects a parameter that is not supported (Core §3.1.2.6).
-pub(super) fn check_absent(value: Option<&str>, code: E) -> Result<(), E> {
-    if value.is_some() { Err(code) } else { Ok(()) }
 }
 
 pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {

@@ -5,67 +5,61 @@
 //! Responsible for what may be missing, and for redirecting every failure after the proof of
 //! `client_id` and `redirect_uri`, in the requested response mode.
 
-use super::checks::{self, RawParams};
+use super::checks;
 use super::request_object::ReturnParams;
 use super::{
     AuthorizationError, AuthorizationRequest, ProvenRedirect, ResponseMode, ValidatedClient,
     validate_parameters,
 };
 use crate::protocol::acr::Platform;
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, Param, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{ClientDirectory, Registration};
 
-/// Validates a request of a service provider under these rules. `repeated` is the error of a
-/// repeated parameter.
+/// Validates a request of a service provider under these rules.
 pub(super) fn validate_openid_request(
     params: &Params,
-    raw: &RawParams<'_>,
-    repeated: Option<ErrorCode>,
     platform: Platform,
     issuer: &str,
     directory: &dyn ClientDirectory,
 ) -> Result<AuthorizationRequest, AuthorizationError> {
-    let registration =
-        checks::find_client(raw.client_id, directory).map_err(AuthorizationError::Page)?;
-    let redirect_uri = params
-        .once("redirect_uri", ErrorCode::RedirectUriTwice)
-        .and_then(|uri| checks::find_registered_redirect_uri(uri, registration))
+    let registration = checks::find_client(params, directory).map_err(AuthorizationError::Page)?;
+    let redirect_uri = checks::find_registered_redirect_uri(params, registration)
         .map_err(AuthorizationError::Page)?;
 
     // A longer state could make a URL that servers reject: the error travels without it.
-    let state = raw.state.filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
+    let value = |param: Param| params.get(param.name());
+    let state = value(Param::State).filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
     // A request object is rejected, but its `state` and `response_mode` are used for the error when
     // the query has none.
-    let object = raw.request.map(ReturnParams::from_request_object).unwrap_or_default();
+    let object = value(Param::Request).map(ReturnParams::from_request_object).unwrap_or_default();
     let state = if params.contains("state") { state } else { object.state.as_deref() };
     let mode = if params.contains("response_mode") {
-        raw.response_mode.and_then(ResponseMode::parse)
+        value(Param::ResponseMode).and_then(ResponseMode::parse)
     } else {
         object.mode
     };
     let redirect = ProvenRedirect::new(redirect_uri, state, mode.unwrap_or_default(), issuer);
-    let validated = validate_openid_client(raw, repeated, registration, redirect.clone())
-        .and_then(|proven| validate_parameters(raw, &proven, platform, directory));
+    let validated = validate_openid_client(params, registration, redirect.clone())
+        .and_then(|proven| validate_parameters(params, &proven, platform, directory));
     validated.map_err(|code| AuthorizationError::Redirect(redirect, code))
 }
 
 /// The checks that fail with a page under the federation's rules.
 fn validate_openid_client<'a>(
-    raw: &RawParams<'a>,
-    repeated: Option<ErrorCode>,
+    params: &'a Params,
     registration: &'a Registration,
     redirect: ProvenRedirect,
 ) -> Result<ValidatedClient<'a>, ErrorCode> {
-    repeated.map_or(Ok(()), Err)?; // RFC 6749 §3.1
-    checks::STATE.check_optional(raw.state)?;
+    params.check_repeated(Param::AUTHORIZATION)?; // RFC 6749 §3.1
+    checks::STATE.check_optional(params.once(Param::State)?)?;
     Ok(ValidatedClient {
         registration,
         redirect,
-        response_type: raw.response_type.ok_or(ErrorCode::ResponseTypeMissing)?,
-        scope: raw.scope.ok_or(ErrorCode::ScopeMissing)?,
-        acr_values: raw.acr_values,
-        nonce: checks::NONCE.check_optional(raw.nonce)?,
+        response_type: params.required(RequiredParam::ResponseType)?,
+        scope: params.required(RequiredParam::Scope)?,
+        acr_values: params.once(Param::AcrValues)?,
+        nonce: checks::NONCE.check_optional(params.once(Param::Nonce)?)?,
     })
 }
 

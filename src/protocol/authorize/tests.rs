@@ -1,13 +1,13 @@
-//! Every check of the table by example, and properties of any request.
+//! Every check of the table by example.
+
+mod parameters;
+mod properties;
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
-use serde_json::json;
-
 use super::*;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::catalogue::ErrorCode as E;
+use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::registration::{ConsentRequirement, IdpHintDefault, IdpHintPolicy};
 
 const ISSUER: &str = "https://hub.example/api/v2";
@@ -132,17 +132,17 @@ fn a_plain_request_is_read() {
 #[test]
 fn failures_before_the_proof_are_pages() {
     for (changes, code) in [
-        (&[("client_id", "")][..], E::ClientIdMissing),
+        (&[("client_id", "")][..], E::Missing(RequiredParam::ClientId)),
         (&[("client_id", "unknown")], E::ClientIdUnknown),
         (&[("client_id", "SP")], E::ClientIdUnknown),
         (&[("client_id", "off")], E::ClientIdInactive),
-        (&[("redirect_uri", "")], E::RedirectUriMissing),
+        (&[("redirect_uri", "")], E::Missing(RequiredParam::RedirectUri)),
         (&[("redirect_uri", "https://evil.example/cb")], E::RedirectUriNotRegistered),
-        (&[("response_type", "")], E::ResponseTypeMissing),
-        (&[("scope", "")], E::ScopeMissing),
-        (&[("acr_values", "")], E::AcrValuesMissing),
-        (&[("state", "")], E::StateMissing),
-        (&[("nonce", "")], E::NonceMissing),
+        (&[("response_type", "")], E::Missing(RequiredParam::ResponseType)),
+        (&[("scope", "")], E::Missing(RequiredParam::Scope)),
+        (&[("acr_values", "")], E::Missing(RequiredParam::AcrValues)),
+        (&[("state", "")], E::Missing(RequiredParam::State)),
+        (&[("nonce", "")], E::Missing(RequiredParam::Nonce)),
         (&[("state", "0123456789012345678é0123")], E::StateCharacters),
         (&[("nonce", "01234567890123456789\n0123")], E::NonceCharacters),
         (&[("nonce", "01234567890123456789\u{7f}0123")], E::NonceCharacters),
@@ -364,173 +364,6 @@ fn redirect_uri_one_byte_off_is_not_registered() {
 }
 
 #[test]
-fn scopes_are_granted_once_each_with_openid_first() {
-    let scopes = |scope: &str| validate_get(&[("scope", scope)]).unwrap().scopes;
-    assert_eq!(
-        scopes("profile  openid email openid profile"),
-        ["openid", "profile", "email"].map(Scope::from)
-    );
-    assert_eq!(
-        scopes("openid offline_access https://x/y"),
-        ["openid"].map(Scope::from),
-        "unknown scopes are ignored"
-    );
-}
-
-#[test]
-fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
-    use Level::{Eidas2, Eidas3};
-    let required = |platform, acr_values: &str, claims: &str| {
-        let params = with(&[("acr_values", acr_values), ("claims", claims)]);
-        validate(&params, RequestMethod::Get, platform).unwrap().acr_required
-    };
-    let essential =
-        |values: &str| format!(r#"{{"id_token":{{"acr":{{"essential":true,{values}}}}}}}"#);
-    let high = Platform::High;
-    assert_eq!(required(high, "eidas2", &essential(r#""values":["eidas2"]"#)), [Eidas2]);
-    assert_eq!(
-        required(high, "eidas2", &essential(r#""values":["eidas3","x","eidas2"]"#)),
-        [Eidas2, Eidas3]
-    );
-    assert_eq!(required(high, "eidas2", &essential(r#""value":"eidas3""#)), [Eidas3]);
-    assert_eq!(required(high, "eidas2", r#"{"id_token":{"acr":{"values":["eidas2"]}}}"#), []);
-    assert_eq!(required(Platform::Standard, "eidas1", &essential(r#""values":["eidas1"]"#)), []);
-}
-
-#[test]
-fn the_lowest_accepted_level_is_the_minimum() {
-    let level = |platform, acr_values: &str, claims: &str| {
-        let params = with(&[("acr_values", acr_values), ("claims", claims)]);
-        validate(&params, RequestMethod::Get, platform)
-            .map(|request| (request.level, request.acr_essential))
-            .ok()
-    };
-    use Level::{Eidas1, Eidas2, Eidas3};
-    let high = Platform::High;
-    assert_eq!(level(high, "eidas3 eidas2", ""), Some((Eidas2, false)));
-    assert_eq!(level(high, "eidas1 eidas3", ""), Some((Eidas3, false)));
-    assert_eq!(level(Platform::Standard, "eidas3 eidas1", ""), Some((Eidas1, false)));
-    assert_eq!(level(high, "eidas1", ""), None);
-    assert_eq!(
-        level(high, "eidas3", r#"{"id_token":{"acr":{"value":"eidas2"}}}"#),
-        Some((Eidas2, false))
-    );
-    assert_eq!(
-        level(high, "eidas1", r#"{"id_token":{"acr":{"values":["x","eidas3"]}}}"#),
-        Some((Eidas3, false))
-    );
-    assert_eq!(
-        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true}}}"#),
-        Some((Eidas2, false))
-    );
-    // acr_values must not lower what is essential.
-    assert_eq!(
-        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#),
-        Some((Eidas3, true))
-    );
-    assert_eq!(
-        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas1"}}}"#),
-        None
-    );
-}
-
-#[test]
-fn amr_is_requested_by_the_boolean_true_alone() {
-    let amr = |claims: serde_json::Value| {
-        validate_get(&[("claims", &claims.to_string())]).unwrap().claims.amr
-    };
-    assert!(amr(json!({"id_token": {"amr": {"essential": true}}})));
-    assert!(amr(
-        json!({"id_token": {"amr": {"essential": true, "x": [1]}, "email": null}, "other": 1, "userinfo": {"a": {}}})
-    ));
-    for not in [
-        json!({"id_token": {"amr": {"essential": false}}}),
-        json!({"id_token": {"amr": {"essential": "true"}}}),
-        json!({"id_token": {"amr": {"essential": 1}}}),
-        json!({"id_token": {"amr": null}}),
-        json!({"userinfo": {"amr": {"essential": true}}}),
-        json!({"amr": {"essential": true}}),
-        json!({}),
-    ] {
-        assert!(!amr(not.clone()), "{not}");
-    }
-}
-
-#[test]
-fn claims_of_more_than_4096_bytes_are_refused() {
-    let of_length = |length: usize| format!("{{\"x\":\"{}\"}}", "a".repeat(length - 8));
-    assert!(validate_get(&[("claims", &of_length(4096))]).is_ok());
-    assert_eq!(redirect_error(&[("claims", &of_length(4097))]), E::ClaimsTooLarge);
-}
-
-#[test]
-fn optional_parameters_mean_what_they_say() {
-    let prompt = |value| validate_get(&[("prompt", value)]).unwrap().prompt;
-    assert_eq!(
-        prompt("none"),
-        Prompt { login: false, consent: false, none: true, select_account: false }
-    );
-    assert_eq!(
-        prompt("login"),
-        Prompt { login: true, consent: false, none: false, select_account: false }
-    );
-    assert_eq!(prompt("consent  login"), Prompt::default());
-    assert_eq!(prompt("  "), Prompt::default(), "spaces do not bypass the default");
-    let choosing = Prompt { login: false, consent: false, none: false, select_account: true };
-    assert_eq!(prompt("select_account"), choosing, "without the default values");
-    assert_eq!(prompt("select_account login"), Prompt { login: true, ..choosing });
-    for other in ["login", "consent", "select_account"] {
-        assert_eq!(redirect_error(&[("prompt", &format!("none {other}"))]), E::PromptNoneWithOther);
-    }
-    assert_eq!(validate_get(&[("max_age", "0")]).unwrap().max_age, Some(0));
-    let request = validate_get(&[
-        ("client_id", "pkce"),
-        ("code_challenge", CHALLENGE),
-        ("code_challenge_method", "S256"),
-    ])
-    .unwrap();
-    assert_eq!(request.code_challenge.as_deref(), Some(CHALLENGE));
-    let claims = r#"{"id_token":{"sub":{"value":"abc"}}}"#;
-    assert_eq!(validate_get(&[("claims", claims)]).unwrap().claims.sub.unwrap().reveal(), "abc");
-}
-
-#[test]
-fn hints_are_taken_or_ignored_but_never_refused() {
-    let long = "é".repeat(257);
-    let request = validate_get(&[
-        ("login_hint", &long[2..]),
-        ("id_token_hint", "eyJ"),
-        ("idp_hint", "la-poste"),
-    ])
-    .unwrap();
-    assert_eq!(request.login_hint.unwrap().reveal().chars().count(), 256);
-    assert_eq!(request.id_token_hint.unwrap().reveal(), "eyJ");
-    assert_eq!(request.idp_hint, Some(ConnectorId::from("la-poste")));
-    let request = validate_get(&[
-        ("login_hint", &long),
-        ("idp_hint", "../x"),
-        ("ui_locales", "fr-CA  en <b> a_b"),
-    ])
-    .unwrap();
-    assert!(request.login_hint.is_none() && request.idp_hint.is_none());
-    assert_eq!(request.ui_locales, ["fr-CA", "en"]);
-}
-
-#[test]
-fn a_hint_counts_only_where_the_service_providers_file_permits_it() {
-    for (client_id, hint, followed) in [
-        ("sp", "la-poste", true),
-        ("sp", "impots", true),
-        ("unhinted", "la-poste", false),
-        ("hinted", "la-poste", true),
-        ("hinted", "impots", false),
-    ] {
-        let request = validate_get(&[("client_id", client_id), ("idp_hint", hint)]).unwrap();
-        assert_eq!(request.idp_hint.is_some(), followed, "{client_id} {hint}");
-    }
-}
-
-#[test]
 fn an_error_is_returned_in_the_requested_mode() {
     let answer = |mode| match validate_get(&[("response_mode", mode), ("prompt", "create")]) {
         Err(AuthorizationError::Redirect(redirect, code)) => redirect.error_response(code),
@@ -556,61 +389,4 @@ fn a_request_survives_its_record_and_does_not_print_its_secrets() {
     let record = serde_json::to_string(&request).unwrap();
     assert_eq!(serde_json::from_str::<AuthorizationRequest>(&record).unwrap(), request);
     assert!(record.contains(secret) && !format!("{request:?}").contains(secret));
-}
-
-/// Any of the known parameters, with values that are often valid.
-fn any_params() -> impl Strategy<Value = Vec<(String, String)>> {
-    let value = prop_oneof![
-        Just(String::new()),
-        Just("sp".to_owned()),
-        Just(CALLBACK.to_owned()),
-        Just("code".to_owned()),
-        Just("openid email".to_owned()),
-        Just(STATE.repeat(2)),
-        "\\PC{0,40}",
-        any::<String>(),
-    ];
-    proptest::collection::vec(
-        (
-            prop_oneof![4 => proptest::sample::select(READ).prop_map(str::to_owned), 1 => any::<String>()],
-            value,
-        ),
-        0..12,
-    )
-}
-
-fn any_form() -> impl Strategy<Value = (RequestMethod, Platform)> {
-    let forms = proptest::sample::select(&[RequestMethod::Get, RequestMethod::Post][..]);
-    (forms, proptest::sample::select(&[Platform::Standard, Platform::High][..]))
-}
-
-proptest! {
-    /// No open redirector for any request.
-    #[test]
-    fn a_redirect_is_always_to_a_registered_uri(changes in any_params(), from_good in any::<bool>(), (form, platform) in any_form()) {
-        let mut pairs = changes;
-        if from_good {
-            let taken: Vec<_> = pairs.iter().map(|(name, _)| name.clone()).collect();
-            let good = with(&[("state", &STATE.repeat(2)), ("nonce", &STATE.repeat(2))]);
-            pairs.extend(good.pairs().iter().filter(|(name, _)| !taken.contains(name)).cloned());
-        }
-        let redirect = match validate(&Params::new(pairs), form, platform) {
-            Ok(request) => request.redirect,
-            Err(AuthorizationError::Redirect(redirect, _)) => redirect,
-            Err(AuthorizationError::Page(_)) => return Ok(()),
-        };
-        prop_assert!(directory().0[0].redirect_uris.iter().any(|uri| uri == redirect.redirect_uri()));
-    }
-
-    #[test]
-    fn state_and_nonce_come_back_byte_for_byte(state in "[ -~]{32,200}", nonce in "[ -~]{32,200}", code in "[A-Za-z0-9_-]{43}") {
-        let params = with(&[("state", &state), ("nonce", &nonce)]);
-        let request = validate(&params, RequestMethod::Post, Platform::Standard).unwrap();
-        prop_assert_eq!(request.nonce.map(Secret::into_inner), Some(nonce));
-        let AuthorizationResponse::Redirect { location } = request.redirect.code_response(&code) else { panic!() };
-        let query = location.strip_prefix("https://sp.example/cb?").unwrap();
-        let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        let expected = [("tenant", "1"), ("code", &code), ("state", &state), ("iss", ISSUER)];
-        prop_assert_eq!(back, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    }
 }

@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::{Locale, PageChrome, render_template};
+use crate::identity::Claim;
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
 /// `no`.
@@ -42,118 +43,25 @@ pub enum ClaimSource {
 /// A claim on the consent page.
 #[derive(Clone, Debug)]
 pub struct ConsentClaim {
-    pub name: ClaimName,
+    pub name: Claim,
     /// The value as delivered; `None` if it is unknown.
     pub value: Option<String>,
 }
 
-/// A claim that has a label on pages.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ClaimName {
-    GivenNames,
-    FamilyName,
-    Birthdate,
-    Gender,
-    Birthplace,
-    Birthcountry,
-    PreferredUsername,
-    Email,
-    Name,
-    MiddleName,
-    Nickname,
-    Profile,
-    Picture,
-    Website,
-    Zoneinfo,
-    Locale,
-    UpdatedAt,
-    EmailVerified,
-    PhoneNumber,
-    PhoneNumberVerified,
-    Address,
+/// Returns whether pages name the claim: `sub` is a pseudonym, and `given_name_array` repeats
+/// `given_name`.
+#[must_use]
+pub const fn has_label(claim: Claim) -> bool {
+    !matches!(claim, Claim::Sub | Claim::GivenNameArray)
 }
 
-impl ClaimName {
-    /// All claims with a label.
-    pub const ALL: [Self; 21] = [
-        Self::GivenNames,
-        Self::FamilyName,
-        Self::Birthdate,
-        Self::Gender,
-        Self::Birthplace,
-        Self::Birthcountry,
-        Self::PreferredUsername,
-        Self::Email,
-        Self::Name,
-        Self::MiddleName,
-        Self::Nickname,
-        Self::Profile,
-        Self::Picture,
-        Self::Website,
-        Self::Zoneinfo,
-        Self::Locale,
-        Self::UpdatedAt,
-        Self::EmailVerified,
-        Self::PhoneNumber,
-        Self::PhoneNumberVerified,
-        Self::Address,
-    ];
-
-    /// Returns the claim of a wire name; `None` for claims that pages do not show (`sub`, and
-    /// `given_name_array`, which repeats `given_name`).
-    #[must_use]
-    pub fn from_wire_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "given_name" => Self::GivenNames,
-            "family_name" => Self::FamilyName,
-            "birthdate" => Self::Birthdate,
-            "gender" => Self::Gender,
-            "birthplace" => Self::Birthplace,
-            "birthcountry" => Self::Birthcountry,
-            "preferred_username" => Self::PreferredUsername,
-            "email" => Self::Email,
-            "name" => Self::Name,
-            "middle_name" => Self::MiddleName,
-            "nickname" => Self::Nickname,
-            "profile" => Self::Profile,
-            "picture" => Self::Picture,
-            "website" => Self::Website,
-            "zoneinfo" => Self::Zoneinfo,
-            "locale" => Self::Locale,
-            "updated_at" => Self::UpdatedAt,
-            "email_verified" => Self::EmailVerified,
-            "phone_number" => Self::PhoneNumber,
-            "phone_number_verified" => Self::PhoneNumberVerified,
-            "address" => Self::Address,
-            _ => return None,
-        })
-    }
-
+impl Locale {
     /// Returns the claim's label in the page's language.
-    pub(super) fn label(self, t: &Locale) -> String {
-        t.text(match self {
-            Self::GivenNames => "claim-given-names",
-            Self::FamilyName => "claim-family-name",
-            Self::Birthdate => "claim-birthdate",
-            Self::Gender => "claim-gender",
-            Self::Birthplace => "claim-birthplace",
-            Self::Birthcountry => "claim-birthcountry",
-            Self::PreferredUsername => "claim-preferred-username",
-            Self::Email => "claim-email",
-            Self::Name => "claim-name",
-            Self::MiddleName => "claim-middle-name",
-            Self::Nickname => "claim-nickname",
-            Self::Profile => "claim-profile",
-            Self::Picture => "claim-picture",
-            Self::Website => "claim-website",
-            Self::Zoneinfo => "claim-zoneinfo",
-            Self::Locale => "claim-locale",
-            Self::UpdatedAt => "claim-updated-at",
-            Self::EmailVerified => "claim-email-verified",
-            Self::PhoneNumber => "claim-phone-number",
-            Self::PhoneNumberVerified => "claim-phone-number-verified",
-            Self::Address => "claim-address",
-        })
+    pub(super) fn claim_label(self, claim: &Claim) -> String {
+        match claim {
+            Claim::GivenName => self.text("claim-given-names"),
+            claim => self.text(&format!("claim-{}", claim.as_str().replace('_', "-"))),
+        }
     }
 }
 
@@ -164,37 +72,17 @@ impl ConsentClaim {
             return t.text("value-none");
         };
         match (self.name, value) {
-            (ClaimName::Birthdate, _) => t.date_in_words(value),
-            (ClaimName::Gender, "female") => t.text("gender-female"),
-            (ClaimName::Gender, "male") => t.text("gender-male"),
-            (ClaimName::Gender, "unspecified") => t.text("gender-unspecified"),
-            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, "true") => {
-                t.text("value-yes")
-            }
-            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, _) => t.text("value-no"),
-            (ClaimName::Birthcountry, "99100") => t.text("country-99100"),
-            (ClaimName::Birthcountry | ClaimName::Birthplace, _) => {
+            (Claim::Birthdate, _) => t.date_in_words(value),
+            (Claim::Gender, "female") => t.text("gender-female"),
+            (Claim::Gender, "male") => t.text("gender-male"),
+            (Claim::Gender, "unspecified") => t.text("gender-unspecified"),
+            (Claim::EmailVerified | Claim::PhoneNumberVerified, "true") => t.text("value-yes"),
+            (Claim::EmailVerified | Claim::PhoneNumberVerified, _) => t.text("value-no"),
+            (Claim::Birthcountry, "99100") => t.text("country-99100"),
+            (Claim::Birthcountry | Claim::Birthplace, _) => {
                 t.text_with("value-code", "code", value)
             }
-            (
-                ClaimName::Gender
-                | ClaimName::GivenNames
-                | ClaimName::FamilyName
-                | ClaimName::PreferredUsername
-                | ClaimName::Email
-                | ClaimName::Name
-                | ClaimName::MiddleName
-                | ClaimName::Nickname
-                | ClaimName::Profile
-                | ClaimName::Picture
-                | ClaimName::Website
-                | ClaimName::Zoneinfo
-                | ClaimName::Locale
-                | ClaimName::UpdatedAt
-                | ClaimName::PhoneNumber
-                | ClaimName::Address,
-                _,
-            ) => value.to_owned(),
+            _ => value.to_owned(),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use askama::Template;
 
-use super::{ClaimName, HiddenField, Locale, PageChrome, render_template};
+use super::{HiddenField, Locale, PageChrome, render_template};
 use crate::env::Timestamp;
+use crate::identity::Claim;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
 /// The page for any code of the catalogue. The caller sends the HTTP status `code.entry().status`.
@@ -19,7 +20,7 @@ pub struct ErrorPage {
     /// The operator's message for users, in the page's language.
     pub message: Option<String>,
     /// The claim that is missing or malformed; never its value.
-    pub claim: Option<ClaimName>,
+    pub claim: Option<Claim>,
     /// The first one is the main button.
     pub actions: Vec<PageAction>,
     pub support_id: String,

@@ -9,6 +9,7 @@ use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
 use crate::config::provider_display::ProviderDisplay;
 use crate::env::Timestamp;
+use crate::identity::Claim;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -238,14 +239,14 @@ pub(super) fn consent_page(question: ConsentMode) -> ConsentPage {
         source: ClaimSource::Register,
         mode: question,
         claims: vec![
-            claim(ClaimName::GivenNames, "Angela Claire Louise"),
-            claim(ClaimName::FamilyName, "DUBOIS"),
-            claim(ClaimName::Birthdate, "1962-08-24"),
-            claim(ClaimName::Gender, "female"),
-            claim(ClaimName::Birthplace, "75107"),
-            claim(ClaimName::Birthcountry, "99100"),
-            claim(ClaimName::PreferredUsername, "MARTIN"),
-            claim(ClaimName::Email, "angela@exemple.fr"),
+            claim(Claim::GivenName, "Angela Claire Louise"),
+            claim(Claim::FamilyName, "DUBOIS"),
+            claim(Claim::Birthdate, "1962-08-24"),
+            claim(Claim::Gender, "female"),
+            claim(Claim::Birthplace, "75107"),
+            claim(Claim::Birthcountry, "99100"),
+            claim(Claim::PreferredUsername, "MARTIN"),
+            claim(Claim::Email, "angela@exemple.fr"),
         ],
     }
 }
@@ -258,18 +259,18 @@ fn unusual_consent_pages() -> [ConsentPage; 3] {
         ConsentPage {
             source: ClaimSource::Provider,
             claims: vec![
-                claim(ClaimName::FamilyName, Some(&long)),
-                claim(ClaimName::Birthdate, Some("1962-00-00")),
-                claim(ClaimName::Gender, Some("unspecified")),
-                claim(ClaimName::Birthplace, None),
-                claim(ClaimName::Birthcountry, Some("99139")),
+                claim(Claim::FamilyName, Some(&long)),
+                claim(Claim::Birthdate, Some("1962-00-00")),
+                claim(Claim::Gender, Some("unspecified")),
+                claim(Claim::Birthplace, None),
+                claim(Claim::Birthcountry, Some("99139")),
             ],
             ..consent_page(ConsentMode::Consent)
         },
         ConsentPage {
             claims: vec![
-                claim(ClaimName::Gender, Some("male")),
-                claim(ClaimName::Birthdate, Some("1962-08-00")),
+                claim(Claim::Gender, Some("male")),
+                claim(Claim::Birthdate, Some("1962-08-00")),
             ],
             ..consent_page(ConsentMode::Consent)
         },
@@ -336,7 +337,7 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
             "error-identity",
             ErrorPage {
                 provider: Some("Impôts".into()),
-                claim: Some(ClaimName::Birthplace),
+                claim: Some(Claim::Birthplace),
                 actions: vec![
                     PageAction::OtherProvider { href: here.clone() },
                     PageAction::BackToService(post.clone()),

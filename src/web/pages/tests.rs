@@ -9,6 +9,7 @@ use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
 use super::*;
 use crate::config::model::NoticeSeverity;
 use crate::connector::persona::SimulatedFailure;
+use crate::identity::Claim;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -89,7 +90,10 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     let sources = sources();
     let mut named: BTreeSet<&str> = sources.split('"').collect();
     named.extend(ErrorCode::ALL.iter().map(|code| code.entry().page_text));
-    // The keys of simulated failures are built from their names.
+    // The keys of claims and of simulated failures are built from their names.
+    let claims: Vec<String> =
+        Claim::all().map(|claim| format!("claim-{}", claim.as_str().replace('_', "-"))).collect();
+    named.extend(claims.iter().map(String::as_str));
     let failures: Vec<String> = SimulatedFailure::ALL
         .iter()
         .map(|failure| failure.as_str())
@@ -114,6 +118,16 @@ fn every_error_has_a_text_in_every_language() {
             let key = code.entry().page_text;
             assert_ne!(locale.text(key), key, "{locale} {}", code.entry().code);
             assert!(keys(&locale.to_string()).contains(key), "{locale} falls back for `{key}`");
+        }
+    }
+}
+
+#[test]
+fn every_claim_with_a_label_has_one_in_every_language() {
+    for locale in Locale::all() {
+        for claim in Claim::all().filter(|claim| has_label(*claim)) {
+            let label = locale.claim_label(&claim);
+            assert!(!label.starts_with("claim-"), "{locale} {claim}");
         }
     }
 }
@@ -227,7 +241,10 @@ fn script_in_names_and_values_stays_inert() {
             message: Some(evil()),
             support_id: evil(),
         });
-        let claims = ClaimName::ALL.map(|name| ConsentClaim { name, value: Some(evil()) }).to_vec();
+        let claims = Claim::all()
+            .filter(|claim| has_label(*claim))
+            .map(|name| ConsentClaim { name, value: Some(evil()) })
+            .collect();
         let action = PageAction::BackToService(ServiceReturn::Post {
             action: evil(),
             fields: vec![HiddenField::new(EVIL, EVIL)],

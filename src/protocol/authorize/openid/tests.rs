@@ -10,7 +10,7 @@ use crate::protocol::acr::{Level, Platform};
 use crate::protocol::authorize::{
     AuthorizationError, AuthorizationRequest, AuthorizationResponse, Prompt, RequestMethod,
 };
-use crate::protocol::catalogue::ErrorCode as E;
+use crate::protocol::catalogue::{ErrorCode as E, Param, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{
     ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
@@ -138,10 +138,10 @@ fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
 #[test]
 fn nothing_is_redirected_before_client_and_address_are_proven() {
     for (changes, code) in [
-        (&[("client_id", "")][..], E::ClientIdMissing),
+        (&[("client_id", "")][..], E::Missing(RequiredParam::ClientId)),
         (&[("client_id", "unknown")], E::ClientIdUnknown),
         (&[("client_id", "off")], E::ClientIdInactive),
-        (&[("redirect_uri", "")], E::RedirectUriMissing),
+        (&[("redirect_uri", "")], E::Missing(RequiredParam::RedirectUri)),
         (&[("redirect_uri", "https://sp.example/cb")], E::RedirectUriNotRegistered),
         (
             &[("redirect_uri", "https://sp.example/cb?tenant=1&x=2"), ("scope", "")],
@@ -150,7 +150,10 @@ fn nothing_is_redirected_before_client_and_address_are_proven() {
     ] {
         assert_eq!(validate_get(changes), Err(AuthorizationError::Page(code)), "{changes:?}");
     }
-    for (name, code) in [("client_id", E::ClientIdTwice), ("redirect_uri", E::RedirectUriTwice)] {
+    for (name, code) in [
+        ("client_id", E::Repeated(Param::ClientId)),
+        ("redirect_uri", E::Repeated(Param::RedirectUri)),
+    ] {
         let mut twice = pairs(&[]);
         let again = twice.iter().find(|(known, _)| known == name).unwrap().clone();
         twice.push(again);
@@ -167,9 +170,9 @@ fn after_that_every_failure_is_redirected_in_the_requested_mode() {
     let too_long = "x".repeat(1025);
     let deep = format!("{{\"userinfo\":{}{}}}", "{\"a\":".repeat(500), "}".repeat(500));
     for (changes, code, error) in [
-        (("response_type", ""), E::ResponseTypeMissing, "invalid_request"),
+        (("response_type", ""), E::Missing(RequiredParam::ResponseType), "invalid_request"),
         (("response_type", "token"), E::ResponseTypeUnsupported, "unsupported_response_type"),
-        (("scope", ""), E::ScopeMissing, "invalid_request"),
+        (("scope", ""), E::Missing(RequiredParam::Scope), "invalid_request"),
         (("scope", "email"), E::ScopeWithoutOpenid, "invalid_request"),
         (("scope", "openid phone"), E::ScopeNotGranted, "invalid_scope"),
         (("nonce", "é"), E::NonceCharacters, "invalid_request"),
@@ -243,16 +246,16 @@ fn a_rejected_request_object_lends_its_response_mode_and_state_to_the_error() {
     let inside = object(json!({ "client_id": "sp", "redirect_uri": CALLBACK, "state": "inside" }));
     assert_eq!(
         validate_get(&[("request", &inside), ("redirect_uri", "")]),
-        Err(AuthorizationError::Page(E::RedirectUriMissing))
+        Err(AuthorizationError::Page(E::Missing(RequiredParam::RedirectUri)))
     );
 }
 
 #[test]
 fn a_repeated_parameter_is_reported_by_redirect() {
     for (name, code, state) in [
-        ("scope", E::ScopeTwice, Some("s")),
-        ("state", E::StateTwice, None),
-        ("display", E::DisplayTwice, Some("s")),
+        ("scope", E::Repeated(Param::Scope), Some("s")),
+        ("state", E::Repeated(Param::State), None),
+        ("display", E::Repeated(Param::Display), Some("s")),
     ] {
         let mut twice = pairs(&[("state", "s"), ("display", "page")]);
         twice.push((name.to_owned(), "again".to_owned()));
