@@ -83,7 +83,7 @@ pub(crate) mod samples {
             birthcountry: Some("99100".into()),
             email: Some("angela@example.org".into()),
             preferred_username: None,
-            standard: Default::default(),
+            standard: StandardClaims::default(),
         }
     }
 }

@@ -101,13 +101,21 @@ pub enum LoginState {
 
 /// Names of the states, for metrics and logs.
 pub mod state_name {
+    /// Name of [`LoginState::Choosing`](super::LoginState::Choosing).
     pub const CHOOSING: &str = "choosing";
+    /// Name of [`LoginState::PreparingRedirect`](super::LoginState::PreparingRedirect).
     pub const PREPARING_REDIRECT: &str = "preparing_redirect";
+    /// Name of [`LoginState::AwaitingCallback`](super::LoginState::AwaitingCallback).
     pub const AWAITING_CALLBACK: &str = "awaiting_callback";
+    /// Name of [`LoginState::Verifying`](super::LoginState::Verifying).
     pub const VERIFYING: &str = "verifying";
+    /// Name of [`LoginState::Identifying`](super::LoginState::Identifying).
     pub const IDENTIFYING: &str = "identifying";
+    /// Name of [`LoginState::Consenting`](super::LoginState::Consenting).
     pub const CONSENTING: &str = "consenting";
+    /// Name of [`LoginState::Completed`](super::LoginState::Completed).
     pub const COMPLETED: &str = "completed";
+    /// Name of [`LoginState::Failed`](super::LoginState::Failed).
     pub const FAILED: &str = "failed";
 
     /// Stored states of a login without an outcome.

@@ -2,6 +2,7 @@
 
 // These macros panic on a closed pipe; use `output` instead.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::doc_markdown, reason = "doc comments are the help texts, which are plain text")]
 
 use std::error::Error;
 use std::io::IsTerminal as _;
@@ -185,9 +186,10 @@ fn main() -> ExitCode {
                 return ExitCode::from(EXIT_USAGE);
             }
             let text = error.render();
-            match std::io::stdout().is_terminal() {
-                true => out!("{}", text.ansi()),
-                false => out!("{text}"),
+            if std::io::stdout().is_terminal() {
+                out!("{}", text.ansi());
+            } else {
+                out!("{text}");
             }
             return output::finish(ExitCode::SUCCESS);
         }
