@@ -70,7 +70,7 @@ impl std::fmt::Debug for Identity {
 
 #[cfg(test)]
 pub(crate) mod samples {
-    use super::Identity;
+    use super::{Identity, StandardClaims};
 
     /// The first user of the demo's register.
     pub(crate) fn angela() -> Identity {

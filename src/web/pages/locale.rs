@@ -131,6 +131,7 @@ impl Locale {
     }
 
     /// Returns the hint beside a level on the sandbox page that is lower than requested.
+    #[must_use]
     pub fn sandbox_level_too_low(self) -> String {
         self.text("sandbox-level-too-low")
     }
