@@ -329,11 +329,7 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
             | EffectOutcome::Identified(_)
             | EffectOutcome::Granted(_)
             | EffectOutcome::CodeChecked(_),
-        ) => Step::answer_unsaved(
-            context,
-            state,
-            LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
-        ),
+        ) => Step::show_error(context, state, ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
     }
 }
 

@@ -71,8 +71,7 @@ impl Dialer {
         // A name server that hangs must not block lookups of other names.
         let found =
             self.resolver.resolve(&name).await.map_err(|error| self.unreachable_error(&error))?;
-        let allowed =
-            found.iter().map(SocketAddr::ip).filter(|ip| self.may_connect_to(*ip));
+        let allowed = found.iter().map(SocketAddr::ip).filter(|ip| self.may_connect_to(*ip));
         let allowed: Vec<SocketAddr> = allowed.map(|ip| SocketAddr::new(ip, self.port)).collect();
         if allowed.is_empty() { Err(self.forbidden_error()) } else { Ok(allowed) }
     }
