@@ -6,6 +6,7 @@
 
 mod data_provider;
 mod federation;
+mod files;
 pub mod service_provider;
 
 use std::io;
@@ -20,7 +21,8 @@ use crate::protocol::acr::Platform;
 use crate::token::{Keyring, KeyringError, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
 use data_provider::DemoDataProvider;
-use federation::{ADMIN_TOKEN, DemoFiles, DemoPlatform, IDENTITY_PROVIDERS};
+use federation::{ADMIN_TOKEN, DemoPlatform, IDENTITY_PROVIDERS};
+use files::DemoFiles;
 use service_provider::{DemoServiceProvider, SetupError};
 
 /// Error returned when the demo can't be started.
@@ -129,11 +131,11 @@ impl Demo {
         let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
         let (mut started, mut services) = (Vec::new(), Vec::new());
         let mut start = |platform, listeners: PlatformListeners| {
-            let (side, addresses, data) =
-                start_platform(platform, listeners, &service_provider, &keys, env, &mut started)?;
-            services
-                .push(spawn_server(DemoDataProvider::new(side.data_registration())?.start(data)?));
-            Ok::<_, DemoStartError>((side, addresses))
+            let StartedPlatform { platform, addresses, hubs, data_provider } =
+                start_platform(platform, listeners, &service_provider, &keys, env)?;
+            started.extend(hubs);
+            services.push(data_provider);
+            Ok::<_, DemoStartError>((platform, addresses))
         };
         let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
         let (high_side, high) = start(Platform::High, listeners.high)?;
@@ -164,15 +166,24 @@ impl Demo {
     }
 }
 
-/// Starts the identity providers of one platform, then its hub, and adds them to `started`.
+/// What runs for one platform.
+struct StartedPlatform {
+    platform: DemoPlatform,
+    addresses: PlatformAddresses,
+    /// The identity providers, then the hub.
+    hubs: Vec<(RunningHub, DemoFiles)>,
+    data_provider: ServerHandle,
+}
+
+/// Starts the identity providers of one platform, its hub and its data provider.
 fn start_platform(
     platform: Platform,
     listeners: PlatformListeners,
     service_provider: &str,
     keys: &UpstreamKeys,
     env: &Env,
-    started: &mut Vec<(RunningHub, DemoFiles)>,
-) -> Result<(DemoPlatform, PlatformAddresses, TcpListener), DemoStartError> {
+) -> Result<StartedPlatform, DemoStartError> {
+    let mut hubs = Vec::new();
     let hub = local_origin(&listeners.hub)?;
     let private = local_origin(&listeners.private)?;
     let identity_providers =
@@ -186,18 +197,20 @@ fn start_platform(
         let files = side.identity_provider_files(provider, address, service_provider)?;
         // It has no upstream, and RSA keys are slow to generate.
         let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::empty(), env)?)?;
-        started.push((program.start(listener, None)?, files));
+        hubs.push((program.start(listener, None)?, files));
     }
     let files = side.hub_files(listeners.private.local_addr()?, service_provider, keys, env)?;
     let program =
         HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     let folder = files.path().to_owned();
     let admin_token = folder.join(ADMIN_TOKEN);
-    started.push((program.start(listeners.hub, Some(listeners.private))?, files));
+    hubs.push((program.start(listeners.hub, Some(listeners.private))?, files));
     let data_provider = format!("{}{}", side.data_provider, data_provider::RECORD_PATH);
     let addresses =
         PlatformAddresses { hub, private, identity_providers, data_provider, folder, admin_token };
-    Ok((side, addresses, listeners.data_provider))
+    let server = DemoDataProvider::new(side.data_registration())?.start(listeners.data_provider)?;
+    let data_provider = spawn_server(server);
+    Ok(StartedPlatform { platform: side, addresses, hubs, data_provider })
 }
 
 fn spawn_server(server: Server) -> ServerHandle {

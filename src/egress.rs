@@ -4,6 +4,7 @@
 //! caching of fetched documents, and circuit breakers. Does not know what is requested, or from
 //! whom.
 
+mod address_rules;
 pub mod ca_bundle;
 pub mod cached_document;
 mod call_span;
@@ -11,6 +12,7 @@ pub mod certificates;
 pub mod circuit_breaker;
 pub mod dialer;
 mod dns_resolver;
+mod error;
 pub mod http_client_pool;
 mod public_addresses;
 pub mod retry_after;

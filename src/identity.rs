@@ -70,7 +70,7 @@ impl std::fmt::Debug for Identity {
 
 #[cfg(test)]
 pub(crate) mod samples {
-    use super::Identity;
+    use super::{Identity, StandardClaims};
 
     /// The first user of the demo's register.
     pub(crate) fn angela() -> Identity {
@@ -83,7 +83,7 @@ pub(crate) mod samples {
             birthcountry: Some("99100".into()),
             email: Some("angela@example.org".into()),
             preferred_username: None,
-            standard: Default::default(),
+            standard: StandardClaims::default(),
         }
     }
 }

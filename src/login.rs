@@ -32,6 +32,7 @@ mod awaiting_callback;
 mod choosing;
 mod completed;
 mod consenting;
+mod context;
 mod events;
 mod failed;
 mod identifying;
@@ -47,6 +48,7 @@ pub use awaiting_callback::AwaitingCallback;
 pub use choosing::{ChoiceBanner, Choosing};
 pub use completed::{Completed, PendingGrant};
 pub use consenting::Consenting;
+pub use context::{LoginContext, TimeBreakdown};
 pub use events::{
     Callback, ClaimsSource, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, Grant,
     IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
@@ -60,10 +62,9 @@ pub use verifying::Verifying;
 
 use crate::assurance::AcrCheck;
 use crate::env::{Entropy, Timestamp};
-use crate::ids::{ConnectorId, InteractionHash, Secret, Subject, SupportId};
+use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::trace_context::TraceContext;
 
 /// A login, as the store keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,56 +72,6 @@ pub struct Login {
     #[serde(rename = "ticket")]
     pub context: LoginContext,
     pub state: LoginState,
-}
-
-/// The data of a login that does not depend on its state.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct LoginContext {
-    pub hash: InteractionHash,
-    pub support_id: SupportId,
-    pub request: AuthorizationRequest,
-    /// The users that `id_token_hint` and `claims` name. The user who logs in must be each of them.
-    #[serde(rename = "wanted")]
-    pub required_subjects: Vec<Subject>,
-    pub opened_at: Timestamp,
-    /// When the login expires. The hub keeps the record for one more minute, to answer late
-    /// requests.
-    pub expires_at: Timestamp,
-    /// Whether `idp_hint` has been followed. The hub follows it once; after that the user chooses.
-    pub hint_followed: bool,
-    /// The `state` of the last accepted callback: its duplicate gets the same answer.
-    #[serde(rename = "returned")]
-    pub accepted_state: Option<String>,
-    /// The trace that the spans of this login belong to. Absent without tracing, and in records of
-    /// releases without tracing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<TraceContext>,
-    #[serde(default, rename = "spent")]
-    pub time_spent: TimeBreakdown,
-}
-
-/// Where the time of a login went, in microseconds. Used for metrics only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TimeBreakdown {
-    /// The hub's own work.
-    #[serde(rename = "h")]
-    pub hub: u64,
-    /// Calls to identity providers.
-    #[serde(rename = "c")]
-    pub idp_calls: u64,
-    /// The identity rules and the register.
-    #[serde(rename = "r")]
-    pub register: u64,
-    /// The browser at the identity provider.
-    #[serde(rename = "a")]
-    pub at_idp: u64,
-    /// The user in front of a page of the hub.
-    #[serde(rename = "p")]
-    pub user: u64,
-    /// Up to when time is accounted for. `None`: nothing yet, so from `opened_at`.
-    #[serde(rename = "t")]
-    pub measured_until: Option<Timestamp>,
 }
 
 /// State of a login. Each variant holds only what is valid in that state.
@@ -150,13 +101,21 @@ pub enum LoginState {
 
 /// Names of the states, for metrics and logs.
 pub mod state_name {
+    /// Name of [`LoginState::Choosing`](super::LoginState::Choosing).
     pub const CHOOSING: &str = "choosing";
+    /// Name of [`LoginState::PreparingRedirect`](super::LoginState::PreparingRedirect).
     pub const PREPARING_REDIRECT: &str = "preparing_redirect";
+    /// Name of [`LoginState::AwaitingCallback`](super::LoginState::AwaitingCallback).
     pub const AWAITING_CALLBACK: &str = "awaiting_callback";
+    /// Name of [`LoginState::Verifying`](super::LoginState::Verifying).
     pub const VERIFYING: &str = "verifying";
+    /// Name of [`LoginState::Identifying`](super::LoginState::Identifying).
     pub const IDENTIFYING: &str = "identifying";
+    /// Name of [`LoginState::Consenting`](super::LoginState::Consenting).
     pub const CONSENTING: &str = "consenting";
+    /// Name of [`LoginState::Completed`](super::LoginState::Completed).
     pub const COMPLETED: &str = "completed";
+    /// Name of [`LoginState::Failed`](super::LoginState::Failed).
     pub const FAILED: &str = "failed";
 
     /// Stored states of a login without an outcome.
@@ -217,7 +176,7 @@ pub struct StepInputs<'a> {
 
 impl std::fmt::Debug for StepInputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World").field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("StepInputs").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
@@ -238,8 +197,6 @@ pub enum ConsentPolicy {
     /// Never: for `rules = "openid"` only.
     None,
 }
-
-silent!(LoginContext);
 
 impl Login {
     /// Creates a login in its first state.
@@ -372,11 +329,7 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
             | EffectOutcome::Identified(_)
             | EffectOutcome::Granted(_)
             | EffectOutcome::CodeChecked(_),
-        ) => Step::answer_unsaved(
-            context,
-            state,
-            LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
-        ),
+        ) => Step::show_error(context, state, ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
     }
 }
 

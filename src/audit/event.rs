@@ -347,7 +347,7 @@ impl Event {
         // The value consists of ordered tables, so serialization can't fail.
         let hash = digest::sha256(&serde_json::to_vec(digest_source).unwrap_or_default());
         self.set_rare(|rare| {
-            rare.config = Some(digest::base64url(hash.get(..12).unwrap_or_default()))
+            rare.config = Some(digest::base64url(hash.get(..12).unwrap_or_default()));
         })
     }
 

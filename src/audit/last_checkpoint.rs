@@ -62,7 +62,7 @@ pub fn load_newest(
                 newest = newest
                     .into_iter()
                     .chain(found.filter(|checkpoint| checkpoint.log == log))
-                    .max_by_key(|checkpoint| checkpoint.seq)
+                    .max_by_key(|checkpoint| checkpoint.seq);
             }
             Err(error) => {
                 tracing::error!(%error, "a saved checkpoint of the audit log can't be read");

@@ -325,7 +325,7 @@ impl Shard {
         match new {
             Some(RetentionClass::WithoutLogin) => self.without_login.push_back(key),
             Some(RetentionClass::WithoutRefusal | RetentionClass::WithRefusal) => {
-                self.without_refusal.push_back(key)
+                self.without_refusal.push_back(key);
             }
             None => {}
         }

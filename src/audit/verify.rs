@@ -282,10 +282,10 @@ impl<'k> Verifier<'k> {
                 });
             }
             (Some(CheckpointCheck::Unreadable), _) => {
-                self.add_finding(FindingKind::LastCheckpointUnreadable { seq: header.seq })
+                self.add_finding(FindingKind::LastCheckpointUnreadable { seq: header.seq });
             }
             (Some(CheckpointCheck::Unknown), _) if !is_beginning(header) => {
-                self.add_note(NoteKind::LastCheckpointUnknown { seq: header.seq })
+                self.add_note(NoteKind::LastCheckpointUnknown { seq: header.seq });
             }
             _ => {}
         }

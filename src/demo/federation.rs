@@ -1,19 +1,14 @@
 //! Writes the configuration files of the demo, as an operator would write them.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 use std::sync::Arc;
 
-use tempfile::TempDir;
-
+use super::DemoStartError;
+use super::data_provider::{DataProviderRegistration, RECORD_PATH};
+use super::files::DemoFiles;
+use super::service_provider::{HubRegistration, ServiceProviderSettings};
 use crate::app::fresh_secret;
-use crate::config::{self, Environment, LoadedConfig};
-use crate::demo::DemoStartError;
-use crate::demo::data_provider::{self, RECORD_PATH};
-use crate::demo::service_provider::{HubRegistration, ServiceProviderSettings};
+use crate::config::Environment;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
@@ -47,42 +42,6 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
-/// Configuration folder, removed when dropped. Its secrets are in the environment.
-pub struct DemoFiles {
-    folder: TempDir,
-    environment: Environment,
-}
-
-impl DemoFiles {
-    fn write(files: &[(String, String)], environment: Environment) -> Result<Self, DemoStartError> {
-        let folder = TempDir::with_prefix("passerelle-demo-")?;
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-            file.write_all(text.as_bytes())?;
-        }
-        Ok(Self { folder, environment })
-    }
-
-    /// Returns the folder.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Loads the configuration.
-    ///
-    /// # Errors
-    /// Returns an error if the files are invalid.
-    pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
-        config::load_config(self.folder.path(), &self.environment)
-            .map_err(DemoStartError::Configuration)
-    }
-}
-
 /// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
 /// the order of [`IDENTITY_PROVIDERS`].
 pub struct DemoPlatform {
@@ -104,19 +63,19 @@ struct Secrets {
 
 impl Secrets {
     fn environment(&self) -> Environment {
-        let of_connectors =
+        let hub_secrets =
             IDENTITY_PROVIDERS.map(|provider| (connector_variable(provider.id), &self.hub));
-        let secrets = [
+        [
             ("SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET", &self.service_provider),
             ("DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET", &self.data_provider),
             ("SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET", &self.hub),
             ("DEMO_SUBJECT_KEY", &self.subjects),
-        ];
-        let all = secrets
-            .map(|(name, secret)| (name.to_owned(), secret))
-            .into_iter()
-            .chain(of_connectors);
-        all.map(|(name, secret)| (name, secret.reveal().clone())).collect()
+        ]
+        .map(|(name, secret)| (name.to_owned(), secret))
+        .into_iter()
+        .chain(hub_secrets)
+        .map(|(name, secret)| (name, secret.reveal().clone()))
+        .collect()
     }
 }
 
@@ -172,41 +131,7 @@ impl DemoPlatform {
         keys: &UpstreamKeys,
         env: &Env,
     ) -> Result<DemoFiles, DemoStartError> {
-        let ((platform, suffix), address) = (self.platform_names(), &self.hub);
-        let (register, encryption) = match self.platform {
-            Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
-            Platform::High => (
-                "",
-                "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &encryption_lines(),
-            ),
-        };
-        let settings = format!(
-            r#"
-platform = "{platform}"
-base_url = "{address}"
-public = {{ listen = "127.0.0.1:0" }}
-private = {{ listen = "{private}", admin_token = {{ file = "{ADMIN_TOKEN}" }} }}
-audit = {{ sink = "file" }}
-cookie_prefix = "demo-hub{suffix}"
-connectors = "connectors"
-subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
-{register}
-"#
-        );
-        let client = format!(
-            r#"
-client_id = "demo-service{suffix}"
-name = {{ fr = "Le service de démonstration", en = "The demo service" }}
-home_page = "{service_provider}/"
-redirect_uris = ["{service_provider}/callback"]
-post_logout_redirect_uris = ["{service_provider}/signed-out"]
-scopes = [{scopes}]
-secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
-require_pkce = true
-{encryption}
-"#,
-            scopes = quoted(SCOPES)
-        );
+        let (_, suffix) = self.platform_names();
         let data_provider = format!(
             r#"
 client_id = "demo-data{suffix}"
@@ -217,9 +142,12 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             scopes = quoted(DATA_SCOPES)
         );
         let mut files = vec![
-            ("passerelle.toml".to_owned(), settings),
+            ("passerelle.toml".to_owned(), self.hub_settings(private)),
             (ADMIN_TOKEN.to_owned(), fresh_secret(env).into_inner()),
-            ("service-providers/demo-service.toml".to_owned(), client),
+            (
+                "service-providers/demo-service.toml".to_owned(),
+                self.service_provider_file(service_provider),
+            ),
             ("data-providers/demo-data.toml".to_owned(), data_provider),
         ];
         match self.platform {
@@ -235,7 +163,52 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
                 .zip(&self.identity_providers)
                 .map(|(provider, at)| self.connector_file(provider, at)),
         );
-        DemoFiles::write(&files, self.secrets.environment())
+        DemoFiles::write(files, self.secrets.environment())
+    }
+
+    fn hub_settings(&self, private: SocketAddr) -> String {
+        let ((platform, suffix), address) = (self.platform_names(), &self.hub);
+        let register = match self.platform {
+            Platform::Standard => "register.file.path = \"register.csv\"",
+            Platform::High => "",
+        };
+        format!(
+            r#"
+platform = "{platform}"
+base_url = "{address}"
+public = {{ listen = "127.0.0.1:0" }}
+private = {{ listen = "{private}", admin_token = {{ file = "{ADMIN_TOKEN}" }} }}
+audit = {{ sink = "file" }}
+cookie_prefix = "demo-hub{suffix}"
+connectors = "connectors"
+subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
+{register}
+"#
+        )
+    }
+
+    fn service_provider_file(&self, address: &str) -> String {
+        let (_, suffix) = self.platform_names();
+        let encryption = match self.platform {
+            Platform::Standard => String::new(),
+            Platform::High => {
+                "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &encryption_lines()
+            }
+        };
+        format!(
+            r#"
+client_id = "demo-service{suffix}"
+name = {{ fr = "Le service de démonstration", en = "The demo service" }}
+home_page = "{address}/"
+redirect_uris = ["{address}/callback"]
+post_logout_redirect_uris = ["{address}/signed-out"]
+scopes = [{scopes}]
+secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
+require_pkce = true
+{encryption}
+"#,
+            scopes = quoted(SCOPES)
+        )
     }
 
     fn connector_file(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
@@ -333,15 +306,12 @@ name = {{ fr = "{french}", en = "{english}" }}
             ("service-providers/demo-hub.toml", client),
             ("connectors/persona.toml", persona),
         ];
-        DemoFiles::write(
-            &files.map(|(path, text)| (path.to_owned(), text)),
-            self.secrets.environment(),
-        )
+        DemoFiles::write(files, self.secrets.environment())
     }
 
     /// Returns the registration of the data provider at this hub.
-    pub fn data_registration(&self) -> data_provider::DataProviderRegistration {
-        data_provider::DataProviderRegistration {
+    pub fn data_registration(&self) -> DataProviderRegistration {
+        DataProviderRegistration {
             issuer: format!("{}/api/v2", self.hub),
             client_id: format!("demo-data{}", self.platform_names().1),
             client_secret: self.secrets.data_provider.clone(),

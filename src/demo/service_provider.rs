@@ -3,6 +3,8 @@
 //! Responsible for its login requests (state, nonce, PKCE), its sessions, and the checks before any
 //! claim is used (R156). It calls the hub over HTTP only.
 
+mod handlers;
+mod http;
 pub(super) mod op_client;
 mod page;
 mod registration;
@@ -15,12 +17,12 @@ use std::time::Duration;
 
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::dev::Server;
-use actix_web::http::{StatusCode, header};
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use url::{Url, form_urlencoded};
+use actix_web::{App, HttpRequest, HttpServer, web};
+use url::Url;
 
+use self::http::UniqueParams;
 use self::op_client::{DemoTokens, OpClient, OpClientError, OpMetadata};
-use self::page::{display_claim, home_path, negotiate_locale, token_parts};
+use self::page::{display_claim, token_parts};
 pub use self::registration::{HubRegistration, ServiceProviderSettings};
 use self::sessions::SessionMap;
 use self::verify::{ExpectedToken, TokenError};
@@ -29,7 +31,7 @@ use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
-use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, Locale, NamedValue, PageTheme};
+use crate::web::pages::{DemoError, DemoSignedIn, Locale, NamedValue, PageTheme};
 
 /// Theme of the pages.
 const THEME: &str = include_str!("service_provider/theme.toml");
@@ -149,11 +151,11 @@ impl DemoServiceProvider {
     pub fn routes(config: &mut web::ServiceConfig) {
         config
             .app_data(web::PayloadConfig::new(4096))
-            .service(web::resource("/").route(web::get().to(show_page)))
-            .service(web::resource("/login").route(web::post().to(log_in)))
-            .service(web::resource("/callback").route(web::get().to(callback)))
-            .service(web::resource("/logout").route(web::post().to(log_out)))
-            .service(web::resource("/signed-out").route(web::get().to(signed_out)));
+            .service(web::resource("/").route(web::get().to(handlers::show_page)))
+            .service(web::resource("/login").route(web::post().to(handlers::log_in)))
+            .service(web::resource("/callback").route(web::get().to(handlers::callback)))
+            .service(web::resource("/logout").route(web::post().to(handlers::log_out)))
+            .service(web::resource("/signed-out").route(web::get().to(handlers::signed_out)));
     }
 
     fn session_cookie(&self) -> String {
@@ -279,134 +281,7 @@ impl DemoServiceProvider {
         };
         Ok(LoginResult::SignedIn(signed_in.into(), sign_out))
     }
-}
 
-type ServiceProviderData = web::Data<DemoServiceProvider>;
-
-async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
-    let session = request.cookie(&this.session_cookie());
-    let outcome = session.and_then(|cookie| {
-        this.finished.load(&digest::fingerprint(cookie.value()), this.env.now())
-    });
-    let locale =
-        negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
-    this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
-        None => DemoSignedOut.render(chrome),
-        Some(LoginResult::SignedIn(signed_in, _)) => signed_in.render(chrome),
-        Some(LoginResult::Failed(error)) => error.render(chrome),
-    })
-}
-
-async fn log_in(this: ServiceProviderData, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    let form = UniqueParams::parse(&body);
-    let locale = negotiate_locale(&request, &form, "ui_locales");
-    if let Some(reason) = cross_site_reason(&request) {
-        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
-    }
-    let Some(level) = form.one("level").and_then(registration::parse_level) else {
-        return this.error_page(
-            StatusCode::BAD_REQUEST,
-            locale,
-            "The form has no level of assurance, or an unknown one.",
-        );
-    };
-    let metadata = match this.hub.discover(&this.settings.registration_for(level).issuer).await {
-        Ok(metadata) => metadata,
-        Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
-    };
-    let entropy = this.env.entropy();
-    let (state, binding) = (entropy.token(), entropy.token());
-    let verifier = Secret::new(entropy.token());
-    let pending = PendingLogin {
-        level,
-        nonce: entropy.token(),
-        verifier,
-        binding: digest::fingerprint(&binding),
-        metadata,
-        locale,
-    };
-    let Some(url) = this.authorization_url(&pending, &state) else {
-        return this.error_page(
-            StatusCode::BAD_GATEWAY,
-            locale,
-            &OpClientError::Malformed("configuration document").to_string(),
-        );
-    };
-    let cookie = this.cookie(this.login_cookie(&state), binding);
-    let now = this.env.now();
-    this.pending.insert(state, Arc::new(pending), now + LOGIN_LIFETIME, now);
-    redirect_to(&url, vec![cookie])
-}
-
-async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
-    let answer = UniqueParams::parse(request.query_string().as_bytes());
-    let state = answer.one("state").unwrap_or_default();
-    let login_cookie = this.login_cookie(state);
-    // RFC 6749 §10.12: a response is accepted once, and only in the browser that sent the request.
-    let pending = request.cookie(&login_cookie).and_then(|cookie| {
-        let binding = digest::fingerprint(cookie.value());
-        this.pending.take(state, this.env.now(), |pending| {
-            digest::constant_time_eq(pending.binding.as_bytes(), binding.as_bytes())
-        })
-    });
-    let Some(pending) = pending else {
-        return this.error_page(
-            StatusCode::BAD_REQUEST,
-            negotiate_locale(&request, &answer, "lang"),
-            "The response belongs to no sign-in of this browser (its state is unknown).",
-        );
-    };
-    let outcome = this.finish_login(&pending, &answer).await.unwrap_or_else(|fault| {
-        LoginResult::Failed(DemoError::Refused { reason: fault.to_string() })
-    });
-    // A new session id for each result, against session fixation.
-    let session = this.env.entropy().token();
-    let now = this.env.now();
-    this.remove_session(&request);
-    this.finished.insert(
-        digest::fingerprint(&session),
-        Arc::new(outcome),
-        now + LOGIN_LIFETIME,
-        now,
-    );
-    redirect_to(
-        &home_path(pending.locale),
-        vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
-    )
-}
-
-/// Ends the session, then redirects to the end session endpoint of the hub (R170).
-async fn log_out(
-    this: ServiceProviderData,
-    request: HttpRequest,
-    body: web::Bytes,
-) -> HttpResponse {
-    let locale = negotiate_locale(&request, &UniqueParams::parse(&body), "ui_locales");
-    if let Some(reason) = cross_site_reason(&request) {
-        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
-    }
-    let location = match this.remove_session(&request).as_deref() {
-        Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
-        Some(LoginResult::SignedIn(_, None) | LoginResult::Failed(_)) | None => None,
-    };
-    redirect_to(
-        &location.unwrap_or_else(|| home_path(locale)),
-        vec![this.removal_cookie(this.session_cookie())],
-    )
-}
-
-/// Handles the redirect after the logout at the hub. The state only selects the language.
-async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
-    let answer = UniqueParams::parse(request.query_string().as_bytes());
-    let locale =
-        answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));
-    redirect_to(
-        &home_path(locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))),
-        vec![],
-    )
-}
-
-impl DemoServiceProvider {
     fn remove_session(&self, request: &HttpRequest) -> Option<Arc<LoginResult>> {
         let cookie = request.cookie(&self.session_cookie())?;
         self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true)
@@ -424,44 +299,6 @@ impl DemoServiceProvider {
         self.logouts.insert(state, locale, now + LOGIN_LIFETIME, now);
         Some(url.into())
     }
-}
-
-/// Parameters of a query or form; a repeated name counts as absent, because its value is ambiguous.
-struct UniqueParams(Vec<(String, String)>);
-
-impl UniqueParams {
-    fn parse(encoded: &[u8]) -> Self {
-        Self(form_urlencoded::parse(encoded).into_owned().collect())
-    }
-
-    fn one(&self, name: &str) -> Option<&str> {
-        let mut values = self.0.iter().filter(|(other, _)| other == name);
-        values
-            .next()
-            .filter(|_| values.next().is_none())
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
-    }
-}
-
-/// Returns why a form is rejected as cross-site (CSRF). Browsers without `Sec-Fetch-Site` are
-/// accepted: the session cookie is SameSite=Lax.
-fn cross_site_reason(request: &HttpRequest) -> Option<&'static str> {
-    let site = request.headers().get("sec-fetch-site")?;
-    let own = site == "same-origin" || site == "none";
-    (!own).then_some("This form was sent by another site.")
-}
-
-fn redirect_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
-    let mut answer = HttpResponse::SeeOther();
-    answer
-        .insert_header((header::LOCATION, location))
-        .insert_header((header::CACHE_CONTROL, "no-store"));
-    answer.insert_header((header::REFERRER_POLICY, "no-referrer"));
-    for cookie in cookies {
-        answer.cookie(cookie);
-    }
-    answer.finish()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use openidconnect::HttpResponse;
 use reqwest::Request;
 
-use super::safe_http_client::EgressError;
+use super::error::EgressError;
 use crate::telemetry::trace::{self, Span};
 
 /// Span of one outgoing call.

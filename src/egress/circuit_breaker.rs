@@ -69,11 +69,13 @@ impl State {
 
 impl CircuitBreaker {
     /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_DURATION`].
+    #[must_use]
     pub fn new(on_change: StateChangeListener) -> Self {
         Self::with_open_duration(DEFAULT_OPEN_DURATION, on_change)
     }
 
     /// Returns a closed breaker that stays open for `open_duration`.
+    #[must_use]
     pub fn with_open_duration(open_duration: Duration, on_change: StateChangeListener) -> Self {
         Self { state: Mutex::new(State::Closed { failures: 0 }), open_duration, on_change }
     }

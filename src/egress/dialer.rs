@@ -12,9 +12,10 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use url::Host;
 
+use super::address_rules::{FORBIDDEN_ADDRESS, is_internal, literal_ip};
 use super::dns_resolver::DnsResolver;
+use super::error::EgressError;
 use super::public_addresses::is_public;
-use super::safe_http_client::{EgressError, FORBIDDEN_ADDRESS, without_brackets};
 
 /// Opens TCP connections to one host and port.
 #[derive(Clone, Debug)]
@@ -38,12 +39,9 @@ impl Dialer {
         internal_hosts: &[String],
         timeout: Duration,
     ) -> Result<Self, EgressError> {
-        let written = host.to_string();
-        let is_internal = internal_hosts.iter().any(|internal| {
-            without_brackets(internal).eq_ignore_ascii_case(without_brackets(&written))
-        });
+        let is_internal = is_internal(internal_hosts, &host.to_string());
         let dialer = Self { host, port, is_internal, timeout, resolver: Arc::default() };
-        match dialer.literal_ip() {
+        match literal_ip(&dialer.host) {
             Some(ip) if !dialer.may_connect_to(ip) => Err(dialer.forbidden_error()),
             Some(_) | None => Ok(dialer),
         }
@@ -66,25 +64,16 @@ impl Dialer {
     }
 
     async fn addresses(&self) -> Result<Vec<SocketAddr>, EgressError> {
-        if let Some(ip) = self.literal_ip() {
+        if let Some(ip) = literal_ip(&self.host) {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
         let name = self.host.to_string();
         // A name server that hangs must not block lookups of other names.
         let found =
             self.resolver.resolve(&name).await.map_err(|error| self.unreachable_error(&error))?;
-        let allowed =
-            found.iter().map(|address| address.ip()).filter(|ip| self.may_connect_to(*ip));
+        let allowed = found.iter().map(SocketAddr::ip).filter(|ip| self.may_connect_to(*ip));
         let allowed: Vec<SocketAddr> = allowed.map(|ip| SocketAddr::new(ip, self.port)).collect();
         if allowed.is_empty() { Err(self.forbidden_error()) } else { Ok(allowed) }
-    }
-
-    const fn literal_ip(&self) -> Option<IpAddr> {
-        match self.host {
-            Host::Domain(_) => None,
-            Host::Ipv4(ip) => Some(IpAddr::V4(ip)),
-            Host::Ipv6(ip) => Some(IpAddr::V6(ip)),
-        }
     }
 
     fn may_connect_to(&self, ip: IpAddr) -> bool {

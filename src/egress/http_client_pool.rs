@@ -9,12 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ca_bundle::CaBundle;
 use super::safe_http_client::{
-    AllowedSchemes, CallLimits, EgressError, Pooling, SafeHttpClient, TlsOptions,
+    AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
 };
 
 /// Number of cached clients beyond which the cache is cleared. Only repeated configuration changes
 /// reach it.
 const MAX_CLIENTS: usize = 64;
+
+/// Whether connections are reused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pooling {
+    Reuse,
+    Fresh,
+}
 
 /// Rules of a client, by which it is shared.
 type ClientKey = (AllowedSchemes, Vec<String>, Option<CaBundle>, Pooling);
@@ -64,14 +71,11 @@ impl HttpClientPool {
             return Ok(client.clone());
         }
         let tls = TlsOptions { ca: ca_bundle.map(CaBundle::pem), client_identity: None };
-        let client = match pooling {
-            Pooling::Reuse => {
-                SafeHttpClient::with_tls(schemes, internal_hosts, CallLimits::DEFAULT, tls)?
-            }
-            Pooling::Fresh => {
-                SafeHttpClient::without_pooling(schemes, internal_hosts, CallLimits::DEFAULT, tls)?
-            }
+        let build = match pooling {
+            Pooling::Reuse => SafeHttpClient::with_tls,
+            Pooling::Fresh => SafeHttpClient::without_pooling,
         };
+        let client = build(schemes, internal_hosts, CallLimits::DEFAULT, tls)?;
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }

@@ -37,7 +37,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => v4(g, h),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => v4(g, h),
         (0x2002, _) => v4(b, c),
-        (0x2001, 0..=0x1ff) | (0x2001, 0xdb8) | (0x3fff, 0..=0xfff) => false, // Teredo and other protocols, documentation
+        (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false, // Teredo and other protocols, documentation
         _ => (0x2000..=0x3fff).contains(&a), // global unicast; not loopback, unique-local, link-local, multicast
     }
 }

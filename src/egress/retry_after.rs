@@ -28,7 +28,7 @@ mod tests {
             let pairs = pairs
                 .iter()
                 .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
-            retry_after(&HeaderMap::from_iter(pairs)).map(|wait| wait.as_secs())
+            retry_after(&pairs.collect::<HeaderMap>()).map(|wait| wait.as_secs())
         };
         let date = ("date", "Fri, 31 Dec 1999 23:58:59 GMT");
         assert_eq!(parse(&[("retry-after", "120")]), Some(120));

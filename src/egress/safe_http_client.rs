@@ -5,29 +5,21 @@
 //! goes to a resolved address), redirects into the private network, and endless responses.
 
 use std::future::Future;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
 use reqwest::tls::TlsInfo;
-use url::{Host, Url};
+use url::Url;
 
+use super::address_rules::{AddressRules, ForbiddenAddressError, PublicAddressResolver};
+pub use super::address_rules::{AllowedSchemes, check_url};
 use super::call_span::CallSpan;
-use super::dns_resolver::DnsResolver;
-use super::public_addresses::is_public;
+pub use super::error::EgressError;
 use crate::ids::Secret;
-
-/// URL schemes that may be called.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum AllowedSchemes {
-    HttpsOnly,
-    /// `insecure_http = true`.
-    HttpAndHttps,
-}
 
 /// Limits of a call in time and size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,37 +49,9 @@ pub struct TlsOptions<'a> {
     pub client_identity: Option<&'a Secret<String>>,
 }
 
-/// Error of an outgoing call. Contains at most the host, never a path, query or body.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum EgressError {
-    #[error("{0}")]
-    AddressForbidden(String),
-    #[error("{host} can't be reached: {why}")]
-    Unreachable { host: String, why: String },
-    #[error("{0} did not answer in time")]
-    Timeout(String),
-    #[error("the response of {host} is larger than {limit} bytes")]
-    TooLarge { host: String, limit: usize },
-}
-
 /// Certificate of the server that responded, in DER.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerCertificate(pub Vec<u8>);
-
-/// Whether responses carry the [`PeerCertificate`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PeerCertificateCapture {
-    Off,
-    On,
-}
-
-/// Whether connections are reused.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Pooling {
-    Reuse,
-    /// Each call resolves the name, connects and negotiates TLS, as a probe must do.
-    Fresh,
-}
 
 /// HTTP client with its own connection pool.
 #[derive(Clone)]
@@ -121,87 +85,61 @@ impl SafeHttpClient {
         limits: CallLimits,
         tls: TlsOptions<'_>,
     ) -> Result<Self, EgressError> {
-        Self::build(
-            schemes,
-            internal_hosts,
-            limits,
-            tls,
-            PeerCertificateCapture::Off,
-            Pooling::Reuse,
-        )
+        Self::build(AddressRules::new(schemes, internal_hosts), limits, tls, |client| client)
     }
 
-    /// As `trusting`, with a [`PeerCertificate`] among the extensions of each response that came
-    /// over TLS.
+    /// Returns a client with these TLS options that puts a [`PeerCertificate`] among the extensions
+    /// of each response that came over TLS.
     ///
     /// # Errors
-    /// Returns an error if the TLS library can't be set up.
+    /// Returns an error if the TLS library can't be set up with these certificates.
     pub fn capturing_certificates(
         schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
         tls: TlsOptions<'_>,
     ) -> Result<Self, EgressError> {
-        Self::build(
-            schemes,
-            internal_hosts,
-            limits,
-            tls,
-            PeerCertificateCapture::On,
-            Pooling::Reuse,
-        )
+        let rules = AddressRules::new(schemes, internal_hosts);
+        Self::build(rules, limits, tls, |client| client.tls_info(true))
     }
 
-    /// As `trusting`, with each call on a connection of its own.
+    /// Returns a client with these TLS options that resolves the name, connects and negotiates TLS
+    /// for each call, as a probe must do.
     ///
     /// # Errors
-    /// Returns an error if the TLS library can't be set up.
+    /// Returns an error if the TLS library can't be set up with these certificates.
     pub fn without_pooling(
         schemes: AllowedSchemes,
         internal_hosts: &[String],
         limits: CallLimits,
         tls: TlsOptions<'_>,
     ) -> Result<Self, EgressError> {
-        Self::build(
-            schemes,
-            internal_hosts,
-            limits,
-            tls,
-            PeerCertificateCapture::Off,
-            Pooling::Fresh,
-        )
+        let rules = AddressRules::new(schemes, internal_hosts);
+        Self::build(rules, limits, tls, |client| client.pool_max_idle_per_host(0))
     }
 
     fn build(
-        schemes: AllowedSchemes,
-        internal_hosts: &[String],
+        rules: AddressRules,
         limits: CallLimits,
         tls: TlsOptions<'_>,
-        certificates: PeerCertificateCapture,
-        pooling: Pooling,
+        adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, EgressError> {
-        let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
-        let to_error = |error: &reqwest::Error| EgressError::Unreachable {
+        let rules = Arc::new(rules);
+        let to_error = |error: reqwest::Error| EgressError::Unreachable {
             host: "any host".into(),
-            why: root_cause(error),
+            why: root_cause(&error),
         };
         let client = tls
             .apply_to(reqwest::Client::builder())
-            .map_err(|error| to_error(&error))?
+            .map_err(to_error)?
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(PublicAddressResolver {
-                rules: Arc::clone(&rules),
-                resolver: Arc::default(),
-            }))
+            .dns_resolver(Arc::new(PublicAddressResolver::new(&rules)))
             .redirect(Policy::none())
             .no_proxy()
-            .https_only(schemes == AllowedSchemes::HttpsOnly)
+            .https_only(rules.schemes == AllowedSchemes::HttpsOnly)
             .connect_timeout(limits.connect_timeout)
-            .timeout(limits.total_timeout)
-            .tls_info(certificates == PeerCertificateCapture::On)
-            .pool_max_idle_per_host(if pooling == Pooling::Fresh { 0 } else { usize::MAX })
-            .build()
-            .map_err(|error| to_error(&error))?;
+            .timeout(limits.total_timeout);
+        let client = adjust(client).build().map_err(to_error)?;
         Ok(Self { client, rules, limits })
     }
 
@@ -259,9 +197,7 @@ impl SafeHttpClient {
         }
         Ok(response)
     }
-}
 
-impl SafeHttpClient {
     /// Sends a request, and retries once if the connection failed. Only for requests that change
     /// nothing, so not for a code exchange. A timeout is not retried.
     ///
@@ -276,10 +212,7 @@ impl SafeHttpClient {
 }
 
 impl TlsOptions<'_> {
-    fn apply_to(
-        self,
-        mut client: reqwest::ClientBuilder,
-    ) -> reqwest::Result<reqwest::ClientBuilder> {
+    fn apply_to(self, mut client: ClientBuilder) -> reqwest::Result<ClientBuilder> {
         if let Some(ca) = self.ca {
             client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(ca.as_bytes())?);
         }
@@ -299,107 +232,6 @@ impl<'c> AsyncHttpClient<'c> for SafeHttpClient {
     }
 }
 
-/// Checks whether a client with these rules may call `url`, before its name is resolved.
-///
-/// # Errors
-/// `AddressForbidden` with the reason.
-pub fn check_url(
-    schemes: AllowedSchemes,
-    internal_hosts: &[String],
-    url: &Url,
-) -> Result<(), EgressError> {
-    AddressRules::new(schemes, internal_hosts).check_url(url)
-}
-
-struct AddressRules {
-    schemes: AllowedSchemes,
-    /// Lower case, without brackets.
-    internal_hosts: Vec<String>,
-}
-
-impl AddressRules {
-    fn new(schemes: AllowedSchemes, internal_hosts: &[String]) -> Self {
-        Self {
-            schemes,
-            internal_hosts: internal_hosts
-                .iter()
-                .map(|host| without_brackets(host).to_ascii_lowercase())
-                .collect(),
-        }
-    }
-
-    fn check_url(&self, url: &Url) -> Result<(), EgressError> {
-        let host = url.host_str().unwrap_or_default();
-        let reject = |why: &str| Err(EgressError::AddressForbidden(format!("{host}: {why}")));
-        match url.scheme() {
-            "https" => {}
-            "http" if self.schemes == AllowedSchemes::HttpAndHttps => {}
-            "http" => {
-                return reject(
-                    "http is not allowed; use https, or set insecure_http = true in the file that contains the address",
-                );
-            }
-            _ => return reject("only https is allowed"),
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return reject("the address must not contain user information");
-        }
-        // A literal address is not resolved, so it is checked here.
-        let literal = match url.host() {
-            None => return reject("the address has no host"),
-            Some(Host::Domain(_)) => None,
-            Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
-            Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
-        };
-        match literal {
-            Some(ip) if !is_public(ip) && !self.is_internal(host) => reject(FORBIDDEN_ADDRESS),
-            _ => Ok(()),
-        }
-    }
-
-    fn is_internal(&self, host: &str) -> bool {
-        let host = without_brackets(host);
-        self.internal_hosts.iter().any(|internal| internal.eq_ignore_ascii_case(host))
-    }
-}
-
-/// Reason why an address may not be called.
-pub(super) const FORBIDDEN_ADDRESS: &str = "a loopback, link-local, private or reserved address; to allow it, add the host to internal_hosts";
-
-/// Returns the host of a URL without the brackets of an IPv6 address.
-pub(super) fn without_brackets(host: &str) -> &str {
-    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
-}
-
-/// Resolves a name to the addresses that may be called. The connection goes to one of them without
-/// a second lookup, which stops DNS rebinding.
-struct PublicAddressResolver {
-    rules: Arc<AddressRules>,
-    resolver: Arc<DnsResolver>,
-}
-
-#[derive(thiserror::Error, Debug)]
-#[error("{0}: {FORBIDDEN_ADDRESS}")]
-struct ForbiddenAddressError(String);
-
-impl Resolve for PublicAddressResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (rules, resolver) = (Arc::clone(&self.rules), Arc::clone(&self.resolver));
-        Box::pin(async move {
-            let host = name.as_str().to_owned();
-            let mut found = resolver.resolve(&host).await?;
-            if !rules.is_internal(&host) {
-                let any = !found.is_empty();
-                found.retain(|address| is_public(address.ip()));
-                if any && found.is_empty() {
-                    return Err(ForbiddenAddressError(host).into());
-                }
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
-}
-
 fn classify_error(host: &str, error: &reqwest::Error) -> EgressError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -414,7 +246,7 @@ fn classify_error(host: &str, error: &reqwest::Error) -> EgressError {
     EgressError::Unreachable { host: host.to_owned(), why: root_cause(error) }
 }
 
-/// Returns the innermost cause, such as a to_error connection or a certificate error. The outer
+/// Returns the innermost cause, such as a refused connection or a certificate error. The outer
 /// errors repeat the URL, whose query must not be logged.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;

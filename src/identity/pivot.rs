@@ -105,7 +105,7 @@ impl Pivot {
             &self.birthplace,
             &self.birthcountry,
         ]
-        .map(|field| field.as_bytes())
+        .map(String::as_bytes)
     }
 }
 

@@ -182,6 +182,15 @@ fn violation(claim: Claim, rule: IdentityRule) -> IdentityError {
     IdentityError { claim, rule }
 }
 
+fn accept_if(
+    is_valid: bool,
+    value: &str,
+    claim: Claim,
+    rule: IdentityRule,
+) -> Result<String, IdentityError> {
+    if is_valid { Ok(value.to_owned()) } else { Err(violation(claim, rule)) }
+}
+
 fn text_claim(claims: &Map<String, Value>, claim: Claim) -> Result<Option<&str>, IdentityError> {
     match claims.get(claim.as_str()) {
         None | Some(Value::Null) => Ok(None),
@@ -271,11 +280,7 @@ fn is_forbidden_char(c: char) -> bool {
 }
 
 fn validate_birthdate(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    if is_birthdate(value) {
-        Ok(value.to_owned())
-    } else {
-        Err(violation(claim, IdentityRule::Calendar))
-    }
+    accept_if(is_birthdate(value), value, claim, IdentityRule::Calendar)
 }
 
 /// Parses a birthdate of plain OpenID Connect: it may be the year only, or hide the year as `0000`,
@@ -315,19 +320,16 @@ pub(super) fn is_birthdate(value: &str) -> bool {
 }
 
 fn validate_geographic_code(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    if is_geographic_code(value) {
-        Ok(value.to_owned())
-    } else {
-        Err(violation(claim, IdentityRule::Geographic))
-    }
+    accept_if(is_geographic_code(value), value, claim, IdentityRule::Geographic)
 }
 
 fn validate_gender(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    if matches!(value, "male" | "female" | "unspecified") {
-        Ok(value.to_owned())
-    } else {
-        Err(violation(claim, IdentityRule::Gender))
-    }
+    accept_if(
+        matches!(value, "male" | "female" | "unspecified"),
+        value,
+        claim,
+        IdentityRule::Gender,
+    )
 }
 
 /// Rejects malformed addresses; does not check that the address exists.
@@ -337,7 +339,7 @@ fn validate_email(value: &str, claim: Claim) -> Result<String, IdentityError> {
         && value.split_once('@').is_some_and(|(local, domain)| {
             !local.is_empty() && !domain.is_empty() && !domain.contains('@')
         });
-    if well_formed { Ok(value.to_owned()) } else { Err(violation(claim, IdentityRule::Email)) }
+    accept_if(well_formed, value, claim, IdentityRule::Email)
 }
 
 #[cfg(test)]

@@ -37,10 +37,11 @@ impl AwaitingCallback {
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             LoginRequest::Callback(callback) => self.on_callback(context, callback, inputs),
             LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
-                Step::answer_unsaved(
+                Step::show_error(
                     context,
                     LoginState::AwaitingCallback(self),
-                    LoginAnswer::error_page(ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
+                    ErrorCode::StepOutOfOrder,
+                    NextAction::ChooseIdp,
                 )
             }
         }
@@ -56,17 +57,19 @@ impl AwaitingCallback {
         // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700
         // §4.4), leave the attempt open: the real answer may still arrive.
         if attempt.request.state != callback.state || attempt.connector != callback.connector {
-            return Step::answer_unsaved(
+            return Step::show_error(
                 context,
                 LoginState::AwaitingCallback(self),
-                LoginAnswer::error_page(ErrorCode::StateUnknown, NextAction::ChooseIdp),
+                ErrorCode::StateUnknown,
+                NextAction::ChooseIdp,
             );
         }
         if !callback.params.code_is_acceptable() {
-            return Step::answer_unsaved(
+            return Step::show_error(
                 context,
                 LoginState::AwaitingCallback(self),
-                LoginAnswer::error_page(ErrorCode::IdpCodeMalformed, NextAction::ChooseIdp),
+                ErrorCode::IdpCodeMalformed,
+                NextAction::ChooseIdp,
             );
         }
         context.accepted_state = Some(callback.state);

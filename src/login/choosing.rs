@@ -124,11 +124,7 @@ impl Choosing {
     }
 
     fn answer_error(self, context: LoginContext, code: ErrorCode) -> Step {
-        Step::answer_unsaved(
-            context,
-            LoginState::Choosing(self),
-            LoginAnswer::error_page(code, NextAction::ChooseIdp),
-        )
+        Step::show_error(context, LoginState::Choosing(self), code, NextAction::ChooseIdp)
     }
 }
 
@@ -141,12 +137,7 @@ pub(super) fn choose_idp(
     if let Err(code) = (inputs.gate)(connector, AcrCheck::Requested(context.request.requirement()))
     {
         let banner = ChoiceBanner { connector: Some(connector.clone()), code };
-        let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
-        return Step::save_and_answer(
-            context,
-            state,
-            LoginAnswer::ChoicePage { banner: Some(banner) },
-        );
+        return context.show_choice(banner);
     }
     let request = &context.request;
     let upstream_request = UpstreamAuthorizationRequest {

@@ -149,10 +149,11 @@ impl Completed {
     }
 
     fn answer_store_unavailable(self, context: LoginContext) -> Step {
-        Step::answer_unsaved(
+        Step::show_error(
             context,
             LoginState::Completed(self),
-            LoginAnswer::error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp),
+            ErrorCode::StoreUnavailable,
+            NextAction::ChooseIdp,
         )
     }
 
@@ -173,10 +174,11 @@ impl Completed {
     }
 
     fn answer_already_done(self, context: LoginContext) -> Step {
-        Step::answer_unsaved(
+        Step::show_error(
             context,
             LoginState::Completed(self),
-            LoginAnswer::error_page(ErrorCode::AlreadyDone, NextAction::HomePage),
+            ErrorCode::AlreadyDone,
+            NextAction::HomePage,
         )
     }
 }

@@ -177,10 +177,6 @@ impl Consenting {
     }
 
     fn answer_error(self: Box<Self>, context: LoginContext, code: ErrorCode) -> Step {
-        Step::answer_unsaved(
-            context,
-            LoginState::Consenting(self),
-            LoginAnswer::error_page(code, NextAction::ChooseIdp),
-        )
+        Step::show_error(context, LoginState::Consenting(self), code, NextAction::ChooseIdp)
     }
 }

@@ -1,6 +1,7 @@
 //! Defines the result of a step: the new state, whether it is stored first, and what follows.
 
-use super::{Effect, Login, LoginAnswer, LoginContext, LoginState};
+use super::{Effect, Login, LoginAnswer, LoginContext, LoginErrorPage, LoginState, NextAction};
+use crate::protocol::catalogue::ErrorCode;
 
 /// Result of one step.
 #[derive(Debug)]
@@ -26,13 +27,28 @@ pub enum StepOutput {
 }
 
 impl Step {
+    const fn new(context: LoginContext, state: LoginState, save: Save, output: StepOutput) -> Self {
+        Self { login: Login { context, state }, save, output }
+    }
+
+    /// Answers with an error page, and stores nothing.
+    pub(super) const fn show_error(
+        context: LoginContext,
+        state: LoginState,
+        code: ErrorCode,
+        next_action: NextAction,
+    ) -> Self {
+        let page = LoginErrorPage { code, claim: None, next_action };
+        Self::new(context, state, Save::No, StepOutput::Answer(LoginAnswer::ErrorPage(page)))
+    }
+
     /// Answers without a change of the stored state.
     pub(super) fn answer_unsaved(
         context: LoginContext,
         state: LoginState,
         answer: LoginAnswer,
     ) -> Self {
-        Self { login: Login { context, state }, save: Save::No, output: StepOutput::Answer(answer) }
+        Self::new(context, state, Save::No, StepOutput::Answer(answer))
     }
 
     /// Stores a new state, then answers.
@@ -41,11 +57,7 @@ impl Step {
         state: LoginState,
         answer: LoginAnswer,
     ) -> Self {
-        Self {
-            login: Login { context, state },
-            save: Save::Yes,
-            output: StepOutput::Answer(answer),
-        }
+        Self::new(context, state, Save::Yes, StepOutput::Answer(answer))
     }
 
     /// Stores a new state, then performs the effect.
@@ -54,11 +66,7 @@ impl Step {
         state: LoginState,
         effect: Effect,
     ) -> Self {
-        Self {
-            login: Login { context, state },
-            save: Save::Yes,
-            output: StepOutput::Perform(Box::new(effect)),
-        }
+        Self::new(context, state, Save::Yes, StepOutput::Perform(Box::new(effect)))
     }
 
     /// Performs the effect in a state that is not stored.
@@ -67,10 +75,6 @@ impl Step {
         state: LoginState,
         effect: Effect,
     ) -> Self {
-        Self {
-            login: Login { context, state },
-            save: Save::No,
-            output: StepOutput::Perform(Box::new(effect)),
-        }
+        Self::new(context, state, Save::No, StepOutput::Perform(Box::new(effect)))
     }
 }

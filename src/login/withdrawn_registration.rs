@@ -25,11 +25,7 @@ impl Step {
     /// code nor an error is sent to it (RFC 9700 §4.11). The login keeps its state, and continues
     /// once the file is corrected.
     pub(super) fn redirect_uri_withdrawn(context: LoginContext, state: LoginState) -> Self {
-        Self::answer_unsaved(
-            context,
-            state,
-            LoginAnswer::error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage),
-        )
+        Self::show_error(context, state, ErrorCode::RedirectUriWithdrawn, NextAction::HomePage)
     }
 
     /// Answers the outcome of an effect with the same page, and discards the outcome. The upstream

@@ -1,7 +1,7 @@
 //! A decryption key of the hub: what a usable key is, its algorithms, and its published JWKs (RFC
 //! 7517; RFC 7518 §4.3 and §4.6).
 
-use josekit::jwe::{ECDH_ES, JweDecrypter, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwe::{JweDecrypter, JweHeader};
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
@@ -132,18 +132,7 @@ fn decrypter(
         .map(|(n, v)| (n.clone(), v.clone()))
         .collect();
     let jwk = Jwk::from_map(without_kid).map_err(|_| KeyError::Unusable)?;
-    match alg {
-        EncryptionAlg::EcdhEs => {
-            ECDH_ES.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
-        }
-        EncryptionAlg::RsaOaep256 => {
-            RSA_OAEP_256.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
-        }
-        EncryptionAlg::RsaOaep => {
-            RSA_OAEP.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
-        }
-    }
-    .map_err(|_| KeyError::Unusable)
+    jwe::decrypter(alg, &jwk).map_err(|_| KeyError::Unusable)
 }
 
 /// Checks that the private half decrypts what the public half encrypts: a mismatch would fail every
@@ -154,17 +143,7 @@ fn check_key_pair(
     public: &Map<String, Value>,
 ) -> Result<(), KeyError> {
     let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
-    let encrypter: Box<dyn JweEncrypter> = match alg {
-        EncryptionAlg::EcdhEs => {
-            Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
-        }
-        EncryptionAlg::RsaOaep256 => {
-            Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
-        }
-        EncryptionAlg::RsaOaep => {
-            Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
-        }
-    };
+    let encrypter = jwe::encrypter(alg, &jwk).map_err(|_| KeyError::Unusable)?;
     let probe = b"passerelle";
     let mut header = JweHeader::new();
     header.set_content_encryption(ContentEncryption::A256GCM.as_str());

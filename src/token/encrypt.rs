@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use josekit::jwe::{ECDH_ES, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwe::{JweEncrypter, JweHeader};
 use josekit::jwk::Jwk;
 use josekit::util::random_bytes;
 use serde_json::{Map, Value};
@@ -172,11 +172,7 @@ impl EncryptionKey {
             material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
         )
         .ok()?;
-        let encrypter: Box<dyn JweEncrypter> = match alg {
-            EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(&material).ok()?),
-            EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(&material).ok()?),
-            EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.encrypter_from_jwk(&material).ok()?),
-        };
+        let encrypter = jwe::encrypter(alg, &material).ok()?;
         let mut header = JweHeader::new();
         header.set_content_encryption(ContentEncryption::A256GCM.as_str());
         header.set_content_type("JWT"); // RFC 7519 §5.2

@@ -2,7 +2,11 @@
 
 use std::sync::LazyLock;
 
-use josekit::jwe::JweContext;
+use josekit::JoseError;
+use josekit::jwe::{ECDH_ES, JweContext, JweDecrypter, JweEncrypter, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwk::Jwk;
+
+use crate::protocol::alg::EncryptionAlg;
 
 /// josekit context with A256GCM only. Compression is off: it leaks content through the length, and
 /// 256 KB can inflate to 200 MB.
@@ -14,3 +18,21 @@ pub(super) static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
     }
     context
 });
+
+/// Returns what encrypts to a public key.
+pub(super) fn encrypter(alg: EncryptionAlg, key: &Jwk) -> Result<Box<dyn JweEncrypter>, JoseError> {
+    Ok(match alg {
+        EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(key)?),
+        EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(key)?),
+        EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.encrypter_from_jwk(key)?),
+    })
+}
+
+/// Returns what decrypts with a private key.
+pub(super) fn decrypter(alg: EncryptionAlg, key: &Jwk) -> Result<Box<dyn JweDecrypter>, JoseError> {
+    Ok(match alg {
+        EncryptionAlg::EcdhEs => Box::new(ECDH_ES.decrypter_from_jwk(key)?),
+        EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.decrypter_from_jwk(key)?),
+        EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.decrypter_from_jwk(key)?),
+    })
+}

@@ -1,8 +1,6 @@
 //! Signs JWTs: ID tokens, userinfo, introspection responses and assertions. Defines the claims of
 //! ID tokens and userinfo (R030 to R040, R050 to R054).
 
-use std::sync::Arc;
-
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -68,19 +66,6 @@ impl Signer for Keyring {
     }
 }
 
-#[async_trait]
-impl<S: Signer + ?Sized> Signer for Arc<S> {
-    async fn sign(
-        &self,
-        alg: SigningAlg,
-        typ: &str,
-        payload: &[u8],
-        now: Timestamp,
-    ) -> Result<String, SigningError> {
-        self.as_ref().sign(alg, typ, payload, now).await
-    }
-}
-
 /// The ring that is replaced when the key folder changes.
 #[async_trait]
 impl Signer for ArcSwap<Keyring> {
@@ -95,28 +80,18 @@ impl Signer for ArcSwap<Keyring> {
     }
 }
 
-/// Claims of a JWT.
-pub trait JwtClaims: Serialize {
-    /// Serializes the JWS payload.
-    ///
-    /// # Errors
-    /// `Payload`, which no claims of this module cause.
-    fn to_payload(&self) -> Result<Vec<u8>, SigningError> {
-        serde_json::to_vec(self).map_err(|_| SigningError::Payload)
-    }
-}
-
 /// Signs claims as a JWT (`typ: JWT`).
 ///
 /// # Errors
-/// As [`Signer::sign`].
+/// As [`Signer::sign`], and `Payload`, which no claims of this module cause.
 pub async fn mint_jwt(
     signer: &(impl Signer + ?Sized),
     alg: SigningAlg,
-    claims: &(impl JwtClaims + Sync),
+    claims: &(impl Serialize + Sync),
     now: Timestamp,
 ) -> Result<String, SigningError> {
-    signer.sign(alg, "JWT", &claims.to_payload()?, now).await
+    let payload = serde_json::to_vec(claims).map_err(|_| SigningError::Payload)?;
+    signer.sign(alg, "JWT", &payload, now).await
 }
 
 /// Claims of an ID token (R033 to R040); without `at_hash`.
@@ -148,8 +123,6 @@ pub struct IdTokenClaims<'a> {
     pub identity: Option<&'a Map<String, Value>>,
 }
 
-impl JwtClaims for IdTokenClaims<'_> {}
-
 /// Claims of a userinfo response (R050 to R054).
 #[derive(Clone)]
 pub struct UserinfoClaims<'a> {
@@ -164,8 +137,6 @@ pub struct UserinfoClaims<'a> {
     pub iat: Timestamp,
     pub iss: &'a str,
 }
-
-impl JwtClaims for UserinfoClaims<'_> {}
 
 impl Serialize for UserinfoClaims<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -195,6 +166,7 @@ fn unix_seconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use josekit::jwk::JwkSet;
@@ -249,7 +221,7 @@ mod tests {
     async fn header_is_alg_typ_kid_of_a_published_key() {
         // R030, R031, R032
         for alg in [SigningAlg::ES256, SigningAlg::RS256] {
-            let token = mint_jwt(&*RING, alg, &id_token(), T0).await.unwrap();
+            let token = mint_jwt(&**RING, alg, &id_token(), T0).await.unwrap();
             verify(&token);
             let (header, _) = parts(&token);
             let kid = &RING.current(alg, T0).unwrap().kid;
@@ -269,7 +241,7 @@ mod tests {
     async fn id_token_has_exactly_the_claims_of_the_specification() {
         // R033 to R036, R038, R040: integers, aud a string, no at_hash
         let (_, payload) =
-            parts(&mint_jwt(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+            parts(&mint_jwt(&**RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
         let expected = json!({
             "iss": "https://hub.test/api/v2", "sub": "pairwise", "aud": "client", "exp": T0.seconds() + 60,
             "iat": T0.seconds(), "auth_time": T0.seconds() - 5, "nonce": "n-0S6_WzA2Mj-n-0S6_WzA2Mj", "acr": "eidas1",
@@ -282,7 +254,7 @@ mod tests {
         // R039, R060
         let amr = ["pwd".to_owned(), "hub".to_owned()];
         let claims = IdTokenClaims { amr: Some(&amr), nonce: None, ..id_token() };
-        let payload: Value = serde_json::from_slice(&claims.to_payload().unwrap()).unwrap();
+        let payload: Value = serde_json::to_value(&claims).unwrap();
         assert_eq!(payload["amr"], json!(["pwd", "hub"]));
         assert!(payload.get("nonce").is_none());
     }
@@ -299,7 +271,7 @@ mod tests {
             iat: T0,
             iss: "https://hub.test/api/v2",
         };
-        let token = mint_jwt(&*RING, SigningAlg::RS256, &claims, T0).await.unwrap();
+        let token = mint_jwt(&**RING, SigningAlg::RS256, &claims, T0).await.unwrap();
         verify(&token);
         let expected = json!({
             "sub": "pairwise", "given_name": "Ada Maria", "given_name_array": ["Ada", "Maria"], "birthdate": "1985-12-10",
@@ -313,7 +285,8 @@ mod tests {
         let identity = json!({ "sub": "root", "iss": "evil", "aud": "evil", "exp": 1, "iat": 1, "email": null });
         let identity = identity.as_object().unwrap();
         let claims = UserinfoClaims { identity, sub: "s", aud: "a", exp: T0, iat: T0, iss: "i" };
-        let payload = crate::protocol::json::parse_object(&claims.to_payload().unwrap()).unwrap(); // refuses duplicates
+        let payload =
+            crate::protocol::json::parse_object(&serde_json::to_vec(&claims).unwrap()).unwrap(); // refuses duplicates
         assert_eq!(
             (&payload["sub"], &payload["iss"], &payload["aud"]),
             (&json!("s"), &json!("i"), &json!("a"))

@@ -170,7 +170,7 @@ impl VerificationKeys {
             };
             match read {
                 Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
-                    keys.push(key)
+                    keys.push(key);
                 }
                 Ok(_) => *skipped.entry(UnusableKey::Duplicate).or_default() += 1,
                 Err(unfit) => *skipped.entry(unfit).or_default() += 1,

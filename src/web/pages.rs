@@ -7,6 +7,35 @@
 //! Callers must take URLs in a view model from the configuration or from the hub, never from a
 //! request: escaping does not stop a `javascript:` URL.
 
+/// Implements `render` for a page: names its template, which sees the page as `page`, and the
+/// function that returns its title.
+macro_rules! page_template {
+    ($page:ty, $path:literal, $title:expr) => {
+        impl $page {
+            /// Renders the page as HTML.
+            #[must_use]
+            pub fn render(&self, chrome: &super::PageChrome<'_>) -> String {
+                #[derive(askama::Template)]
+                #[template(path = $path)]
+                struct PageTemplate<'a> {
+                    chrome: &'a super::PageChrome<'a>,
+                    t: super::Locale,
+                    title: String,
+                    page: &'a $page,
+                }
+                let title: fn(&$page, super::Locale) -> String = $title;
+                let t = chrome.locale;
+                super::render_template(&PageTemplate {
+                    chrome,
+                    t,
+                    title: title(self, t),
+                    page: self,
+                })
+            }
+        }
+    };
+}
+
 mod choice;
 mod consent;
 mod demo;

@@ -11,12 +11,7 @@ const MAX_TEST_LINES: usize = 600;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    ("bin/passerelle/main.rs", "the commands and their help texts"),
     ("config/tests.rs", "one table of bad files and their messages"),
-    ("demo/federation.rs", "the demo's files, written side by side"),
-    ("demo/service_provider.rs", "a service provider in one file, as an integrator reads it"),
-    ("egress/safe_http_client.rs", "every check of an outbound call, in order"),
-    ("login.rs", "the types of the login state machine"),
     ("store/conformance/rules.rs", "the rules that every store must pass, one after another"),
     ("telemetry/trace.rs", "everything that may enter a span"),
     ("web/pages/gallery.rs", "every page in every state"),

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use passerelle::app;
 use passerelle::app::check::connector::{self, OnlineCheck};
 use passerelle::config::check_context::CheckContext;
-use passerelle::config::{Diagnostic, Environment};
+use passerelle::config::{self, Diagnostic, Environment};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
-use super::block_on;
 use super::output::{out, outln};
+use super::{CommandResult, block_on};
 
 /// Larger than any response of an identity provider may be.
 const MAX_SAMPLE_BYTES: u64 = 1 << 20;
@@ -42,12 +43,71 @@ pub struct ConnectorArguments {
     json: bool,
 }
 
+/// Checks the whole configuration, and with `online` everything that it names.
+///
+/// # Errors
+/// Returns an error if a check can't be run.
+pub fn check_config(folder: &Path, online: bool) -> CommandResult {
+    let loaded = config::load_config(folder, &Environment::from_process());
+    let report = config::report(&loaded, Env::system().now());
+    let Ok(loaded) = loaded else {
+        out!("{report}");
+        return Ok(ExitCode::FAILURE);
+    };
+    let faults = app::find_startup_errors(&loaded, &Env::system());
+    if !faults.is_empty() {
+        outln!("The files are well formed, but the hub would not start:");
+        for fault in faults {
+            outln!("  {fault}");
+        }
+        return Ok(ExitCode::FAILURE);
+    }
+    out!("{report}");
+    let is_valid = loaded.check_failures().next().is_none();
+    if !online {
+        return Ok(exit_code(is_valid));
+    }
+    let mut all_ok = is_valid;
+    let mut print = |subject: &str, outcome: Result<String, String>| {
+        all_ok &= outcome.is_ok();
+        let (Ok(text) | Err(text)) = outcome;
+        outln!("{subject}: {text}");
+    };
+    let env = Env::system();
+    let (store, providers, client_keys) = block_on(async {
+        CommandResult::Ok((
+            app::probe_store(&loaded, &env).await?,
+            app::probe_providers(&loaded, &env).await?,
+            app::probe_client_keys(&loaded).await?,
+        ))
+    })?;
+    if let Some(outcome) = store {
+        print("store", outcome.map_err(|fault| fault.to_string()));
+    }
+    for (provider, outcome) in providers {
+        print(&provider, outcome.map(|()| "ok".to_owned()));
+    }
+    for (client_id, outcome) in client_keys {
+        print(
+            &format!("service provider {client_id}"),
+            outcome
+                .map(|()| "the keys at its jwks_uri are valid".to_owned())
+                .map_err(|fault| format!("its jwks_uri: {fault}")),
+        );
+    }
+    Ok(exit_code(all_ok))
+}
+
+const fn exit_code(all_ok: bool) -> ExitCode {
+    if all_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 impl CheckCommand {
     /// Runs the command.
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> Result<ExitCode, String> {
+    pub fn run(self) -> CommandResult {
         match self {
             Self::Connector(arguments) => arguments.run(),
         }
@@ -55,7 +115,7 @@ impl CheckCommand {
 }
 
 impl ConnectorArguments {
-    fn run(self) -> Result<ExitCode, String> {
+    fn run(self) -> CommandResult {
         let environment = Environment::from_process();
         let context = match &self.config {
             Some(folder) => CheckContext::from_folder(folder, &environment)
@@ -65,19 +125,16 @@ impl ConnectorArguments {
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
         let online = if self.online { OnlineCheck::Run } else { OnlineCheck::Skip };
         let file = self.file;
-        let report = block_on(async move {
-            Ok(connector::check_connector(
-                &file,
-                &context,
-                &environment,
-                sample.as_deref(),
-                online,
-                &Env::system(),
-            )
-            .await)
-        })?;
+        let report = block_on(connector::check_connector(
+            &file,
+            &context,
+            &environment,
+            sample.as_deref(),
+            online,
+            &Env::system(),
+        ));
         if self.json {
-            outln!("{}", report.to_json().map_err(|error| error.to_string())?);
+            outln!("{}", report.to_json()?);
         } else {
             out!("{report}");
         }

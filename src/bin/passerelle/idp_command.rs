@@ -1,29 +1,22 @@
 //! `passerelle idp`: lists, blocks and unblocks the identity providers of the running hub.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use passerelle::actor::registry::{
     BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock,
 };
-use passerelle::app::admin_client::{AdminClient, AdminClientError};
-use passerelle::config::admin_access::AdminAccess;
-use passerelle::config::{Environment, format_rfc3339, text_in_language};
+use passerelle::app::admin_client::AdminClient;
+use passerelle::config::{format_rfc3339, text_in_language};
 use passerelle::egress::circuit_breaker::CircuitState;
 use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId};
 use passerelle::web::admin::BlockChange;
 
-use super::block_on;
-use super::output::{out, outln, print_error};
-
-/// Exit code if no hub answers.
-const EXIT_UNREACHABLE: u8 = 3;
-/// Exit code if the token is missing or rejected.
-const EXIT_UNAUTHORIZED: u8 = 4;
+use super::hub_options::HubOptions;
+use super::output::{out, print_error};
+use super::{CommandResult, print_json};
 
 /// Exit codes: 0 success; 1 rejected, with the reason; 3 the hub does not answer; 4 missing or
 /// wrong token; 64 wrong option.
@@ -80,64 +73,12 @@ pub enum IdpCommand {
     },
 }
 
-#[derive(Args)]
-pub struct HubOptions {
-    /// Folder of passerelle.toml, which sets the private listener and its token.
-    #[arg(long, default_value = "config")]
-    config: PathBuf,
-    /// Address of the private listener, if it differs from private.listen: http://127.0.0.1:9090.
-    #[arg(long, alias = "url", value_name = "URL")]
-    private: Option<String>,
-}
-
-/// Error of a command: exit code and message.
-pub struct CommandError(u8, String);
-
-impl From<AdminClientError> for CommandError {
-    fn from(fault: AdminClientError) -> Self {
-        let code = match &fault {
-            AdminClientError::Unreachable { .. }
-            | AdminClientError::NotAHub { .. }
-            | AdminClientError::NoPort => EXIT_UNREACHABLE,
-            AdminClientError::NoToken
-            | AdminClientError::TokenRejected { .. }
-            | AdminClientError::TooManyAttempts { .. }
-            | AdminClientError::Disabled { .. } => EXIT_UNAUTHORIZED,
-            AdminClientError::Address(_) | AdminClientError::Rejected(_) => 1,
-        };
-        Self(code, fault.to_string())
-    }
-}
-
-impl CommandError {
-    /// Prints the error, if any, and returns the exit code.
-    pub fn exit_code(done: Result<(), Self>) -> ExitCode {
-        match done {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(Self(code, what)) => {
-                print_error(what);
-                ExitCode::from(code)
-            }
-        }
-    }
-}
-
-impl From<String> for CommandError {
-    fn from(what: String) -> Self {
-        Self(1, what)
-    }
-}
-
 impl IdpCommand {
     /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        let done = block_on(async move { Ok(self.execute().await) })
-            .map_err(CommandError::from)
-            .and_then(|done| done);
-        CommandError::exit_code(done)
-    }
-
-    async fn execute(self) -> Result<(), CommandError> {
+    ///
+    /// # Errors
+    /// Returns an error if the hub rejects the request or does not answer.
+    pub async fn run(self) -> CommandResult<()> {
         match self {
             Self::Block { connector, sp, reason, message, from, until, lasting, hub } => {
                 let message = parse_messages(&message)?;
@@ -165,10 +106,7 @@ impl IdpCommand {
             Self::List { json, hub } => {
                 let list = hub.connect()?.connectors().await?;
                 if json {
-                    outln!(
-                        "{}",
-                        serde_json::to_string_pretty(&list).map_err(|error| error.to_string())?
-                    );
+                    print_json(&list)?;
                 } else {
                     out!("{}", list.connectors.iter().map(format_connector).collect::<String>());
                     let orphaned = |block: &BlockRow| {
@@ -182,32 +120,12 @@ impl IdpCommand {
     }
 }
 
-impl HubOptions {
-    /// Returns a client of the running hub.
-    ///
-    /// # Errors
-    /// Returns an error if the configuration does not define how to reach the hub.
-    pub fn connect(&self) -> Result<AdminClient, CommandError> {
-        let access = AdminAccess::read(&self.config, &Environment::from_process())
-            .map_err(|problems| describe_problems(&self.config, &problems))?;
-        Ok(AdminClient::new(access, self.private.as_deref())?)
-    }
-}
-
-fn describe_problems(folder: &Path, problems: &[passerelle::config::Diagnostic]) -> String {
-    let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
-    format!(
-        "{} does not define how to reach the hub{problems}",
-        folder.join("passerelle.toml").display()
-    )
-}
-
 /// Lifts every block by command for exactly these users.
 async fn lift_blocks(
     hub: &AdminClient,
     connector: &ConnectorId,
     sp: Option<&ClientId>,
-) -> Result<(), CommandError> {
+) -> CommandResult<()> {
     let list = hub.connectors().await?;
     let of_row = list
         .connectors

@@ -12,8 +12,8 @@ use passerelle::env::{Env, Timestamp};
 use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow};
 use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
 
-use super::block_on;
 use super::output::{outln, print_error};
+use super::{CommandResult, block_on};
 
 /// When a running hub reloads the keys by itself.
 const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on SIGHUP";
@@ -63,22 +63,19 @@ impl KeysCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> Result<ExitCode, String> {
+    pub fn run(self) -> CommandResult {
         let env = Env::system();
         match self {
             Self::New { dir, subject_key } => {
-                for key in keyfiles::create_keys(&dir, &env).map_err(|fault| fault.to_string())? {
+                for key in keyfiles::create_keys(&dir, &env)? {
                     outln!("created {} ({})", key.kid, key.purpose.as_str());
                 }
                 if let Some(path) = subject_key {
-                    let outcome = keyfiles::create_subject_key(&path, &env)
-                        .map_err(|fault| fault.to_string())?;
+                    let outcome = keyfiles::create_subject_key(&path, &env)?;
                     outln!("subject key {}: {outcome:?}", path.display());
                 }
             }
-            Self::List { dir } => print_table(
-                &keyfiles::list_keys(&dir, env.now()).map_err(|fault| fault.to_string())?,
-            ),
+            Self::List { dir } => print_table(&keyfiles::list_keys(&dir, env.now())?),
             Self::Rotate(arguments) => return arguments.run(&env),
         }
         Ok(ExitCode::SUCCESS)
@@ -116,7 +113,7 @@ fn print_table(rows: &[KeyRow]) {
 }
 
 impl RotateArguments {
-    fn run(self, env: &Env) -> Result<ExitCode, String> {
+    fn run(self, env: &Env) -> CommandResult {
         let access = self.read_access()?;
         let folder = self.dir.or_else(|| access.as_ref().map(|access| access.keys.clone()));
         let folder = folder.unwrap_or_else(|| "config/keys".into());
@@ -125,8 +122,7 @@ impl RotateArguments {
             .map(Duration::from_secs)
             .or_else(|| access.as_ref().map(|access| access.signing_key_lead));
         let lead = lead.unwrap_or(DEFAULT_ROTATION_LEAD);
-        let rotation =
-            keyfiles::rotate_keys(&folder, env, lead).map_err(|fault| fault.to_string())?;
+        let rotation = keyfiles::rotate_keys(&folder, env, lead)?;
         print_rotation(&rotation);
         if lead < JWKS_MAX_AGE {
             outln!(
@@ -184,12 +180,10 @@ fn reload_running_hub(
     private: Option<&str>,
     rotation: &KeyRotation,
 ) -> ExitCode {
-    let private = private.map(str::to_owned);
-    let result = block_on(async move {
-        let hub =
-            AdminClient::new(access, private.as_deref()).map_err(|fault| fault.to_string())?;
-        let keys = hub.reload_keys().await.map_err(|fault| fault.to_string())?;
-        Ok((hub.address().to_owned(), keys.kids))
+    let result = block_on(async {
+        let hub = AdminClient::new(access, private)?;
+        let keys = hub.reload_keys().await?;
+        CommandResult::Ok((hub.address().to_owned(), keys.kids))
     });
     match result {
         Ok((address, kids)) if rotation.added.iter().all(|key| kids.contains(&key.kid)) => {

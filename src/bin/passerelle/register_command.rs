@@ -17,7 +17,7 @@ use passerelle::register::file::import::{ImportMode, import};
 use serde_json::{Map, Value};
 
 use super::output::outln;
-use super::{block_on, load_config};
+use super::{CommandResult, block_on, load_config};
 
 #[derive(Subcommand)]
 pub enum RegisterCommand {
@@ -72,7 +72,7 @@ impl RegisterCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> Result<ExitCode, String> {
+    pub fn run(self) -> CommandResult {
         match self {
             Self::Import { source, to, replace, config } => {
                 let loaded = load_config(&config)?;
@@ -84,8 +84,7 @@ impl RegisterCommand {
                     "the configuration has no [register.file]: give the file to write with --to";
                 let target = to.or(configured).ok_or(fix)?;
                 let keep = if replace { ImportMode::Replace } else { ImportMode::Merge };
-                let done = import(&source, &target, &loaded.settings.home_country, keep)
-                    .map_err(|fault| fault.to_string())?;
+                let done = import(&source, &target, &loaded.settings.home_country, keep)?;
                 outln!("{}: {done}", target.display());
                 Ok(ExitCode::SUCCESS)
             }
@@ -94,12 +93,12 @@ impl RegisterCommand {
     }
 }
 
-fn look_up_person(config: &std::path::Path, person: PersonOptions) -> Result<ExitCode, String> {
+fn look_up_person(config: &std::path::Path, person: PersonOptions) -> CommandResult {
     let loaded = load_config(config)?;
     if loaded.settings.platform == Platform::High {
         let what =
             "the high platform has no register: its identities come from the identity providers";
-        return Err(what.to_owned());
+        return Err(what.into());
     }
     let claims = person.into_claims()?;
     let rules = IdentityRules {
@@ -108,12 +107,7 @@ fn look_up_person(config: &std::path::Path, person: PersonOptions) -> Result<Exi
     };
     let pivot = Identity::from_claims(&claims, &rules)
         .map_err(|fault| format!("invalid person: {}", describe_error(&fault)))?;
-    let asked = pivot.clone();
-    let answer = block_on(async move {
-        app::query_register(&loaded, &Env::system(), &asked)
-            .await
-            .map_err(|fault| fault.to_string())
-    })?;
+    let answer = block_on(app::query_register(&loaded, &Env::system(), &pivot))?;
     let (text, code) = match answer {
         Ok(RegisterAnswer::Found(_)) => {
             outln!("found");

@@ -1,15 +1,48 @@
-//! `passerelle serve`: listeners and signals.
+//! `passerelle serve`: runs the hub, with its listeners and signals.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 
 use passerelle::app::service_manager::ServiceManager;
 use passerelle::app::socket_activation::InheritedSockets;
-use passerelle::app::{HubServer, RunningHub, SocketOwner};
+use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
 use passerelle::config::{Environment, LoadedConfig};
+use passerelle::env::Env;
+use passerelle::telemetry;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::{CommandResult, block_on, init_logging, load_config};
+
+/// Runs the hub of a configuration folder until it is stopped.
+///
+/// # Errors
+/// Returns an error if the hub can't be started, or its public listener fails.
+pub fn run_hub(folder: &Path) -> CommandResult<()> {
+    let loaded = load_config(folder)?;
+    init_logging(&loaded.settings.log)?;
+    telemetry::log_panic_locations();
+    for warning in loaded.warnings_at(Env::system().now()) {
+        tracing::warn!(warning = warning.to_single_line(), "configuration warning");
+    }
+    for problem in loaded.check_failures() {
+        tracing::warn!(
+            problem = problem.to_single_line(),
+            "rejected by `passerelle check`, but served"
+        );
+    }
+    let listeners = Listeners::open(&loaded)?;
+    block_on(async move {
+        // Before the build, so that a hub stopped during its start saves what it has restored.
+        let signals = Signals::listen()?;
+        let program = HubServer::build(&loaded, ProgramDeps::system())?;
+        let running = listeners.start(program)?;
+        tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
+        run_until_stopped(running, signals).await
+    })
+}
+
 /// Both listeners, inherited from a service manager or bound as configured.
-pub struct Listeners {
+struct Listeners {
     public: TcpListener,
     private: TcpListener,
     sockets: SocketOwner,
@@ -17,12 +50,8 @@ pub struct Listeners {
 
 impl Listeners {
     /// Takes the inherited sockets and binds the others.
-    ///
-    /// # Errors
-    /// Returns an error if a socket is unsuitable or an address is in use.
-    pub fn open(loaded: &LoadedConfig) -> Result<Self, String> {
-        let inherited = InheritedSockets::take(&Environment::from_process())
-            .map_err(|fault| fault.to_string())?;
+    fn open(loaded: &LoadedConfig) -> CommandResult<Self> {
+        let inherited = InheritedSockets::take(&Environment::from_process())?;
         let bind = |address: SocketAddr| {
             TcpListener::bind(address)
                 .map_err(|error| format!("{address} can't be listened on: {error}"))
@@ -38,12 +67,8 @@ impl Listeners {
     }
 
     /// Starts the hub on the listeners.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system refuses a listener.
-    pub fn start(self, program: HubServer) -> Result<RunningHub, String> {
-        let mut running =
-            program.start(self.public, Some(self.private)).map_err(|fault| fault.to_string())?;
+    fn start(self, program: HubServer) -> std::io::Result<RunningHub> {
+        let mut running = program.start(self.public, Some(self.private))?;
         running.socket_owner = self.sockets;
         Ok(running)
     }
@@ -51,20 +76,14 @@ impl Listeners {
 
 /// Runs until the first SIGTERM or SIGINT, then shuts down; a second one cuts pending requests.
 /// SIGHUP reloads the files.
-///
-/// # Errors
-/// Returns an error if the public listener fails.
-pub async fn run_until_stopped(
-    mut running: RunningHub,
-    mut signals: Signals,
-) -> Result<(), String> {
+async fn run_until_stopped(mut running: RunningHub, mut signals: Signals) -> CommandResult<()> {
     let mut manager = ServiceManager::from_environment(&Environment::from_process(), &running);
     manager.notify_ready();
     loop {
         let request = tokio::select! {
             request = signals.next() => request,
             () = manager.report_status() => continue,
-            reason = running.listener_failure() => return Err(reason),
+            reason = running.listener_failure() => return Err(reason.into()),
         };
         match request {
             SignalRequest::Reload => manager.start_reload(running.reload()),

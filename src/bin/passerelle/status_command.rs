@@ -4,7 +4,6 @@ mod screen;
 
 use std::collections::VecDeque;
 use std::io::IsTerminal as _;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -14,9 +13,10 @@ use passerelle::web::admin_console::HubStatus;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::idp_command::{CommandError, HubOptions};
-use super::output::{self, out, outln};
-use super::{Signals, block_on};
+use super::hub_options::HubOptions;
+use super::output::{self, out};
+use super::serve_command::Signals;
+use super::{CommandResult, print_json};
 
 /// Interval between two readings.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
@@ -89,14 +89,10 @@ impl Reading {
 
 impl StatusCommand {
     /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        let done = block_on(async move { Ok(self.show().await) })
-            .map_err(CommandError::from)
-            .and_then(|done| done);
-        CommandError::exit_code(done)
-    }
-
-    async fn show(self) -> Result<(), CommandError> {
+    ///
+    /// # Errors
+    /// Returns an error if the hub rejects the request or does not answer.
+    pub async fn run(self) -> CommandResult<()> {
         let hub = self.hub.connect()?;
         let (first, _) = Reading::fetch(&hub).await?;
         if !self.watch || self.json || !std::io::stdout().is_terminal() {
@@ -104,10 +100,7 @@ impl StatusCommand {
             let (last, status) = Reading::fetch(&hub).await?;
             let view = first.view_until(last.0, status);
             if self.json {
-                outln!(
-                    "{}",
-                    serde_json::to_string_pretty(&view).map_err(|error| error.to_string())?
-                );
+                print_json(&view)?;
             } else {
                 out!("{}", screen::render_screen(&view));
             }
@@ -125,7 +118,7 @@ impl StatusCommand {
     }
 }
 
-async fn watch(hub: &AdminClient, first: Reading) -> Result<(), CommandError> {
+async fn watch(hub: &AdminClient, first: Reading) -> CommandResult<()> {
     let mut readings = VecDeque::from([first]);
     loop {
         tokio::time::sleep(READ_INTERVAL).await;

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::form_urlencoded;
 
@@ -80,11 +81,8 @@ impl OpClient {
     /// or an error if the call fails.
     pub async fn discover(&self, issuer: &str) -> Result<OpMetadata, OpClientError> {
         const WHAT: &str = "configuration document";
-        let body = self
-            .send(WHAT, self.client.get(format!("{issuer}/.well-known/openid-configuration")), None)
-            .await?;
-        let metadata: OpMetadata =
-            serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))?;
+        let request = self.client.get(format!("{issuer}/.well-known/openid-configuration"));
+        let metadata: OpMetadata = parse_json(WHAT, &self.send(WHAT, request, None).await?)?;
         if metadata.issuer == issuer { Ok(metadata) } else { Err(OpClientError::Issuer) }
     }
 
@@ -118,8 +116,7 @@ impl OpClient {
             token_type: String,
         }
         let body = self.send(WHAT, self.form_request(&metadata.token_endpoint, form), None).await?;
-        let answer: Answer =
-            serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))?;
+        let answer: Answer = parse_json(WHAT, &body)?;
         if !answer.token_type.eq_ignore_ascii_case("bearer") {
             return Err(OpClientError::Malformed(WHAT));
         }
@@ -161,9 +158,8 @@ impl OpClient {
             .introspection_endpoint
             .as_ref()
             .ok_or(OpClientError::Malformed("configuration document"))?;
-        let body =
-            self.send(WHAT, self.form_request(endpoint, form), Some("application/json")).await?;
-        serde_json::from_slice(&body).map_err(|_| OpClientError::Malformed(WHAT))
+        let request = self.form_request(endpoint, form);
+        parse_json(WHAT, &self.send(WHAT, request, Some("application/json")).await?)
     }
 
     /// Calls the data provider with an access token; returns its response or the error, for
@@ -176,9 +172,7 @@ impl OpClient {
         const WHAT: &str = "data provider";
         let request = self.client.get(data_provider?).bearer_auth(access_token.reveal());
         let response = self.send(WHAT, request, Some("application/json")).await;
-        let response = response.and_then(|body| {
-            serde_json::from_slice::<Value>(&body).map_err(|_| OpClientError::Malformed(WHAT))
-        });
+        let response = response.and_then(|body| parse_json::<Value>(WHAT, &body));
         Some(response.map_or_else(|fault| fault.to_string(), |response| format!("{response:#}")))
     }
 
@@ -220,6 +214,10 @@ impl OpClient {
         }
         Ok(body)
     }
+}
+
+fn parse_json<T: DeserializeOwned>(what: &'static str, body: &[u8]) -> Result<T, OpClientError> {
+    serde_json::from_slice(body).map_err(|_| OpClientError::Malformed(what))
 }
 
 /// Formats an OAuth error body as `: invalid_grant, The code …`; empty for other bodies.

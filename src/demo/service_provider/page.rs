@@ -4,8 +4,9 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
+use super::DemoServiceProvider;
+use super::http::UniqueParams;
 use super::verify::VerifiedToken;
-use super::{DemoServiceProvider, UniqueParams};
 use crate::web::pages::{DemoError, Locale, PageChrome, TokenParts, negotiate_language};
 
 impl DemoServiceProvider {

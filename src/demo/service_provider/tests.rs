@@ -5,9 +5,12 @@ use std::sync::{LazyLock, Mutex};
 use actix_web::body::to_bytes;
 use actix_web::cookie::Cookie;
 use actix_web::dev::{ServerHandle, ServiceResponse};
-use actix_web::test;
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, test};
 use serde_json::json;
+use url::form_urlencoded;
 
+use super::handlers::ServiceProviderData;
 use super::*;
 use crate::env::{Env, ManualClock, SeededEntropy};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};

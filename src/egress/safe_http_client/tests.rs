@@ -1,5 +1,6 @@
 use super::*;
 use crate::egress::fake_server::{FakeResponse, FakeServer};
+use crate::egress::public_addresses::is_public;
 
 fn client(schemes: AllowedSchemes, internal: &[&str]) -> SafeHttpClient {
     let internal: Vec<String> = internal.iter().map(|host| (*host).to_owned()).collect();
@@ -341,29 +342,24 @@ const FAR: i64 = 4_102_444_800;
 async fn over_tls(
     until: i64,
     trusted: bool,
-    capture: PeerCertificateCapture,
+    capture: bool,
 ) -> (Result<HttpResponse, EgressError>, Vec<u8>) {
     let (port, certificate) = tls_server("it", until);
     let other = if trusted { None } else { Some(tls_server("another", FAR).1) };
     let pem = String::from_utf8(other.as_ref().unwrap_or(&certificate).to_pem().unwrap()).unwrap();
     let tls = TlsOptions { ca: Some(&pem), client_identity: None };
-    let client = SafeHttpClient::build(
-        AllowedSchemes::HttpsOnly,
-        &["localhost".to_owned()],
-        CallLimits::DEFAULT,
-        tls,
-        capture,
-        Pooling::Reuse,
-    )
-    .unwrap();
+    let build =
+        if capture { SafeHttpClient::capturing_certificates } else { SafeHttpClient::with_tls };
+    let internal = ["localhost".to_owned()];
+    let client = build(AllowedSchemes::HttpsOnly, &internal, CallLimits::DEFAULT, tls).unwrap();
     (fetch(&client, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
 }
 
 #[tokio::test]
 async fn the_peer_certificate_is_captured_on_request() {
-    let (response, der) = over_tls(FAR, true, PeerCertificateCapture::On).await;
+    let (response, der) = over_tls(FAR, true, true).await;
     assert_eq!(response.unwrap().extensions().get(), Some(&PeerCertificate(der)));
-    let (response, _) = over_tls(FAR, true, PeerCertificateCapture::Off).await;
+    let (response, _) = over_tls(FAR, true, false).await;
     assert_eq!(response.unwrap().extensions().get::<PeerCertificate>(), None);
 }
 
@@ -399,7 +395,7 @@ async fn the_authority_of_a_ca_file_is_trusted_only_by_its_own_client() {
 async fn a_rejected_certificate_is_described_in_the_error() {
     for (until, trusted, words) in [(1_000_000_000, true, "expired"), (FAR, false, "UnknownIssuer")]
     {
-        let (response, _) = over_tls(until, trusted, PeerCertificateCapture::On).await;
+        let (response, _) = over_tls(until, trusted, true).await;
         let Err(EgressError::Unreachable { why, .. }) = response else { panic!("{response:?}") };
         assert!(why.contains("certificate") && why.contains(words), "{why}");
     }

@@ -138,6 +138,7 @@ fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileError> {
     Ok(text)
 }
 
+/// Creates a key folder that only its owner can read.
 pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
     let unwritable = |cause| KeyFileError::Unwritable { path: path.into(), cause };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unwritable)
@@ -222,10 +223,12 @@ impl StoredKey for DecryptionKey {
     }
 }
 
+/// Returns the file name of a signing key.
 pub(super) fn signing_file_name(alg: &str, kid: &str) -> String {
     format!("{}-{kid}.json", alg.to_ascii_lowercase())
 }
 
+/// Returns the file name of a decryption key.
 pub(super) fn decryption_file_name(kid: &str) -> String {
     format!("enc-{kid}.json")
 }

@@ -1,10 +1,9 @@
 //! The page on which the user chooses an identity provider.
 
-use askama::Template;
 use url::form_urlencoded::Serializer;
 
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
-use super::{Locale, PageChrome, render_template};
+use super::{Locale, PageChrome};
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -89,38 +88,35 @@ pub struct FailureBanner {
     pub support_id: String,
 }
 
+page_template!(ChoicePage, "choice.html", |_, t| t.text("choice-title"));
+
 impl ChoicePage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        let url = format!("{}/interaction/{}", chrome.base_path, self.interaction);
-        let list = &self.list;
-        let unavailable = list.more_unavailable;
-        render_template(&ChoiceTemplate {
-            chrome,
-            t,
-            title: t.text("choice-title"),
-            page: self,
-            list,
-            summary: self.summary(t),
-            more_unavailable: (unavailable > 0).then(|| {
-                t.text_with_values("choice-unavailable-more", [("total", unavailable.into())])
-            }),
-            previous: list
-                .list_page
-                .filter(|page| page.page > 1)
-                .map(|page| self.page_url(&url, page.page - 1)),
-            next: list
-                .list_page
-                .filter(|page| page.page < page.pages)
-                .map(|page| self.page_url(&url, page.page + 1)),
-            choice_url: url,
-        })
+    /// Returns the URL of the choice page without a query.
+    fn url(&self, chrome: &PageChrome<'_>) -> String {
+        format!("{}/interaction/{}", chrome.base_path, self.interaction)
+    }
+
+    /// Returns the number of unavailable providers that are not shown.
+    fn more_unavailable(&self, t: &Locale) -> Option<String> {
+        let total = self.list.more_unavailable;
+        (total > 0)
+            .then(|| t.text_with_values("choice-unavailable-more", [("total", total.into())]))
+    }
+
+    /// Returns the URL of the previous page of the list.
+    fn previous(&self, url: &str) -> Option<String> {
+        let page = self.list.list_page.filter(|page| page.page > 1)?;
+        Some(self.page_url(url, page.page - 1))
+    }
+
+    /// Returns the URL of the next page of the list.
+    fn next(&self, url: &str) -> Option<String> {
+        let page = self.list.list_page.filter(|page| page.page < page.pages)?;
+        Some(self.page_url(url, page.page + 1))
     }
 
     /// Returns the number of providers, if not all are shown or a search was made.
-    fn summary(&self, t: Locale) -> Option<String> {
+    fn summary(&self, t: &Locale) -> Option<String> {
         let list = &self.list;
         let total = || ("total", list.total.into());
         match (list.list_page, &list.query) {
@@ -154,23 +150,6 @@ impl ChoicePage {
             Level::Eidas3 => "level-eidas3",
         })
     }
-}
-
-#[derive(Template)]
-#[template(path = "choice.html")]
-struct ChoiceTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a ChoicePage,
-    list: &'a ProviderList,
-    summary: Option<String>,
-    more_unavailable: Option<String>,
-    /// URLs of the previous and the next page of the list.
-    previous: Option<String>,
-    next: Option<String>,
-    /// URL of the choice page without a query.
-    choice_url: String,
 }
 
 impl ProviderGroup {

@@ -1,8 +1,6 @@
 //! The page that shows which claims the service provider gets, for information or for consent.
 
-use askama::Template;
-
-use super::{Locale, PageChrome, render_template};
+use super::Locale;
 use crate::identity::Claim;
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
@@ -87,40 +85,30 @@ impl ConsentClaim {
     }
 }
 
-impl ConsentPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        let (title, lead) = match self.mode {
-            ConsentMode::Information => ("inform-title", "inform-lead"),
-            ConsentMode::Consent => ("consent-title", "consent-lead"),
-        };
-        let (lead, source) = match (self.claims.is_empty(), self.source) {
-            (true, _) => ("consent-pseudonym", "consent-account"),
-            (false, ClaimSource::Register) => (lead, "consent-source-register"),
-            (false, ClaimSource::Provider) => (lead, "consent-source-provider"),
-        };
-        render_template(&ConsentTemplate {
-            chrome,
-            t,
-            title: t.text(title),
-            lead: t.text_with(lead, "service", &self.service),
-            source: t.text_with(source, "provider", &self.provider),
-            is_consent: self.mode == ConsentMode::Consent,
-            page: self,
-        })
-    }
-}
+page_template!(ConsentPage, "consent.html", |page, t| {
+    t.text(if page.is_consent() { "consent-title" } else { "inform-title" })
+});
 
-#[derive(Template)]
-#[template(path = "consent.html")]
-struct ConsentTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    lead: String,
-    source: String,
-    is_consent: bool,
-    page: &'a ConsentPage,
+impl ConsentPage {
+    fn is_consent(&self) -> bool {
+        self.mode == ConsentMode::Consent
+    }
+
+    fn lead(&self, t: &Locale) -> String {
+        let lead = match self.mode {
+            _ if self.claims.is_empty() => "consent-pseudonym",
+            ConsentMode::Information => "inform-lead",
+            ConsentMode::Consent => "consent-lead",
+        };
+        t.text_with(lead, "service", &self.service)
+    }
+
+    fn source(&self, t: &Locale) -> String {
+        let source = match self.source {
+            _ if self.claims.is_empty() => "consent-account",
+            ClaimSource::Register => "consent-source-register",
+            ClaimSource::Provider => "consent-source-provider",
+        };
+        t.text_with(source, "provider", &self.provider)
+    }
 }

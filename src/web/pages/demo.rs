@@ -63,33 +63,9 @@ impl DemoSignedOut {
     }
 }
 
-impl DemoSignedIn {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&DemoSignedInTemplate {
-            chrome,
-            t,
-            title: t.text("demo-in-title"),
-            page: self,
-        })
-    }
-}
+page_template!(DemoSignedIn, "demo_signed_in.html", |_, t| t.text("demo-in-title"));
 
-impl DemoError {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&DemoErrorTemplate {
-            chrome,
-            t,
-            title: t.text("demo-error-title"),
-            page: self,
-        })
-    }
-}
+page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
 
 impl Locale {
     /// Returns the label of the button that starts a sign-in.
@@ -108,22 +84,4 @@ struct DemoSignedOutTemplate<'a> {
     chrome: &'a PageChrome<'a>,
     t: Locale,
     title: String,
-}
-
-#[derive(Template)]
-#[template(path = "demo_signed_in.html")]
-struct DemoSignedInTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a DemoSignedIn,
-}
-
-#[derive(Template)]
-#[template(path = "demo_error.html")]
-struct DemoErrorTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a DemoError,
 }

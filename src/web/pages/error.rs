@@ -1,8 +1,6 @@
 //! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
 
-use askama::Template;
-
-use super::{HiddenField, Locale, PageChrome, render_template};
+use super::{HiddenField, Locale};
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
@@ -60,45 +58,42 @@ pub enum ServiceReturn {
     Post { action: String, fields: Vec<HiddenField> },
 }
 
+page_template!(ErrorPage, "error.html", |page, t| t.text(page.entry().page_text));
+
 impl ErrorPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        let entry = self.displayed_code().entry();
-        render_template(&ErrorTemplate {
-            chrome,
-            t,
-            title: t.text(entry.page_text),
-            responsible: t.text(match entry.responsible {
-                ResponsibleParty::IdentityProvider
-                    if entry.page_text == "error-idp-answer" && self.actions.is_empty() =>
-                {
-                    "responsible-answer-alone"
-                }
-                ResponsibleParty::IdentityProvider if entry.page_text == "error-idp-answer" => {
-                    "responsible-answer"
-                }
-                ResponsibleParty::User if self.actions.is_empty() => "error-no-way",
-                ResponsibleParty::User
-                    if matches!(self.actions.first(), Some(PageAction::OtherProvider { .. })) =>
-                {
-                    "responsible-user-other"
-                }
-                ResponsibleParty::User => "responsible-user",
-                ResponsibleParty::ServiceProvider => "responsible-service",
-                ResponsibleParty::IdentityProvider => "responsible-provider",
-                ResponsibleParty::Operator => "responsible-operator",
-            }),
-            developer_description: self
-                .detail
-                .as_ref()
-                .map(|detail| detail.description.as_str())
-                .or(developer_description(entry)),
-            time: t.date_time(self.at),
-            entry,
-            page: self,
+    fn entry(&self) -> &'static CatalogueEntry {
+        self.displayed_code().entry()
+    }
+
+    /// Returns who can fix the error, and how.
+    fn responsible(&self, t: &Locale) -> String {
+        let entry = self.entry();
+        let is_answer = entry.page_text == "error-idp-answer";
+        t.text(match (entry.responsible, self.actions.first()) {
+            (ResponsibleParty::IdentityProvider, None) if is_answer => "responsible-answer-alone",
+            (ResponsibleParty::IdentityProvider, Some(_)) if is_answer => "responsible-answer",
+            (ResponsibleParty::IdentityProvider, _) => "responsible-provider",
+            (ResponsibleParty::User, None) => "error-no-way",
+            (ResponsibleParty::User, Some(PageAction::OtherProvider { .. })) => {
+                "responsible-user-other"
+            }
+            (ResponsibleParty::User, Some(_)) => "responsible-user",
+            (ResponsibleParty::ServiceProvider, _) => "responsible-service",
+            (ResponsibleParty::Operator, _) => "responsible-operator",
         })
+    }
+
+    fn time(&self, t: &Locale) -> String {
+        t.date_time(self.at)
+    }
+
+    /// Returns the description for developers, for errors that a service provider can fix.
+    fn developer_description(&self) -> Option<&str> {
+        let entry = self.entry();
+        let own = || {
+            (entry.responsible == ResponsibleParty::ServiceProvider).then_some(entry.description)
+        };
+        self.detail.as_ref().map(|detail| detail.description.as_str()).or_else(own)
     }
 
     /// Returns the code that the user sees. Deceased and refused look like any other rejection by
@@ -109,24 +104,6 @@ impl ErrorPage {
             code => code,
         }
     }
-}
-
-/// Returns the description for developers, for errors that a service provider can fix.
-fn developer_description(entry: &CatalogueEntry) -> Option<&'static str> {
-    matches!(entry.responsible, ResponsibleParty::ServiceProvider).then_some(entry.description)
-}
-
-#[derive(Template)]
-#[template(path = "error.html")]
-struct ErrorTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    responsible: String,
-    developer_description: Option<&'a str>,
-    time: String,
-    entry: &'static CatalogueEntry,
-    page: &'a ErrorPage,
 }
 
 impl PageAction {

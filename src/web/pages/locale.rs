@@ -2,7 +2,6 @@
 //!
 //! A language is one folder in `locales/`; adding one needs no other change.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
@@ -52,7 +51,7 @@ fn tags_by_weight(accept_language: &str) -> impl Iterator<Item = &str> {
         })
         .filter(|(_, weight)| (0.001..=1.0).contains(weight))
         .collect();
-    ranges.sort_by_key(|(_, weight)| Reverse((weight * 1000.0) as u16));
+    ranges.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     ranges.into_iter().map(|(tag, _)| tag)
 }
 
@@ -132,6 +131,7 @@ impl Locale {
     }
 
     /// Returns the hint beside a level on the sandbox page that is lower than requested.
+    #[must_use]
     pub fn sandbox_level_too_low(self) -> String {
         self.text("sandbox-level-too-low")
     }

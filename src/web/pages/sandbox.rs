@@ -1,8 +1,6 @@
 //! The form of the sandbox identity provider: test user, level, methods, simulated failure.
 
-use askama::Template;
-
-use super::{HiddenField, Locale, PageChrome, render_template};
+use super::HiddenField;
 
 /// The sandbox form: one `person`, `level` and `failure`, a `method` for each selected one, and the
 /// hidden fields.
@@ -32,20 +30,4 @@ pub struct SandboxOption {
     pub is_selected: bool,
 }
 
-impl SandboxPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&SandboxTemplate { chrome, t, title: t.text("sandbox-title"), page: self })
-    }
-}
-
-#[derive(Template)]
-#[template(path = "sandbox.html")]
-struct SandboxTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a SandboxPage,
-}
+page_template!(SandboxPage, "sandbox.html", |_, t| t.text("sandbox-title"));

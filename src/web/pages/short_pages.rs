@@ -1,8 +1,6 @@
 //! The short pages: the form post response, the confirmation of a logout, the end of a logout.
 
-use askama::Template;
-
-use super::{HiddenField, Locale, PageAction, PageChrome, render_template};
+use super::{HiddenField, PageAction};
 
 /// The page of `response_mode=form_post`: script submits the form; without script the user does.
 #[derive(Clone, Debug)]
@@ -15,23 +13,7 @@ pub struct FormPostPage {
     pub service: String,
 }
 
-impl FormPostPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&FormPostTemplate { chrome, t, title: t.text("return-title"), page: self })
-    }
-}
-
-#[derive(Template)]
-#[template(path = "form_post.html")]
-struct FormPostTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a FormPostPage,
-}
+page_template!(FormPostPage, "form_post.html", |_, t| t.text("return-title"));
 
 /// The page that asks the user to confirm a logout.
 #[derive(Clone, Debug)]
@@ -45,28 +27,7 @@ pub struct ConfirmLogOutPage {
     pub provider: Option<String>,
 }
 
-impl ConfirmLogOutPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&ConfirmLogOutTemplate {
-            chrome,
-            t,
-            title: t.text("log-out-title"),
-            page: self,
-        })
-    }
-}
-
-#[derive(Template)]
-#[template(path = "log_out.html")]
-struct ConfirmLogOutTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a ConfirmLogOutPage,
-}
+page_template!(ConfirmLogOutPage, "log_out.html", |_, t| t.text("log-out-title"));
 
 /// The page after a logout.
 #[derive(Clone, Debug, Default)]
@@ -79,25 +40,4 @@ pub struct LoggedOutPage {
     pub unreached_provider: Option<String>,
 }
 
-impl LoggedOutPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        render_template(&LoggedOutTemplate {
-            chrome,
-            t,
-            title: t.text("logged-out-title"),
-            page: self,
-        })
-    }
-}
-
-#[derive(Template)]
-#[template(path = "logged_out.html")]
-struct LoggedOutTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a LoggedOutPage,
-}
+page_template!(LoggedOutPage, "logged_out.html", |_, t| t.text("logged-out-title"));

@@ -1,9 +1,7 @@
 //! The password form, for connectors whose directory has no page of its own. No other page of the
 //! hub asks for a password.
 
-use askama::Template;
-
-use super::{HiddenField, Locale, PageChrome, render_template};
+use super::{HiddenField, Locale};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The password form: `username`, `password` and the hidden fields.
@@ -46,30 +44,15 @@ impl SignInError {
             Self::Failed { code, .. } => t.text(code.entry().page_text),
         }
     }
-
-    /// Returns whether the error concerns the input fields.
-    const fn concerns_fields(&self) -> bool {
-        matches!(self, Self::MissingField | Self::WrongCredentials)
-    }
 }
+
+page_template!(SignInPage, "sign_in.html", |page, t| {
+    t.text_with("sign-in-title", "provider", &page.provider)
+});
 
 impl SignInPage {
-    /// Renders the page as HTML.
-    #[must_use]
-    pub fn render(&self, chrome: &PageChrome<'_>) -> String {
-        let t = chrome.locale;
-        let title = t.text_with("sign-in-title", "provider", &self.provider);
-        let is_invalid = self.error.as_ref().is_some_and(SignInError::concerns_fields);
-        render_template(&SignInTemplate { chrome, t, title, page: self, is_invalid })
+    /// Returns whether the entered values are wrong.
+    fn is_invalid(&self) -> bool {
+        matches!(self.error, Some(SignInError::MissingField | SignInError::WrongCredentials))
     }
-}
-
-#[derive(Template)]
-#[template(path = "sign_in.html")]
-struct SignInTemplate<'a> {
-    chrome: &'a PageChrome<'a>,
-    t: Locale,
-    title: String,
-    page: &'a SignInPage,
-    is_invalid: bool,
 }

@@ -1,0 +1,41 @@
+//! `passerelle demo`: runs the embedded demo until Ctrl+C.
+
+use passerelle::config::model::{LogConfig, LogFormat};
+use passerelle::demo::Demo;
+use passerelle::env::Env;
+
+use super::output::outln;
+use super::serve_command::Signals;
+use super::{CommandResult, block_on, init_logging};
+
+/// Runs the demo.
+///
+/// # Errors
+/// Returns an error if the demo can't be started.
+pub fn run_demo(port: u16) -> CommandResult<()> {
+    init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
+    block_on(async move {
+        let demo = Demo::start(port, &Env::system())?;
+        outln!("The demo runs until you press Ctrl+C.");
+        for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
+            outln!("{platform} platform");
+            outln!("  hub                 {}", addresses.hub);
+            outln!("  its metrics         {}/metrics", addresses.private);
+            outln!(
+                "  its console         {}/admin/ with the token in {}",
+                addresses.private,
+                addresses.admin_token.display()
+            );
+            outln!("  its folder          {}", addresses.folder.display());
+            for provider in &addresses.identity_providers {
+                outln!("  identity provider   {provider}");
+            }
+            outln!("  data provider       {}", addresses.data_provider);
+        }
+        outln!("\nA new file in connectors/ of a hub's folder adds an identity provider at once.");
+        outln!("Open {}", demo.start_url);
+        Signals::listen()?.stop().await;
+        demo.stop().await;
+        Ok(())
+    })
+}

@@ -1,0 +1,53 @@
+//! `passerelle plan`: shows what a reload would change.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use passerelle::app;
+use passerelle::env::Env;
+
+use super::output::out;
+use super::{CommandResult, block_on, load_config, print_json};
+
+/// Exit code of `plan` if a reload would change something.
+const EXIT_CHANGES: u8 = 2;
+
+#[derive(Args)]
+pub struct PlanCommand {
+    /// Folder of passerelle.toml.
+    #[arg(long, default_value = "config")]
+    config: PathBuf,
+    /// Compare with the files of this folder instead of the configuration of the running hub.
+    #[arg(long)]
+    against: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl PlanCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Returns an error if the files are invalid, or there is nothing to compare with.
+    pub fn run(self) -> CommandResult {
+        let (next, env) = (load_config(&self.config)?, Env::system());
+        let faults = app::plan::find_connector_errors(&next, &env);
+        if !faults.is_empty() {
+            let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+            return Err(format!("a reload would reject these files\n{}", faults.join("\n")).into());
+        }
+        let before = match self.against {
+            Some(other) => load_config(&other)?.files.digest(),
+            None => block_on(app::plan::fetch_active_digest(next.settings.private.listen))?,
+        };
+        let changes = before.changes_to(&next.files.digest());
+        if self.json {
+            print_json(&changes)?;
+        } else {
+            out!("{}", changes.report());
+        }
+        Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_CHANGES) })
+    }
+}

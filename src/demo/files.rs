@@ -1,0 +1,54 @@
+//! Temporary configuration folder of a hub of the demo.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::DemoStartError;
+use crate::config::{self, Environment, LoadedConfig};
+
+/// Configuration folder, removed when dropped. Its secrets are in the environment.
+pub struct DemoFiles {
+    folder: TempDir,
+    environment: Environment,
+}
+
+impl DemoFiles {
+    /// Writes files, given as path and text, into a new folder.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be written.
+    pub fn write<P: AsRef<Path>>(
+        files: impl IntoIterator<Item = (P, String)>,
+        environment: Environment,
+    ) -> Result<Self, DemoStartError> {
+        let folder = TempDir::with_prefix("passerelle-demo-")?;
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(text.as_bytes())?;
+        }
+        Ok(Self { folder, environment })
+    }
+
+    /// Returns the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Loads the configuration.
+    ///
+    /// # Errors
+    /// Returns an error if the files are invalid.
+    pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
+        config::load_config(self.folder.path(), &self.environment)
+            .map_err(DemoStartError::Configuration)
+    }
+}

@@ -1,0 +1,14 @@
+//! Error of an outgoing call.
+
+/// Error of an outgoing call. Contains at most the host, never a path, query or body.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum EgressError {
+    #[error("{0}")]
+    AddressForbidden(String),
+    #[error("{host} can't be reached: {why}")]
+    Unreachable { host: String, why: String },
+    #[error("{0} did not answer in time")]
+    Timeout(String),
+    #[error("the response of {host} is larger than {limit} bytes")]
+    TooLarge { host: String, limit: usize },
+}

@@ -1,0 +1,60 @@
+//! The data of a login that does not depend on its state.
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::Timestamp;
+use crate::ids::{InteractionHash, Subject, SupportId};
+use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::trace_context::TraceContext;
+
+/// The data of a login that does not depend on its state.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct LoginContext {
+    pub hash: InteractionHash,
+    pub support_id: SupportId,
+    pub request: AuthorizationRequest,
+    /// The users that `id_token_hint` and `claims` name. The user who logs in must be each of them.
+    #[serde(rename = "wanted")]
+    pub required_subjects: Vec<Subject>,
+    pub opened_at: Timestamp,
+    /// When the login expires. The hub keeps the record for one more minute, to answer late
+    /// requests.
+    pub expires_at: Timestamp,
+    /// Whether `idp_hint` has been followed. The hub follows it once; after that the user chooses.
+    pub hint_followed: bool,
+    /// The `state` of the last accepted callback: its duplicate gets the same answer.
+    #[serde(rename = "returned")]
+    pub accepted_state: Option<String>,
+    /// The trace that the spans of this login belong to. Absent without tracing, and in records of
+    /// releases without tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
+    #[serde(default, rename = "spent")]
+    pub time_spent: TimeBreakdown,
+}
+
+/// Where the time of a login went, in microseconds. Used for metrics only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeBreakdown {
+    /// The hub's own work.
+    #[serde(rename = "h")]
+    pub hub: u64,
+    /// Calls to identity providers.
+    #[serde(rename = "c")]
+    pub idp_calls: u64,
+    /// The identity rules and the register.
+    #[serde(rename = "r")]
+    pub register: u64,
+    /// The browser at the identity provider.
+    #[serde(rename = "a")]
+    pub at_idp: u64,
+    /// The user in front of a page of the hub.
+    #[serde(rename = "p")]
+    pub user: u64,
+    /// Up to when time is accounted for. `None`: nothing yet, so from `opened_at`.
+    #[serde(rename = "t")]
+    pub measured_until: Option<Timestamp>,
+}
+
+silent!(LoginContext);
