@@ -1,16 +1,13 @@
 //! Issues authorization codes, the last step of a login.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 use super::Grants;
 use super::introspection::shared_scopes;
-use super::records::{CodeRecord, TokenRecord, code_key, new_record};
+use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_claims};
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
-use crate::identity::Claim;
 use crate::ids::{Secret, Subject};
 use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
@@ -161,12 +158,4 @@ impl Grants {
     pub async fn is_code_live(&self, code: &str) -> Result<bool, ErrorCode> {
         Ok(self.store.load(&code_key(code), self.core.env.now()).await?.is_some())
     }
-}
-
-/// Returns the claims shown to the user that are released in one place.
-fn released_claims(shown: &Map<String, Value>, names: &BTreeSet<Claim>) -> Map<String, Value> {
-    let released = shown
-        .iter()
-        .filter(|(name, _)| Claim::from_name(name).is_some_and(|claim| names.contains(&claim)));
-    released.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -12,7 +12,7 @@ use super::Grants;
 use super::client::{ClientAuthError, check_secret};
 use super::encryption::{ResponseEncryption, signed_response};
 use super::error::GrantError;
-use super::records::{TokenRecord, token_key};
+use super::records::{TokenRecord, released_claims, token_key};
 use super::token::{self, ValidToken};
 use crate::assurance;
 use crate::audit::{Event, EventKind};
@@ -230,12 +230,9 @@ impl Grants {
 
     /// Returns the token's claims that these scopes release, without the e-mail address.
     fn released_claims(&self, token: &TokenRecord, scopes: &[Scope]) -> Map<String, Value> {
-        let names = self.core.federation.load().scopes.claim_names(scopes).into_iter();
-        let released =
-            names.filter(|claim| !matches!(claim, Claim::Email | Claim::Sub)).map(Claim::as_str);
-        released
-            .filter_map(|name| Some((name.to_owned(), token.claims.get(name)?.clone())))
-            .collect()
+        let mut names = self.core.federation.load().scopes.claim_names(scopes);
+        names.retain(|claim| !matches!(claim, Claim::Email | Claim::Sub));
+        released_claims(&token.claims, &names)
     }
 
     async fn encode_response(

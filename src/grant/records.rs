@@ -1,7 +1,7 @@
 //! Store records of codes and tokens: JSON under hashed keys, so that reading the store reveals no
 //! usable code or token.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -12,6 +12,7 @@ use super::Grants;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
+use crate::identity::Claim;
 use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
@@ -63,6 +64,17 @@ pub struct TokenRecord {
     /// Trace context of the login; absent when tracing is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+}
+
+/// Returns the claims shown to the user that are released in one place.
+pub(super) fn released_claims(
+    shown: &Map<String, Value>,
+    names: &BTreeSet<Claim>,
+) -> Map<String, Value> {
+    let released = shown
+        .iter()
+        .filter(|(name, _)| Claim::from_name(name).is_some_and(|claim| names.contains(&claim)));
+    released.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 pub(super) fn code_key(code: &str) -> RecordKey {

@@ -168,8 +168,8 @@ macro_rules! catalogue {
 mod rendering;
 mod table;
 
-pub use self::rendering::{render_markdown, render_table};
-pub use self::table::{ErrorCode, Param, RequiredParam};
+pub use rendering::{render_markdown, render_table};
+pub use table::{ErrorCode, Param, RequiredParam};
 
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

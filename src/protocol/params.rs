@@ -129,7 +129,20 @@ mod tests {
                 Err(RepeatedParamError),
                 "{twice}"
             );
+            assert_eq!(Params::decode(twice.as_bytes()).get("a"), None, "{twice}");
         }
+    }
+
+    #[test]
+    fn a_repeated_parameter_is_named_before_a_missing_one() {
+        let params = Params::decode(b"scope=&scope=&nonce=");
+        let repeated = ErrorCode::Repeated(Param::Scope);
+        assert_eq!(params.once(Param::Scope), Err(repeated));
+        assert_eq!(params.required(RequiredParam::Scope), Err(repeated));
+        assert_eq!(params.check_repeated(&[Param::Nonce, Param::Scope]), Err(repeated));
+        assert_eq!(params.once(Param::Nonce), Ok(None));
+        let missing = ErrorCode::Missing(RequiredParam::Nonce);
+        assert_eq!(params.required(RequiredParam::Nonce), Err(missing));
     }
 
     #[test]

@@ -11,8 +11,7 @@ pub fn is_challenge(value: &str) -> bool {
 }
 
 /// Returns true for 43 to 128 unreserved characters (RFC 7636 §4.1).
-#[must_use]
-pub fn is_verifier(value: &str) -> bool {
+fn is_verifier(value: &str) -> bool {
     let unreserved = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b'~');
     (43..=128).contains(&value.len()) && value.bytes().all(unreserved)
 }
