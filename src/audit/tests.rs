@@ -21,8 +21,9 @@ use super::report::{FindingKind, NoteKind, VerificationReport, VerificationResul
 use super::verify::{Chains, TrustedCheckpoints, Verifier};
 use super::writer::{LogEnd, start};
 use super::*;
-use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Env, Timestamp};
 use crate::telemetry::Metrics;
+use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::token::Keyring;
 use crate::token::verify::VerificationKeys;
 

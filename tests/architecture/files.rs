@@ -22,9 +22,12 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("login.rs", "the types of the login state machine"),
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
     ("protocol/catalogue.rs", "one row for each error code"),
-    ("store/conformance/rules.rs", "the rules that every store must pass, one after another"),
     ("telemetry/trace.rs", "everything that may enter a span"),
-    ("web/pages/gallery.rs", "every page in every state"),
+    ("testing/page_gallery.rs", "every page in every state"),
+    (
+        "testing/store_conformance/rules.rs",
+        "the rules that every store must pass, one after another",
+    ),
 ];
 
 #[test]

@@ -6,10 +6,9 @@ use actix_web::test::TestRequest;
 use passerelle::web::admin_console::{HubStatus, LoginView};
 use passerelle::web::readiness::CheckState;
 use serde_json::Value;
-use url::form_urlencoded::Serializer;
 
 use super::federation::{ADMIN_TOKEN, SECRET};
-use super::hub::{Answer, TestHub};
+use super::hub::TestHub;
 use super::service::Authorize;
 
 const AUDITED: &str = "[audit]\nsink = \"file\"\n";
@@ -17,71 +16,6 @@ const AUDITED: &str = "[audit]\nsink = \"file\"\n";
 /// Names and birth data of the sandbox's test users.
 const CANARIES: &[&str] =
     &["angela", "dubois", "Angela", "DUBOIS", "1962-08-24", "75107", "Claire"];
-
-impl TestHub {
-    async fn get_admin(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
-        let request = TestRequest::get().uri(path);
-        self.administer(
-            headers.iter().fold(request, |request, header| request.insert_header(*header)),
-        )
-        .await
-    }
-
-    async fn get_json<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
-        let answer =
-            self.get_admin(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        assert_eq!(answer.header("cache-control"), "no-store");
-        serde_json::from_str(&answer.body).unwrap()
-    }
-
-    /// Returns the last support id in the audit log.
-    fn last_support_id(&self) -> String {
-        self.flush_audit();
-        let log = std::fs::read_to_string(self.folder().join("audit/audit.jsonl")).unwrap();
-        let lines = log.lines().rev().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.filter_map(|line| Some(line["support_id"].as_str()?.to_owned())).next().unwrap()
-    }
-
-    async fn login_view(&self, support_id: &str) -> LoginView {
-        self.get_json(&format!("/admin/logins/{support_id}")).await
-    }
-
-    async fn sign_in(&self, token: &str, next: &str, site: &str) -> Answer {
-        let body = Serializer::new(String::new())
-            .append_pair("token", token)
-            .append_pair("next", next)
-            .finish();
-        let request =
-            TestRequest::post().uri("/admin/sign-in").insert_header(("sec-fetch-site", site));
-        self.administer(
-            request
-                .insert_header(("content-type", "application/x-www-form-urlencoded"))
-                .set_payload(body),
-        )
-        .await
-    }
-
-    /// Returns the cookie of a signed-in browser.
-    async fn operator_cookie(&self) -> String {
-        let answer = self.sign_in(ADMIN_TOKEN, "/admin/", "same-origin").await;
-        assert_eq!((answer.status, answer.header("location")), (303, "/admin/"));
-        assert_eq!(
-            answer.header("cache-control"),
-            "no-store",
-            "a cache that stores it would admit others"
-        );
-        answer.header("set-cookie").split(';').next().unwrap().to_owned()
-    }
-
-    async fn console_page(&self, path: &str, cookie: &str) -> Answer {
-        self.get_admin(
-            path,
-            &[("accept", "text/html"), ("cookie", cookie), ("sec-fetch-site", "same-origin")],
-        )
-        .await
-    }
-}
 
 fn events(login: &LoginView) -> Vec<&str> {
     login.events.iter().map(|event| event.event.as_str()).collect()

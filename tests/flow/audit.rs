@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
-use super::hub::{Answer, TestHub};
+use super::hub::TestHub;
 use super::service::Authorize;
 
 const ON: &str = "[audit]\nsink = \"file\"\nnode = \"hub-1\"\n";
@@ -30,28 +30,6 @@ fn archive() -> (&'static str, String) {
 
 async fn hub() -> TestHub {
     TestHub::with_files(ON, &[archive()]).await
-}
-
-impl TestHub {
-    fn audit_text(&self) -> String {
-        self.flush_audit();
-        fs::read_to_string(self.folder().join("audit/audit.jsonl")).unwrap()
-    }
-
-    /// All that was told since the start, whose two lines are left out.
-    fn audit(&self) -> Vec<Value> {
-        self.audit_text().lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn audit_names(&self) -> Vec<String> {
-        self.audit().iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect()
-    }
-
-    async fn post_form(&self, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let form = ("content-type", "application/x-www-form-urlencoded");
-        self.send(TestRequest::post().uri(path).insert_header(form).set_payload(body)).await
-    }
 }
 
 /// By name, what the lines that have it agree on.
@@ -114,8 +92,8 @@ async fn a_whole_login_is_recorded_line_by_line() {
         "token_revoked",
         "logout_completed",
     ];
-    assert_eq!(hub.audit_names(), expected);
-    let lines = hub.audit();
+    assert_eq!(hub.audit_event_names(), expected);
+    let lines = hub.audit_lines();
     assert_eq!(
         lines[..13].iter().filter(|line| line["support_id"].is_string()).count(),
         13,
@@ -183,7 +161,7 @@ async fn each_login_ends_once_and_says_why() {
         (&["login_refused"], "Y420012"),
     ];
     for (case, (after_choice, code)) in refusals.iter().enumerate() {
-        let before = hub.audit().len();
+        let before = hub.audit_lines().len();
         let browser = hub.browser();
         let request =
             Authorize::by(if case == 3 { "clinic" } else { "bakery" }).with("prompt", "consent");
@@ -220,7 +198,7 @@ async fn each_login_ends_once_and_says_why() {
             ),
             _ => drop(browser.get(&Authorize::by("bakery").with("prompt", "none").url()).await),
         }
-        let lines = &hub.audit()[before..];
+        let lines = &hub.audit_lines()[before..];
         let names: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
         let mut expected = vec!["authorization_received"];
         if case != 4 {
@@ -239,10 +217,10 @@ async fn a_login_by_a_reused_session_is_recorded_as_such() {
     let hub = hub().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let before = hub.audit().len();
+    let before = hub.audit_lines().len();
     let received = browser.open(&Authorize::by("library").with("prompt", "consent").url()).await;
     drop(received);
-    let lines = &hub.audit()[before..];
+    let lines = &hub.audit_lines()[before..];
     let names: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     assert_eq!(names[..2], ["authorization_received", "session_reused"], "{names:?}");
     assert!(!names.contains(&"idp_chosen"));
@@ -281,7 +259,7 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
     browser.get("/api/v2/session/end?state=x&state=y").await;
     hub.administer(TestRequest::get().uri("/admin/blocks")).await;
     assert_eq!(
-        hub.audit_names(),
+        hub.audit_event_names(),
         [
             "authorization_refused",
             "authorization_refused",
@@ -296,7 +274,7 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
             "admin_refused",
         ]
     );
-    let lines = hub.audit();
+    let lines = hub.audit_lines();
     assert!(lines.iter().all(|line| line["code"].is_string()
         != (line["event"] == "introspection_inactive" || line["event"] == "revocation_ignored")));
     assert_eq!((&lines[3]["sp"], &lines[6]["dp"]), (&json!("bakery"), &json!("archive")));
@@ -331,10 +309,10 @@ async fn blocks_and_files_are_recorded() {
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
     hub.reread().await;
     assert_eq!(
-        hub.audit_names(),
+        hub.audit_event_names(),
         ["block_set", "block_lifted", "config_applied", "config_changed", "config_rejected"]
     );
-    let lines = hub.audit();
+    let lines = hub.audit_lines();
     assert_eq!(
         (&lines[0]["block"], &lines[1]["block"], &lines[0]["idp"]),
         (&json!(id), &json!(id), &json!("amandier"))
@@ -425,7 +403,7 @@ async fn the_refusal_of_every_route_is_recorded() {
             let answer = hub.send(request).await;
             assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
             refused += 1;
-            let names = hub.audit_names();
+            let names = hub.audit_event_names();
             assert_eq!(
                 (names.len(), names.last().map(String::as_str)),
                 (refused, Some(name.as_str())),
@@ -455,5 +433,5 @@ async fn a_percent_encoded_address_leads_nowhere() {
         ];
         assert_eq!(answers.map(|answer| answer.status), [404, 404], "{address}");
     }
-    assert_eq!(hub.audit_names(), Vec::<String>::new());
+    assert_eq!(hub.audit_event_names(), Vec::<String>::new());
 }

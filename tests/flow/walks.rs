@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use passerelle::env::{Entropy as _, SeededEntropy};
+use passerelle::env::Entropy as _;
+use passerelle::testing::env::SeededEntropy;
 
 use super::browser::{Browser, Page};
 use super::hub::TestHub;

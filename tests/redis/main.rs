@@ -14,8 +14,6 @@
 
 mod cluster;
 mod one;
-#[path = "../redis_server/mod.rs"]
-mod redis_server;
 mod sentinels;
 mod trouble;
 
@@ -36,7 +34,7 @@ use passerelle::store::{
     StoreError, TakeOutcome,
 };
 use passerelle::telemetry::Metrics;
-use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+use passerelle::testing::redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
 
 const ROOMY: Capacities = Capacities {
     logins: 10_000,

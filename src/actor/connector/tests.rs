@@ -6,7 +6,8 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::actor::health::OpenCause;
-use crate::env::{Clock as _, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Clock as _, Timestamp};
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// An identity provider that never answers.
 struct FakeHangingIdp;

@@ -5,12 +5,13 @@ use crate::actor::health::OpenCause;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, UnavailableDisplay};
 use crate::connector::ConnectorError;
-use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::env::Timestamp;
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// A connector whose identity provider is down.
 struct Down;

@@ -6,14 +6,14 @@ mod strangers;
 use arc_swap::ArcSwap;
 use serde_json::json;
 
-use super::fake_directory::{FakeDirectory, LdapRequest};
 use super::*;
 use crate::assurance::Level;
 use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_directory::{FakeDirectory, LdapRequest};
 use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
@@ -141,7 +141,7 @@ fn connector(
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: PersonaSupport::Disabled,
         http_clients: HttpClientPool::default(),
-        code_store: crate::connector::one_time_code::in_memory::code_store(),
+        code_store: crate::testing::code_store::code_store(),
     };
     LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), context)
 }
@@ -346,7 +346,7 @@ async fn neither_success_nor_a_broken_directory_uses_up_attempts() {
 #[tokio::test]
 async fn each_failure_of_a_directory_has_its_own_code() {
     let fixture = Fixture::new().await;
-    let set = |change: &dyn Fn(&mut super::fake_directory::DirectoryScript)| {
+    let set = |change: &dyn Fn(&mut crate::testing::fake_directory::DirectoryScript)| {
         change(&mut fixture.directory.script.lock().unwrap())
     };
     for locked in [19, 53] {

@@ -11,9 +11,10 @@ use crate::assurance::Level;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::digest;
-use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::env::Timestamp;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
@@ -152,7 +153,7 @@ fn connector(
         upstream_keys: keys,
         sandbox: PersonaSupport::Disabled,
         http_clients: HttpClientPool::default(),
-        code_store: crate::connector::one_time_code::in_memory::code_store(),
+        code_store: crate::testing::code_store::code_store(),
     };
     Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), context)
 }

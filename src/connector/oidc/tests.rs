@@ -9,13 +9,14 @@ use std::time::Duration;
 use josekit::jws::{ES256, HS256, JwsSigner};
 use serde_json::json;
 
-use super::fake_idp::*;
 use super::*;
 use crate::assurance::{Level, amr};
 use crate::digest;
-use crate::egress::fake_server::FakeResponse;
-use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_idp::*;
+use crate::testing::fake_server::FakeResponse;
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()

@@ -9,8 +9,9 @@ use actix_web::test;
 use serde_json::json;
 
 use super::*;
-use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::env::Env;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::token::decrypt::JweAlgorithms;
 use crate::token::keyring::tests::{RING, T0};
 use crate::token::{ClientKeys, Signer as _, UpstreamKeys};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::egress::fake_server::{FakeResponse, FakeServer};
+use crate::testing::fake_server::{FakeResponse, FakeServer};
 
 fn client(schemes: AllowedSchemes, internal: &[&str]) -> SafeHttpClient {
     let internal: Vec<String> = internal.iter().map(|host| (*host).to_owned()).collect();

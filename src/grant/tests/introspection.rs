@@ -15,7 +15,6 @@ use crate::grant::introspection::IntrospectionResponse;
 use crate::identity::Identity;
 use crate::ids::{Scope, Secret};
 use crate::login::Grant;
-use crate::login::samples::{ISSUER, OPENED, identified_user};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
@@ -23,6 +22,7 @@ use crate::protocol::params::Params;
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::token::TokenRequest;
 use crate::telemetry::Metrics;
+use crate::testing::samples::{ISSUER, OPENED, identified_user};
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 

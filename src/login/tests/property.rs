@@ -5,9 +5,6 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use crate::assurance::Level;
-use crate::login::samples::{
-    authentication, authorization_redirect, identified_user, user_of_reused_session,
-};
 use crate::login::tests::harness::{
     BLOCKED, BrowserView, CLOSED, Harness, OPEN, callback_with, seen,
 };
@@ -17,6 +14,9 @@ use crate::login::{
     IdentifiedUser, LoginRequest, LoginState, Save, SessionUse, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::{
+    authentication, authorization_redirect, identified_user, user_of_reused_session,
+};
 
 #[derive(Clone, Copy, Debug)]
 enum GateRefusal {

@@ -13,9 +13,11 @@ use openssl::x509::X509Builder;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::ids::Secret;
-use crate::register::conformance::{http_register, metrics, person, register_config, support_id};
+use crate::testing::fake_server::{FakeResponse, FakeServer};
+use crate::testing::register_conformance::{
+    http_register, metrics, person, register_config, support_id,
+};
 
 fn angela() -> Identity {
     person(["Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"])

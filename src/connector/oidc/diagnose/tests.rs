@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::super::fake_idp::*;
 use super::*;
 use crate::connector::Connector as _;
 use crate::connector::diagnostic::DiagnosticStatus;
-use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::egress::safe_http_client::EgressError;
 use crate::env::{Env, Timestamp};
 use crate::identity::Claim;
+use crate::testing::fake_idp::*;
+use crate::testing::fake_server::{FakeResponse, FakeServer};
 
 fn context() -> DiagnosisContext {
     DiagnosisContext {
@@ -397,8 +397,8 @@ async fn each_invalid_configuration_document_has_a_diagnostic() {
     for (answer, name, words) in table {
         let server = FakeServer::start(move |_| answer()).await;
         let env = Env::new(
-            std::sync::Arc::new(crate::env::ManualClock::at(Timestamp::from_seconds(NOW))),
-            std::sync::Arc::new(crate::env::SeededEntropy::new(3)),
+            std::sync::Arc::new(crate::testing::env::ManualClock::at(Timestamp::from_seconds(NOW))),
+            std::sync::Arc::new(crate::testing::env::SeededEntropy::new(3)),
         );
         let connector =
             connector(&server.base(), "", "internal_hosts = [\"127.0.0.1\"]", env).unwrap();

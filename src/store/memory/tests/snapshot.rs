@@ -9,10 +9,11 @@ use tempfile::TempDir;
 
 use super::super::snapshot_file::{SnapshotError, SnapshotFile, SnapshotLoad};
 use super::super::*;
-use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::env::Env;
 use crate::ids::Secret;
 use crate::store::KINDS;
-use crate::store::conformance::{
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::store_conformance::{
     AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value,
 };
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::upstream::{Authentication, AuthorizationRedirect};
-use super::{ClaimsSource, IdentifiedUser, LoginContext};
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::assurance::{Level, Platform};
 use crate::env::Timestamp;
-use crate::identity::samples::angela;
+use crate::identity::Identity;
 use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
+use crate::login::upstream::{Authentication, AuthorizationRedirect};
+use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
 use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{
@@ -22,6 +22,21 @@ pub(crate) const NONCE: &str = "nonce-nonce-nonce-nonce";
 pub(crate) const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
 /// Lifetime of a sample login, in seconds.
 pub(crate) const LIFETIME_SECONDS: u64 = 600;
+
+/// Returns the first user of the demo's register.
+pub(crate) fn angela() -> Identity {
+    Identity {
+        given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
+        family_name: Some("DUBOIS".into()),
+        birthdate: Some("1962-08-24".into()),
+        gender: Some("female".into()),
+        birthplace: Some("75107".into()),
+        birthcountry: Some("99100".into()),
+        email: Some("angela@example.org".into()),
+        preferred_username: None,
+        standard: Default::default(),
+    }
+}
 
 /// Returns an active service provider with this id.
 pub(crate) fn registration(client_id: &str) -> Registration {

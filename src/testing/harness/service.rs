@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::protocol::alg::SigningAlg;
+use crate::token::verify::{VerificationKeys, verify_jws};
 use actix_web::test::TestRequest;
-use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, verify_jws};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 

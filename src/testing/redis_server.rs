@@ -4,7 +4,12 @@
 //! Whatever becomes of the test's process, its servers end with it: a shell waits for the end of
 //! its standard input, which is the end of that process, and then kills them.
 
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a server that doesn't start fails its test"
+)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -164,13 +169,13 @@ fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     std::thread::spawn(move || {
         for line in said.lines().map_while(Result::ok) {
             if line.contains("Ready to accept connections") || line.contains("Sentinel ID is") {
-                let _nobody_waits = ready.send(true);
+                let _unread = ready.send(true);
             } else if line.contains("Failed listening")
                 || line.contains("FATAL CONFIG")
                 || line.contains("Address already in use")
             {
                 eprintln!("{line}");
-                let _nobody_waits = ready.send(false);
+                let _unread = ready.send(false);
             }
         }
     });

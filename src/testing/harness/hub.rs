@@ -9,23 +9,25 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::app::{HubKeys, HubServer, ProgramDeps, Reload};
+use crate::config::{self, Environment, LoadedConfig};
+use crate::env::{Clock as _, Env, Timestamp};
+use crate::grant::logout::LogoutDestination;
+use crate::protocol::logout::{self, LogoutRequest};
+use crate::protocol::params::Params;
+use crate::telemetry::Metrics;
+use crate::telemetry::export::SpanQueue;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::web::readiness::Readiness;
+use crate::web::{Hub, admin, routes};
 use actix_web::body::to_bytes;
 use actix_web::http::header::HeaderMap;
 use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle::app::{HubKeys, HubServer, ProgramDeps, Reload};
-use passerelle::config::{self, Environment, LoadedConfig};
-use passerelle::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
-use passerelle::grant::logout::LogoutDestination;
-use passerelle::protocol::logout::{self, LogoutRequest};
-use passerelle::protocol::params::Params;
-use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::SpanQueue;
-use passerelle::web::readiness::Readiness;
-use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
+use url::form_urlencoded::Serializer;
 
 use super::browser::Browser;
 use super::federation::{self, ADMIN_TOKEN, HOST, SECRET};
@@ -60,7 +62,6 @@ pub struct TestHub {
     /// Those that share a store with it, and answer in its stead.
     others: Vec<Data<Hub>>,
     reload: Reload,
-    #[allow(dead_code, reason = "only the canary's process exports")]
     traces: Option<SpanQueue>,
     folder: TempDir,
     /// The private listeners of several hubs, and what their probes say.
@@ -264,7 +265,7 @@ impl TestHub {
                 hub.grants.verify_logout_hint(hint)
             });
         let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
-            panic!("it names nobody")
+            panic!("it names no service provider")
         };
         let kept = LogoutDestination { service_provider: Some(hint.audience), return_to: back };
         hub.grants.save_logout_destination(&connector.into(), state, &kept).await.unwrap();
@@ -280,13 +281,12 @@ impl TestHub {
         self.hub.grants.client_keys.refresh(&self.hub.env).await;
     }
 
-    /// Comes back when all that was told to the audit log is in its file.
+    /// Comes back when everything recorded so far is in the audit log.
     pub fn flush_audit(&self) {
         self.hub.grants.audit.flush();
     }
 
     /// Comes back when every span that waits was sent to the collector.
-    #[allow(dead_code, reason = "only the canary's process exports")]
     pub async fn flush_traces(&self) {
         if let Some(traces) = &self.traces {
             traces.flush(Duration::from_secs(20)).await;
@@ -323,6 +323,13 @@ impl TestHub {
 
     pub async fn send_to(&self, host: &str, request: TestRequest) -> Answer {
         Answer::of((self.serve)(request.insert_header(("host", host))).await).await
+    }
+
+    /// Sends a form to the hub's own host.
+    pub async fn post_form(&self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        self.send(TestRequest::post().uri(path).insert_header(form).set_payload(body)).await
     }
 }
 

@@ -1,17 +1,10 @@
 //! `docs/requirements.md` against the code: every sentence of the specification is listed, and
 //! every test that is said to hold one exists.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that can't read the page has failed"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use listed::{exists, reader, remarks, tests};
-
-mod listed;
+use crate::listed::{exists, reader, remarks, tests};
 
 /// Every number that there is.
 const NUMBERS: &[RangeInclusive<u16>] = &[
@@ -103,13 +96,13 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
 
 #[test]
 fn every_sentence_is_held_by_tests_that_exist() {
-    let faults = faults(&listed::page("requirements.md"), &mut reader());
+    let faults = faults(&crate::listed::page("requirements.md"), &mut reader());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
 fn a_forged_page_is_found_out() {
-    let page = listed::page("requirements.md");
+    let page = crate::listed::page("requirements.md");
     for (from, to, fault) in [
         ("::outgoing_by_table", "::outgoing_by_tables", "there is no test"),
         ("amr/tests.rs::", "amr/none.rs::", "there is no test"),

@@ -1,13 +1,11 @@
 //! `passerelle plan`, from outside: what it says a reload would change, and how it ends.
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-mod folder;
-use folder::{good, passerelle};
+use crate::folder::{good, passerelle};
 
 const ANOTHER: &str = r#"
 name = { en = "Another" }

@@ -1,13 +1,11 @@
 //! `passerelle check`, from outside: what it accepts, `serve` can start with.
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-mod folder;
-use folder::{SETTINGS, good, passerelle, write_private};
+use crate::folder::{SETTINGS, good, passerelle, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());

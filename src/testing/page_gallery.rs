@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::*;
 use crate::config::logo::Logo;
 use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
@@ -11,6 +10,7 @@ use crate::config::provider_display::ProviderDisplay;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
+use crate::web::pages::*;
 
 const HASH: &str = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
 const NAMES: [&str; 20] = [
@@ -36,7 +36,7 @@ const NAMES: [&str; 20] = [
     "École des mines",
 ];
 
-pub(super) fn theme() -> PageTheme {
+pub(crate) fn theme() -> PageTheme {
     let link = |french: &str, english: &str, page: &str| FooterLink {
         label: [("fr", french), ("en", english)]
             .map(|(language, text)| (language.to_owned(), text.to_owned()))
@@ -52,7 +52,7 @@ pub(super) fn theme() -> PageTheme {
 }
 
 /// Identity providers of a choice page: some available, some not.
-pub(super) struct ProviderFixture {
+pub(crate) struct ProviderFixture {
     entries: Vec<(String, ProviderDisplay, Option<UnavailableLabel>)>,
     headings: &'static [CategoryHeading<'static>],
     /// The id of one with a warning.
@@ -75,7 +75,7 @@ fn shown(name: &str, category: Option<&str>) -> ProviderDisplay {
 }
 
 impl ProviderFixture {
-    pub(super) fn with_available(count: usize) -> Self {
+    pub(crate) fn with_available(count: usize) -> Self {
         let name = |n: usize| match NAMES.get(n) {
             Some(name) => (*name).to_owned(),
             None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
@@ -86,7 +86,7 @@ impl ProviderFixture {
     }
 
     /// Assigns them to three categories, one in six to none.
-    pub(super) fn in_categories(mut self) -> Self {
+    pub(crate) fn in_categories(mut self) -> Self {
         self.headings = &HEADINGS;
         let categories =
             [Some("state"), Some("bank"), None, Some("state"), Some("health"), Some("unknown")];
@@ -97,12 +97,12 @@ impl ProviderFixture {
         self
     }
 
-    pub(super) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
+    pub(crate) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
         self.entries.push((format!("not-{}", self.entries.len()), shown(name, None), Some(label)));
         self
     }
 
-    pub(super) fn list(&self, last_used: Option<&str>, query: &ListQuery) -> ProviderList {
+    pub(crate) fn list(&self, last_used: Option<&str>, query: &ListQuery) -> ProviderList {
         let candidates: Vec<ProviderCandidate<'_>> = self
             .entries
             .iter()
@@ -125,11 +125,11 @@ impl ProviderFixture {
     }
 }
 
-pub(super) fn search_query(query: &str) -> ListQuery {
+pub(crate) fn search_query(query: &str) -> ListQuery {
     ListQuery { query: Some(query.to_owned()), ..ListQuery::default() }
 }
 
-pub(super) fn choice_page(count: usize) -> ChoicePage {
+pub(crate) fn choice_page(count: usize) -> ChoicePage {
     ChoicePage {
         interaction: HASH.into(),
         choose_csrf: "c".repeat(43),
@@ -227,7 +227,7 @@ fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
     ]
 }
 
-pub(super) fn consent_page(question: ConsentMode) -> ConsentPage {
+pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
     let claim = |name, value: &str| ConsentClaim { name, value: Some(value.into()) };
     ConsentPage {
         interaction: HASH.into(),
@@ -277,7 +277,7 @@ fn unusual_consent_pages() -> [ConsentPage; 3] {
 }
 
 /// Returns the page for an error in the middle of a login.
-pub(super) fn error_page(code: ErrorCode) -> ErrorPage {
+pub(crate) fn error_page(code: ErrorCode) -> ErrorPage {
     ErrorPage {
         code,
         detail: None,
@@ -486,7 +486,7 @@ fn notices() -> [DisplayedNotice; 2] {
 }
 
 /// Returns every page and state, by name.
-pub(super) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
+pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, html| pages.push((name.to_owned(), html));
     for count in [0, 1, 3, 20, 300] {

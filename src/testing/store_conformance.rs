@@ -10,8 +10,8 @@ mod rules;
 
 use std::sync::Arc;
 
-use super::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 use crate::env::Timestamp;
+use crate::store::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 
 pub use model::agrees_with_a_simple_model;
 pub use races::*;
@@ -33,7 +33,7 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
 
 macro_rules! conformance {
     ($factory:path) => {
-        $crate::store::conformance::conformance!($factory:
+        $crate::testing::store_conformance::conformance!($factory:
             versions_count_from_one, a_lost_replace_changes_nothing, insert_refuses_a_live_key,
             a_record_is_gone_at_its_expiry_and_not_before, expired_code_can_not_be_taken, a_tombstone_expires,
             a_taken_code_names_its_tokens, insert_overwrites_expired_records_but_not_tombstones,
@@ -49,7 +49,7 @@ macro_rules! conformance {
         $(
             #[tokio::test]
             async fn $check() {
-                $crate::store::conformance::$check(|capacities| async move { $factory(capacities).await }).await;
+                $crate::testing::store_conformance::$check(|capacities| async move { $factory(capacities).await }).await;
             }
         )*
     };

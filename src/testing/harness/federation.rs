@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use passerelle::env::Env;
-use passerelle::token::keyfiles;
+use crate::env::Env;
+use crate::token::keyfiles;
 use tempfile::TempDir;
 
 pub const BASE: &str = "https://hub.example";
@@ -114,7 +114,7 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
         .replace("\"standard\"", "\"high\"")
         .replace("register.file.path = \"register.csv\"\n", "");
     put(folder, "passerelle.toml", settings.as_bytes());
-    put(folder, "persons.toml", include_bytes!("../../src/connector/persona/persons.toml"));
+    put(folder, "persons.toml", include_bytes!("../../connector/persona/persons.toml"));
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);
     }
@@ -133,9 +133,8 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
 /// Writes everything into `folder`; `more` are lines of `passerelle.toml`.
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
-    put(folder, "register.csv", include_bytes!("../../src/demo/register.csv"));
-    let persons =
-        format!("{}{MORE_PERSONS}", include_str!("../../src/connector/persona/persons.toml"));
+    put(folder, "register.csv", include_bytes!("../../demo/register.csv"));
+    let persons = format!("{}{MORE_PERSONS}", include_str!("../../connector/persona/persons.toml"));
     put(folder, "persons.toml", persons.as_bytes());
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);

@@ -5,13 +5,14 @@
 //! A process of its own: its log is the process's. The tokens of a real identity provider and of a
 //! real register are among the peers (`traces.test.mjs`).
 
-#[cfg(test)]
-#[allow(dead_code, reason = "the whole programs' tests use all of it")]
-mod flow {
-    mod browser;
-    mod canary;
-    mod federation;
-    mod hub;
-    mod markup;
-    mod service;
-}
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod channels;
+
+use passerelle::testing::harness::{federation, hub, service};

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::env::Timestamp;
+use crate::ids::InteractionHash;
 use actix_web::cookie::Cookie;
 use actix_web::test::TestRequest;
-use passerelle::env::Timestamp;
-use passerelle::ids::InteractionHash;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::federation::BASE;
@@ -145,7 +145,7 @@ impl<'h> Browser<'h> {
         self.cookies.borrow().get(SESSION).map(|kept| kept.value.clone())
     }
 
-    /// Puts a session cookie there, as whoever knows its value could.
+    /// Puts a session cookie there, as an attacker who knows its value could.
     pub fn plant_session(&self, value: &str) {
         self.plant(SESSION, value);
     }

@@ -1,13 +1,11 @@
 //! What the commands do where their output goes nowhere: into a pipe that is closed, and onto a
 //! device that is full.
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-mod folder;
-use folder::{VARIABLE, good};
+use crate::folder::{VARIABLE, good};
 
 /// What a command ends with whose output is lost.
 const OUTPUT_LOST: i32 = 74;

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::file::FileRegister;
-use super::http::HttpRegister;
-use super::{Register, RegisterAnswer};
 use crate::config::RegisterCredentials;
 use crate::config::model;
-use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::env::Timestamp;
 use crate::identity::Identity;
 use crate::identity::StandardClaims;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
+use crate::register::file::FileRegister;
+use crate::register::http::HttpRegister;
+use crate::register::{Register, RegisterAnswer};
 use crate::telemetry::Metrics;
+use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 
-pub(super) fn person([given, family, birthdate, gender, place, country]: [&str; 6]) -> Identity {
+pub(crate) fn person([given, family, birthdate, gender, place, country]: [&str; 6]) -> Identity {
     let some = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
     Identity {
         given_names: given.split(' ').map(String::from).collect(),
@@ -32,21 +32,21 @@ pub(super) fn person([given, family, birthdate, gender, place, country]: [&str; 
     }
 }
 
-pub(super) fn support_id() -> SupportId {
+pub(crate) fn support_id() -> SupportId {
     SupportId::new("0123456789AB")
 }
 
-pub(super) fn metrics() -> Arc<Metrics> {
+pub(crate) fn metrics() -> Arc<Metrics> {
     Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())
 }
 
 /// `[register.http]` for a server on loopback.
-pub(super) fn register_config(url: &str) -> model::HttpRegisterConfig {
+pub(crate) fn register_config(url: &str) -> model::HttpRegisterConfig {
     let text = format!("url = \"{url}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
     toml::from_str(&text).unwrap()
 }
 
-pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
+pub(crate) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
     let credentials = RegisterCredentials {
         bearer: Some(crate::ids::Secret::new("t0ken==".into())),
         ..Default::default()
@@ -62,7 +62,7 @@ pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
 }
 
 /// Serves a register file over the HTTP contract, as a register's operator would.
-pub(super) fn serve(queried: &ReceivedRequest, known: &FileRegister) -> FakeResponse {
+pub(crate) fn serve(queried: &ReceivedRequest, known: &FileRegister) -> FakeResponse {
     assert_eq!((queried.method.as_str(), queried.target.as_str()), ("POST", "/v1/identify"));
     let mut question: serde_json::Map<String, Value> = serde_json::from_str(&queried.body).unwrap();
     let names = question.remove("given_names").unwrap();

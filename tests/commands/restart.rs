@@ -1,5 +1,4 @@
 //! `passerelle serve`, told to go down while it still starts.
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,8 +10,7 @@ use passerelle::store::memory::MemoryStore;
 use passerelle::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
 use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
 
-mod folder;
-use folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, good};
 
 const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
 /// So many that taking them up takes longer than a signal.

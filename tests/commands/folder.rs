@@ -37,7 +37,6 @@ pub fn passerelle(arguments: &[&str], folder: &Path) -> Output {
 }
 
 /// Writes what only this user may read.
-#[allow(dead_code, reason = "not every test that shares this folder writes a secret")]
 pub fn write_private(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();

@@ -1,6 +1,5 @@
 //! `passerelle idp`, from outside: a running hub, and the commands that switch its identity
 //! providers off and on.
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,8 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-mod folder;
-use folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, good};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
 

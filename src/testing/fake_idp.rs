@@ -8,20 +8,21 @@ use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner};
 use serde_json::{Value, json};
 
-use super::OidcConnector;
 use crate::assurance::Level;
 use crate::config::model::{ConnectorFile, ConnectorKind};
+use crate::connector::oidc::OidcConnector;
 use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, PersonaSupport};
 use crate::digest;
-use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::token::UpstreamKeys;
 use crate::token::upstream_keys::tests::KEYS;
 
@@ -201,7 +202,7 @@ impl OidcFixture {
             upstream_keys: Arc::clone(&keys),
             sandbox: PersonaSupport::Disabled,
             http_clients: HttpClientPool::default(),
-            code_store: crate::connector::one_time_code::in_memory::code_store(),
+            code_store: crate::testing::code_store::code_store(),
         };
         let connector = build_connector(
             &server.base(),
@@ -268,7 +269,7 @@ pub fn connector(
             upstream_keys: keys,
             sandbox: PersonaSupport::Disabled,
             http_clients: HttpClientPool::default(),
-            code_store: crate::connector::one_time_code::in_memory::code_store(),
+            code_store: crate::testing::code_store::code_store(),
         },
     )
 }

@@ -1,6 +1,5 @@
 //! `passerelle check connector FILE`, from outside: the mapping of a sample, exit codes, JSON, and
 //! the documentation's examples.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "folder/mod.rs"]
-mod folder;
-use folder::good;
+use crate::folder::{VARIABLE, good};
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
@@ -32,11 +29,8 @@ struct Told {
 fn check(folder: &Path, arguments: &[&str]) -> Told {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(["check", "connector"]).args(arguments).current_dir(folder);
-    let output = command
-        .env("CONNECTOR_IDP__SECRET", "s")
-        .env(folder::VARIABLE.0, folder::VARIABLE.1)
-        .output()
-        .unwrap();
+    let output =
+        command.env("CONNECTOR_IDP__SECRET", "s").env(VARIABLE.0, VARIABLE.1).output().unwrap();
     let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     Told { code: output.status.code(), text }
@@ -171,7 +165,7 @@ fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
 /// before the second `json` block, which is what it must make.
 #[test]
 fn every_example_of_the_documentation_does_what_it_says() {
-    let page = include_str!("../docs/claim-mapping.md");
+    let page = include_str!("../../docs/claim-mapping.md");
     let mut examples = 0;
     for section in page.split("\n### ").skip(1) {
         let title = section.lines().next().unwrap();
