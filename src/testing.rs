@@ -24,3 +24,4 @@ pub mod register_conformance;
 pub mod samples;
 #[cfg(test)]
 pub mod store_conformance;
+pub mod wait;
