@@ -1,5 +1,8 @@
 //! The canaries, the ways that they are sent, and the net.
 
+mod failures;
+mod net;
+
 use std::fs;
 use std::io::{Read as _, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,6 +25,8 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::service::{Authorize, Tokens};
+use failures::*;
+use net::*;
 
 const SUBJECT_KEY: &str = "a subject key of more than 32 bytes, for ever";
 const PASSWORD: &str = "Canary-Password-7731";
@@ -39,131 +44,6 @@ const IDENTITIES: [(&str, &str); 5] = [
     ("birthdate", "1962-08-24"),
     ("birthdate of one who is not in the register", "1955-11-30"),
 ];
-
-/// Everything that came out, by where.
-#[derive(Clone, Default)]
-struct Net(Arc<Mutex<Vec<(String, String)>>>);
-
-impl Net {
-    fn catch(&self, place: &str, text: impl Into<String>) {
-        self.0.lock().unwrap().push((place.to_owned(), text.into()));
-    }
-
-    /// Where which canary was seen, in whatever dress.
-    fn found(&self, canaries: &[(String, String)]) -> Vec<String> {
-        let caught = self.0.lock().unwrap();
-        let mut found = Vec::new();
-        for (name, value) in canaries {
-            assert!(value.len() >= 6, "{name} is too short to be told from other text");
-            for dress in dresses(value) {
-                let seen = caught
-                    .iter()
-                    .filter(|(_, text)| text.to_lowercase().contains(&dress.to_lowercase()));
-                found.extend(
-                    seen.map(|(place, text)| {
-                        format!("{name} in {place}: {}", around(text, &dress))
-                    }),
-                );
-            }
-        }
-        found
-    }
-}
-
-/// The value itself, and as it stands in addresses, in JSON, and in base64 wherever it begins.
-fn dresses(value: &str) -> Vec<String> {
-    let json = serde_json::to_string(value).unwrap();
-    let mut all = vec![
-        value.to_owned(),
-        byte_serialize(value.as_bytes()).collect(),
-        byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20"),
-        json.trim_matches('"').to_owned(),
-    ];
-    for before in ["", "x", "xx"] {
-        let whole = format!("{before}{value}");
-        for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
-            // Its ends depend on the neighbours.
-            let (from, to) = (if before.is_empty() { 0 } else { 4 }, value.len() / 3 * 4 - 4);
-            all.extend(
-                encoded.get(from..to).filter(|middle| middle.len() >= 12).map(str::to_owned),
-            );
-        }
-    }
-    all.sort();
-    all.dedup();
-    all
-}
-
-fn around(text: &str, dress: &str) -> String {
-    let at = text.to_lowercase().find(&dress.to_lowercase()).unwrap();
-    text.chars().skip(at.saturating_sub(160)).take(dress.len() + 200).collect()
-}
-
-/// A writer for log lines.
-#[derive(Clone)]
-struct Log(Net);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.catch("a log line", String::from_utf8_lossy(bytes));
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A collector on loopback: whatever it is sent is caught.
-fn collector(net: &Net) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, net) = (listener.local_addr().unwrap().port(), net.clone());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            take(stream.unwrap(), &net);
-        }
-    });
-    port
-}
-
-fn take(mut stream: TcpStream, net: &Net) {
-    let (mut bytes, mut chunk) = (Vec::new(), [0; 65_536]);
-    loop {
-        let text = String::from_utf8_lossy(&bytes);
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let lengths = head.to_ascii_lowercase();
-            let length = lengths.lines().find_map(|line| {
-                line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
-            });
-            if body.len() >= length.unwrap() {
-                // The head carries the collector's own key, and nothing of logins.
-                net.catch("a span", body);
-                break;
-            }
-        }
-        match stream.read(&mut chunk).unwrap() {
-            0 => return,
-            count => bytes.extend_from_slice(&chunk[..count]),
-        }
-    }
-    stream
-        .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
-        .unwrap();
-}
-
-/// What was given away on the way: it must be found nowhere but where it was given.
-#[derive(Default)]
-struct Canaries(Vec<(String, String)>);
-
-impl Canaries {
-    fn add(&mut self, name: &str, value: &str) {
-        self.0.push((name.to_owned(), value.to_owned()));
-    }
-
-    fn tokens(&mut self, tokens: &Tokens) {
-        self.add("an access token", &tokens.access_token);
-        self.add("an ID token", &tokens.raw_id_token);
-    }
-}
 
 /// The documented filter for dependencies; our own lines all of them.
 const FILTER: &str = "info,passerelle=trace";
@@ -252,106 +132,6 @@ async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
     assert_eq!(browser.get(&format!("/api/v2/session/end?{out}")).await.status, 303);
 }
 
-/// Refusals of every sort. Their pages and answers are caught too.
-async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
-    let page = |answer: &Answer| {
-        assert!(answer.status >= 400, "{}: {}", answer.status, answer.body);
-        net.catch("an error's answer", answer.body.clone());
-    };
-    for failure in ["cancel", "error", "missing-claim", "unknown-person", "level-too-low"] {
-        let browser = hub.browser();
-        let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-        let form = sandbox.signing_in_as("angela").with("failure", failure);
-        let told = browser.submit(&form).await;
-        net.catch("a page after a failure", told.answer.body);
-    }
-    // Whom the register does not know.
-    let browser = hub.browser();
-    let unknown = browser
-        .authorize(&Authorize::by("bakery"))
-        .await
-        .choose("amandier")
-        .await
-        .sign_in_as("odile")
-        .await;
-    net.catch("a page of one who is not known", unknown.answer.body);
-    let browser = hub.browser();
-    browser
-        .authorize(&Authorize::by("clinic"))
-        .await
-        .choose("amandier")
-        .await
-        .sign_in_as("angela")
-        .await
-        .refuse()
-        .await;
-    // A password, at a directory that is away.
-    let browser = hub.browser();
-    let form = browser
-        .authorize(&Authorize::by("bakery"))
-        .await
-        .choose("town")
-        .await
-        .form("/connectors/town/login");
-    let failed =
-        browser.submit(&form.clone().with("username", "ada").with("password", PASSWORD)).await;
-    page(&failed.answer);
-    page(
-        &browser
-            .submit(&form.with("username", "ada").with("password", PASSWORD).with("csrf", FORGED))
-            .await
-            .answer,
-    );
-
-    // Forged, malformed, stolen.
-    let browser = hub.browser();
-    browser.plant_session(FORGED);
-    browser.authorize(&Authorize::by("bakery")).await;
-    page(
-        &hub.browser()
-            .get(&format!(
-                "/api/v2/callback/amandier?state={}{FORGED}&code={FORGED}",
-                "a".repeat(43)
-            ))
-            .await,
-    );
-    page(&hub.browser().get(&format!("/api/v2/session/end?id_token_hint={FORGED}&state=x")).await);
-    page(
-        &hub.browser()
-            .get(&format!("/api/v2/authorize?client_id={FORGED}&nonce={FORGED}&state={FORGED}"))
-            .await,
-    );
-    page(&hub.ask_userinfo(FORGED).await);
-    page(&hub.redeem("bakery", FORGED).await);
-    let wrong = [
-        ("grant_type", "authorization_code"),
-        ("client_id", "bakery"),
-        ("client_secret", FORGED),
-        ("redirect_uri", "https://bakery.example/callback?tenant=7"),
-        ("code", FORGED),
-    ];
-    page(&post(hub, "/api/v2/token", &wrong).await);
-    page(
-        &post(
-            hub,
-            "/api/v2/checktoken",
-            &[("client_id", "archive"), ("client_secret", FORGED), ("token", FORGED)],
-        )
-        .await,
-    );
-    let basic = ("authorization", format!("Basic {}", STANDARD.encode(format!("bakery:{FORGED}"))));
-    let form = ("content-type", "application/x-www-form-urlencoded");
-    let request = TestRequest::post()
-        .uri("/api/v2/token/revocation")
-        .insert_header(basic)
-        .insert_header(form);
-    page(&hub.send(request.set_payload(format!("token={FORGED}"))).await);
-    let wrong = ("authorization", format!("Bearer {FORGED}"));
-    page(&hub.administer(TestRequest::get().uri("/admin/blocks").insert_header(wrong)).await);
-    canaries.add("a forged value", FORGED);
-    canaries.add("a password", PASSWORD);
-}
-
 /// The commands, on good and on bad files; and a running hub that reads the bad ones.
 async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     let (loaded, env) = (&hub.loaded, Env::system());
@@ -390,64 +170,6 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     assert!(again.is_err());
     net.catch("check of bad files", config::report(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);
-}
-
-/// A panic whose message holds what was being worked on.
-async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
-    async fn broken() -> HttpResponse {
-        panic!("while at work on {PANIC}")
-    }
-    let shell = OuterMiddleware::new(
-        "https://hub.example",
-        std::time::Duration::from_secs(10),
-        Arc::clone(&hub.metrics),
-        |_, code| code.entry().code.to_owned(),
-    );
-    let shell = Arc::new(shell.unwrap());
-    let app = App::new()
-        .service(web::resource("/api/v2/userinfo").get(broken))
-        .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
-    let app = init_service(app).await;
-    let request = TestRequest::get()
-        .uri("/api/v2/userinfo")
-        .insert_header(("host", "hub.example"))
-        .to_request();
-    telemetry::log_panic_locations();
-    let error = try_call_service(&app, request).await.map(|_| ()).unwrap_err();
-    let body = actix_web::body::to_bytes(error.error_response().into_body()).await.unwrap();
-    net.catch("an answer after a panic", String::from_utf8(body.to_vec()).unwrap());
-    canaries.add("a panic's value", PANIC);
-}
-
-/// The register answers nobody, and is told who is asked about.
-async fn register_down(net: &Net, collector: u16, canaries: &mut Canaries) {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let register = format!(
-        "register.http = {{ url = \"http://127.0.0.1:{free}/v1\", insecure_http = true, internal_hosts = [\"127.0.0.1\"], \
-         bearer = {{ file = \"register.bearer\" }} }}"
-    );
-    let hub = TestHub::edited(|folder| {
-        let path = folder.join("passerelle.toml");
-        let text = fs::read_to_string(&path)
-            .unwrap()
-            .replace("register.file.path = \"register.csv\"", &register);
-        fs::write(path, format!("{text}{}", settings(collector))).unwrap();
-        super::federation::put(folder, "register.bearer", BEARER.as_bytes());
-        super::federation::put(folder, "collector.key", COLLECTOR_KEY.as_bytes());
-    })
-    .await;
-    let browser = hub.browser();
-    let told = browser
-        .authorize(&Authorize::by("bakery"))
-        .await
-        .choose("amandier")
-        .await
-        .sign_in_as("angela")
-        .await;
-    assert!(told.answer.status >= 500, "{}", told.answer.body);
-    net.catch("a page without a register", told.answer.body);
-    canaries.add("the register's bearer token", BEARER);
-    outputs(&hub, net).await;
 }
 
 async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
@@ -526,7 +248,7 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
     whole_life(&hub, &mut canaries).await;
     refusals(&hub, &net, &mut canaries).await;
     panics(&hub, &net, &mut canaries).await;
-    // From here on this test's own failures are told again.
+    // From here on this test's own failures are printed again.
     drop(std::panic::take_hook());
     reports(&hub, &net, &mut canaries).await;
     outputs(&hub, &net).await;

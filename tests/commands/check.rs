@@ -9,15 +9,15 @@ use crate::folder::{SETTINGS, good, passerelle, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());
-    let told =
+    let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    (output.status.code() == Some(0), told)
+    (output.status.code() == Some(0), text)
 }
 
 #[test]
 fn a_hub_that_can_start_passes() {
-    let (passes, told) = check(&good());
-    assert!(passes && told.contains("The configuration is valid."), "{told}");
+    let (passes, text) = check(&good());
+    assert!(passes && text.contains("The configuration is valid."), "{text}");
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn whatever_would_stop_serve_is_reported_with_its_fix() {
             "set the variable",
         ),
     ];
-    for (what, spoil, mend) in table {
+    for (what, spoil, fix) in table {
         let folder = good();
         spoil(folder.path());
-        let (passes, told) = check(&folder);
-        assert!(!passes && told.contains(mend), "{what}: {told}");
-        assert!(!told.contains("The configuration is valid."), "{what}: {told}");
+        let (passes, text) = check(&folder);
+        assert!(!passes && text.contains(fix), "{what}: {text}");
+        assert!(!text.contains("The configuration is valid."), "{what}: {text}");
     }
 }
 
@@ -94,17 +94,17 @@ fn all_errors_are_reported_at_once() {
     let folder = good();
     fs::remove_dir_all(folder.path().join("keys")).unwrap();
     fs::write(folder.path().join("register.csv"), "a,b\n").unwrap();
-    let (passes, told) = check(&folder);
-    assert!(!passes && told.contains("keys new") && told.contains("register.csv"), "{told}");
+    let (passes, text) = check(&folder);
+    assert!(!passes && text.contains("keys new") && text.contains("register.csv"), "{text}");
 }
 
 #[test]
 fn an_explanation_of_an_unknown_service_provider_names_those_that_exist() {
     let folder = good();
     let explain =
-        ["acr", "explain", "--sp", "nobody", "--idp", "persons", "--acr", "eidas1", "--config"];
+        ["acr", "explain", "--sp", "unknown", "--idp", "persons", "--acr", "eidas1", "--config"];
     let output = passerelle(&explain, folder.path());
-    let told = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(told.contains("there is no service provider nobody; known: none"), "{told}");
+    assert!(text.contains("there is no service provider unknown; known: none"), "{text}");
 }

@@ -21,19 +21,19 @@ client_id = "hub"
 client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
-struct Told {
+struct CheckOutput {
     code: Option<i32>,
     text: String,
 }
 
-fn check(folder: &Path, arguments: &[&str]) -> Told {
+fn check(folder: &Path, arguments: &[&str]) -> CheckOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(["check", "connector"]).args(arguments).current_dir(folder);
     let output =
         command.env("CONNECTOR_IDP__SECRET", "s").env(VARIABLE.0, VARIABLE.1).output().unwrap();
     let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    Told { code: output.status.code(), text }
+    CheckOutput { code: output.status.code(), text }
 }
 
 /// A folder with this mapping in `idp.toml`, and this sample in `claims.json`.
@@ -46,8 +46,8 @@ fn with(mapping: &str, claims: &str) -> TempDir {
 }
 
 fn report(folder: &TempDir) -> Value {
-    let told = check(folder.path(), &["idp.toml", "--sample", "claims.json", "--json"]);
-    serde_json::from_str(&told.text).unwrap_or_else(|_| panic!("{}", told.text))
+    let output = check(folder.path(), &["idp.toml", "--sample", "claims.json", "--json"]);
+    serde_json::from_str(&output.text).unwrap_or_else(|_| panic!("{}", output.text))
 }
 
 const MAPPING: &str = r#"
@@ -65,14 +65,14 @@ const CLAIMS: &str = r#"{ "sub": "1", "iss": "x", "first": "Ada", "sn": "Lovelac
 #[test]
 fn a_sample_is_mapped_judged_and_released() {
     let folder = with(MAPPING, CLAIMS);
-    let told = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
-    assert_eq!(told.code, Some(0), "{}", told.text);
+    let output = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     for line in [
         "family_name                 \"LOVELACE\"",
         "identity after the rules",
         "https://HUB/api/v2/callback/idp",
     ] {
-        assert!(told.text.contains(line), "{line}: {}", told.text);
+        assert!(output.text.contains(line), "{line}: {}", output.text);
     }
     let report = report(&folder);
     assert_eq!(report["status"], "ok");
@@ -93,8 +93,8 @@ fn a_sample_is_mapped_judged_and_released() {
 fn what_is_missing_and_why_is_reported_at_once() {
     let claims = r#"{ "sn": "Lovelace", "dob": "1815-12-10", "person": { "sex": "?" }, "country": "FR", "email": "ada" }"#;
     let folder = with(&format!("{MAPPING}\nlocale = {{ from = \"person.sex\" }}"), claims);
-    let told = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
-    assert_eq!(told.code, Some(1), "{}", told.text);
+    let output = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
     for line in [
         "birthdate is omitted: it is not a calendar day",
         "gender is omitted: the rule's map has no row",
@@ -107,7 +107,7 @@ fn what_is_missing_and_why_is_reported_at_once() {
         "Y010010",
         "no identity",
     ] {
-        assert!(told.text.contains(line), "{line}: {}", told.text);
+        assert!(output.text.contains(line), "{line}: {}", output.text);
     }
 }
 
@@ -117,24 +117,24 @@ fn exit_codes_tell_faults_from_warnings() {
     assert_eq!(check(warned.path(), &["idp.toml", "--sample", "claims.json"]).code, Some(2));
     assert_eq!(check(warned.path(), &["idp.toml"]).code, Some(0));
     let bad = with("[mapping]\nshoe_size = { from = \"x\" }", CLAIMS);
-    let told = check(bad.path(), &["idp.toml", "--sample", "claims.json"]);
+    let output = check(bad.path(), &["idp.toml", "--sample", "claims.json"]);
     assert!(
-        told.code == Some(1) && told.text.contains("idp.toml:7: mapping.shoe_size"),
+        output.code == Some(1) && output.text.contains("idp.toml:7: mapping.shoe_size"),
         "{}",
-        told.text
+        output.text
     );
     for claims in
         ["[]", "{", "{\"a\":1,\"a\":2}", &format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200))]
     {
-        let told = check(with(MAPPING, claims).path(), &["idp.toml", "--sample", "claims.json"]);
+        let output = check(with(MAPPING, claims).path(), &["idp.toml", "--sample", "claims.json"]);
         assert!(
-            told.code == Some(1) && told.text.contains("not a JSON object of claims"),
+            output.code == Some(1) && output.text.contains("not a JSON object of claims"),
             "{claims}: {}",
-            told.text
+            output.text
         );
     }
     assert_eq!(check(warned.path(), &["absent.toml"]).code, Some(1));
-    // Nobody's pipeline takes a misspelt option for a warning.
+    // No pipeline takes a misspelt option for a warning.
     assert_eq!(check(warned.path(), &["idp.toml", "--onlin"]).code, Some(64));
     assert_eq!(check(warned.path(), &["idp.toml", "--sample", "absent.json"]).code, Some(1));
 }
@@ -143,19 +143,19 @@ fn exit_codes_tell_faults_from_warnings() {
 fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
     let hub = good();
     fs::write(hub.path().join("idp.toml"), CONNECTOR).unwrap();
-    // Another connector that is broken is nobody's business here.
+    // Another connector that is broken does not matter here.
     fs::write(hub.path().join("connectors/broken.toml"), "name = 1").unwrap();
-    let told = check(hub.path(), &["idp.toml", "--config", "."]);
+    let output = check(hub.path(), &["idp.toml", "--config", "."]);
     assert!(
-        told.code == Some(0) && told.text.contains("http://localhost:8080/api/v2/callback/idp"),
+        output.code == Some(0) && output.text.contains("http://localhost:8080/api/v2/callback/idp"),
         "{}",
-        told.text
+        output.text
     );
-    let told = check(hub.path(), &["connectors/persons.toml", "--config", ".", "--online"]);
+    let output = check(hub.path(), &["connectors/persons.toml", "--config", ".", "--online"]);
     assert!(
-        told.code == Some(0) && told.text.contains("there is nothing to check"),
+        output.code == Some(0) && output.text.contains("there is nothing to check"),
         "{}",
-        told.text
+        output.text
     );
     fs::write(hub.path().join("passerelle.toml"), "platform = 1").unwrap();
     assert_eq!(check(hub.path(), &["idp.toml", "--config", "."]).code, Some(1));
@@ -202,41 +202,41 @@ fn an_unknown_category_and_a_level_outside_the_platform_are_found() {
         fs::write(hub.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
         check(hub.path(), &["idp.toml", "--config", "."])
     };
-    let told = check_with("assumed_level", "category = \"helth\"\nassumed_level");
+    let output = check_with("assumed_level", "category = \"helth\"\nassumed_level");
     assert!(
-        told.code == Some(2)
-            && told.text.contains("warning  category: category is a category without a heading"),
+        output.code == Some(2)
+            && output.text.contains("warning  category: category is a category without a heading"),
         "{}",
-        told.text
+        output.text
     );
     let above = "levels = { lowest = \"eidas2\", highest = \"eidas3\" }\nacr = { eidas2 = [\"b\"], eidas3 = [\"c\"] }";
-    let told = check_with(
+    let output = check_with(
         "levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"",
         above,
     );
     assert!(
-        told.code == Some(2)
-            && told.text.contains("warning  levels: levels.lowest is above eidas1"),
+        output.code == Some(2)
+            && output.text.contains("warning  levels: levels.lowest is above eidas1"),
         "{}",
-        told.text
+        output.text
     );
     let high = fs::read_to_string(hub.path().join("passerelle.toml"))
         .unwrap()
         .replace("\"standard\"", "\"high\"");
     fs::write(hub.path().join("passerelle.toml"), high).unwrap();
-    let told = check_with("", "");
+    let output = check_with("", "");
     assert!(
-        told.code == Some(2)
-            && told.text.contains("warning  levels: levels.highest is below eidas2"),
+        output.code == Some(2)
+            && output.text.contains("warning  levels: levels.highest is below eidas2"),
         "{}",
-        told.text
+        output.text
     );
 }
 
 #[test]
 fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
-    let told = check(with("", "{}").path(), &["idp.toml"]);
-    assert_eq!(told.code, Some(0), "{}", told.text);
+    let output = check(with("", "{}").path(), &["idp.toml"]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     for (from, to, meant) in [
         ("client_id =", "clientid =", "did you mean `client_id`?"),
         ("client_secret =", "client_secrets =", "did you mean `client_secret`?"),
@@ -244,17 +244,17 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
-        let told = check(folder.path(), &["idp.toml"]);
-        assert!(told.code == Some(1) && told.text.contains(meant), "{}", told.text);
+        let output = check(folder.path(), &["idp.toml"]);
+        assert!(output.code == Some(1) && output.text.contains(meant), "{}", output.text);
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("idp.toml"), format!("quite_another_thing = 1\n{CONNECTOR}"))
         .unwrap();
-    let told = check(folder.path(), &["idp.toml"]);
+    let output = check(folder.path(), &["idp.toml"]);
     assert!(
-        !told.text.contains("did you mean") && told.text.contains("remove it, or use one of"),
+        !output.text.contains("did you mean") && output.text.contains("remove it, or use one of"),
         "{}",
-        told.text
+        output.text
     );
 }
 
@@ -266,10 +266,10 @@ fn an_unset_variable_is_named_by_the_check() {
         CONNECTOR.replace("CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__SECRTE"),
     )
     .unwrap();
-    let told = check(folder.path(), &["idp.toml"]);
+    let output = check(folder.path(), &["idp.toml"]);
     assert!(
-        told.code == Some(1) && told.text.contains("CONNECTOR_IDP__SECRTE that is not set"),
+        output.code == Some(1) && output.text.contains("CONNECTOR_IDP__SECRTE that is not set"),
         "{}",
-        told.text
+        output.text
     );
 }

@@ -159,7 +159,7 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     );
 }
 
-/// A log that can't be written is lost, and nobody is locked out by it: each of these changes is a
+/// A log that can't be written is lost, and locks no one out: each of these changes is a
 /// line in the log.
 #[test]
 fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
@@ -193,7 +193,7 @@ fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
     );
 }
 
-/// Whoever looks for the connector to block sees which one is in trouble.
+/// An operator who looks for the connector to block sees which one is in trouble.
 #[test]
 fn the_list_tells_which_identity_provider_fails() {
     let folder = administered();

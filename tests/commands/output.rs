@@ -60,8 +60,8 @@ fn no_command_panics_on_a_closed_pipe() {
     let folder = good();
     for command in commands(folder.path()) {
         let (closed, open) = (run(&command, closed_pipe()), run(&command, Stdio::piped()));
-        let told = String::from_utf8(closed.stderr).unwrap();
-        assert_eq!(told, "", "{command:?}");
+        let text = String::from_utf8(closed.stderr).unwrap();
+        assert_eq!(text, "", "{command:?}");
         assert_eq!(closed.status.code(), open.status.code(), "{command:?} ends as it would have");
     }
 }
@@ -72,15 +72,15 @@ fn a_full_disk_is_an_error_and_no_panic() {
     for command in commands(folder.path()) {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = run(&command, full.into());
-        let told = String::from_utf8(output.stderr).unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
         assert!(
-            told.starts_with("passerelle: standard output can't be written: "),
-            "{command:?}: {told}"
+            text.starts_with("passerelle: standard output can't be written: "),
+            "{command:?}: {text}"
         );
         assert_eq!(
-            (told.lines().count(), output.status.code()),
+            (text.lines().count(), output.status.code()),
             (1, Some(OUTPUT_LOST)),
-            "{command:?}: {told}"
+            "{command:?}: {text}"
         );
     }
 }

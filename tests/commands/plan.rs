@@ -34,8 +34,8 @@ fn two_folders_are_held_against_each_other() {
     let (before, after) = (good(), good());
     assert_eq!(against(&before, &[], &after), (Some(0), "Nothing would change.\n".into()));
     fs::write(after.path().join("connectors/another.toml"), ANOTHER).unwrap();
-    let told = "connector another: new\n  available to:          none\n".to_owned();
-    assert_eq!(against(&before, &[], &after), (Some(2), told));
+    let output = "connector another: new\n  available to:          none\n".to_owned();
+    assert_eq!(against(&before, &[], &after), (Some(2), output));
     let (code, json) = against(&before, &["--json"], &after);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((code, &json["connectors"]["another"]["change"]), (Some(2), &"new".into()));
@@ -44,14 +44,14 @@ fn two_folders_are_held_against_each_other() {
 #[test]
 fn invalid_files_and_a_hub_that_does_not_answer_are_reported() {
     let folder = good();
-    let (code, told) = plan(&[], folder.path());
+    let (code, output) = plan(&[], folder.path());
     assert!(
         code == Some(1)
-            && told.contains("no hub answers at http://127.0.0.1:0/config/digest")
-            && told.contains("--against"),
-        "{told}"
+            && output.contains("no hub answers at http://127.0.0.1:0/config/digest")
+            && output.contains("--against"),
+        "{output}"
     );
     fs::write(folder.path().join("connectors/another.toml"), "name = 3\n").unwrap();
-    let (code, told) = plan(&[], folder.path());
-    assert!(code == Some(1) && told.contains("another.toml:1: name: must be"), "{told}");
+    let (code, output) = plan(&[], folder.path());
+    assert!(code == Some(1) && output.contains("another.toml:1: name: must be"), "{output}");
 }

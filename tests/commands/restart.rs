@@ -1,4 +1,4 @@
-//! `passerelle serve`, told to go down while it still starts.
+//! `passerelle serve`, stopped while it still starts.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ const ROOM: Capacities = Capacities {
     probes: 0,
 };
 
-/// Twice restarted in a row, and nobody's session may be gone.
+/// Twice restarted in a row, and no session may be gone.
 #[test]
 fn a_hub_that_gets_a_stop_signal_while_it_starts_leaves_what_it_has_taken_up() {
     let folder = good();

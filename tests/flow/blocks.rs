@@ -104,7 +104,7 @@ async fn a_code_of_a_blocked_provider_is_burnt_and_its_session_not_reused() {
     );
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("bakery"), "login_required");
-    // What was handed out lives out its minute, as with any gate that closes (decisions 1).
+    // What was handed out lives out its minute, as with any gate that closes.
     assert_eq!(hub.userinfo(&tokens.access_token).await["family_name"], "DUBOIS");
     hub.unblock(&id).await;
     assert_eq!(hub.redeem("library", second.code()).await.status, 400, "a code comes back to life");
@@ -256,7 +256,7 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
         block.to_string()
     };
     let long = "x".repeat(16 * 1024);
-    for (what, body, status, code, told) in [
+    for (what, body, status, code, message) in [
         ("no JSON", "{".to_owned(), 400, "Y500092", "one JSON object"),
         ("a list", "[]".to_owned(), 400, "Y500092", "one JSON object"),
         (
@@ -283,14 +283,14 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
         ("too large", with("reason", json!(long)), 413, "Y000413", "16384"),
         (
             "unknown connector",
-            with("connector", json!("nobody")),
+            with("connector", json!("unknown")),
             422,
             "Y500093",
             "known: amandier, belvedere, closed",
         ),
         (
             "unknown service provider",
-            with("service_provider", json!("nobody")),
+            with("service_provider", json!("unknown")),
             422,
             "Y500094",
             "client_id",
@@ -326,10 +326,10 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
             "{what}: {}",
             answer.body
         );
-        assert!(answer.body.contains(told), "{what}: {}", answer.body);
+        assert!(answer.body.contains(message), "{what}: {}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
     }
-    let gone = hub.send_as_admin(TestRequest::delete().uri("/admin/blocks/NOBODY")).await;
+    let gone = hub.send_as_admin(TestRequest::delete().uri("/admin/blocks/UNKNOWN")).await;
     assert_eq!((gone.status, gone.json()["code"].as_str()), (404, Some("Y500096")));
     let wrong = hub.send_as_admin(TestRequest::put().uri("/admin/blocks")).await;
     assert_eq!((wrong.status, wrong.header("allow")), (405, "GET, POST"));
@@ -358,7 +358,7 @@ async fn a_restart_does_not_open_what_was_blocked() {
 #[actix_web::test]
 async fn where_nothing_can_be_written_the_block_is_in_force_and_says_that_it_will_be_forgotten() {
     let hub = TestHub::start().await;
-    // Nobody can make a folder where a file is.
+    // No one can make a folder where a file is.
     federation::put(hub.state().parent().unwrap(), "state", b"in the way");
     let answer = hub.post_block(&amandier()).await;
     assert_eq!((answer.status, answer.json()["persisted"].as_bool()), (201, Some(false)));

@@ -1,9 +1,8 @@
 //! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
 //! logins under way meanwhile.
 
-use std::time::Duration;
-
 use passerelle::ids::ConnectorId;
+use passerelle::testing::wait::wait_until;
 
 use super::hub::TestHub;
 use super::service::Authorize;
@@ -41,13 +40,10 @@ async fn a_written_file_is_seen_without_a_round() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
     hub.reread().await;
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
-    while !hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let is_loaded = || hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped"));
+    wait_until("the new file is loaded", is_loaded).await;
     hub.remove_file("connectors/dropped.toml");
-    while hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_until("the removed file is unloaded", || !is_loaded()).await;
 }
 
 #[actix_web::test]

@@ -110,7 +110,7 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
     assert_none(&faults);
 }
 
-/// A recorded share that nothing uses is computed for nobody.
+/// A recorded share that nothing uses is computed for nothing.
 #[test]
 fn recorded_names_are_used_or_shown() {
     let rules = all();
