@@ -272,7 +272,7 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
     let hub = hub().await;
     let of = Redeem::of;
     let foreign = |claims: Value| signed(&STRANGER, &header(), &claims);
-    let of_nobody =
+    let of_stranger =
         changed(changed(claims(&hub, "a"), "iss", "unknown".into()), "sub", "unknown".into());
     let of_bakery =
         changed(changed(claims(&hub, "a"), "iss", "bakery".into()), "sub", "bakery".into());
@@ -282,7 +282,7 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
         ("registered for the header", of("chemist").post("chemist", SECRET)),
         ("registered for assertions", of("notary").post("notary", SECRET)),
         ("signed by another", of("notary").assertion(&foreign(claims(&hub, "a")))),
-        ("assertion of an unknown client", of("notary").assertion(&foreign(of_nobody))),
+        ("assertion of an unknown client", of("notary").assertion(&foreign(of_stranger))),
         ("assertion of one with a secret", of("bakery").assertion(&foreign(of_bakery))),
         ("no assertion at all", of("notary").assertion("x.y.z")),
         (

@@ -223,12 +223,12 @@ impl TestHub {
 
     /// Asks the private listener.
     pub async fn administer(&self, request: TestRequest) -> Answer {
-        Answer::of((self.administer)(request).await).await
+        Answer::from_response((self.administer)(request).await).await
     }
 
     /// Asks the private listener of one of several.
     pub async fn administer_at(&self, node: usize, request: TestRequest) -> Answer {
-        Answer::of((self.nodes[node].administer)(request).await).await
+        Answer::from_response((self.nodes[node].administer)(request).await).await
     }
 
     /// Why one of several must not be asked, by check.
@@ -322,7 +322,7 @@ impl TestHub {
     }
 
     pub async fn send_to(&self, host: &str, request: TestRequest) -> Answer {
-        Answer::of((self.serve)(request.insert_header(("host", host))).await).await
+        Answer::from_response((self.serve)(request.insert_header(("host", host))).await).await
     }
 
     /// Sends a form to the hub's own host.
@@ -334,7 +334,7 @@ impl TestHub {
 }
 
 impl Answer {
-    async fn of(response: HttpResponse) -> Self {
+    async fn from_response(response: HttpResponse) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = to_bytes(response.into_body()).await.unwrap();
         Self { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
