@@ -9,9 +9,6 @@
     reason = "a measurement that can't be made should stop"
 )]
 
-#[path = "../tests/redis_server/mod.rs"]
-mod redis_server;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +24,7 @@ use passerelle::store::{
     Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, Store,
 };
 use passerelle::telemetry::Metrics;
-use redis_server::{PASSWORD, Server};
+use passerelle::testing::redis_server::{PASSWORD, Server};
 use tokio::time::Instant;
 
 const OPERATIONS: u32 = 20_000;

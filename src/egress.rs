@@ -17,6 +17,3 @@ pub mod http_client_pool;
 mod public_addresses;
 pub mod retry_after;
 pub mod safe_http_client;
-
-#[cfg(test)]
-pub mod fake_server;

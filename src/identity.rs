@@ -69,28 +69,9 @@ impl std::fmt::Debug for Identity {
 }
 
 #[cfg(test)]
-pub(crate) mod samples {
-    use super::{Identity, StandardClaims};
-
-    /// The first user of the demo's register.
-    pub(crate) fn angela() -> Identity {
-        Identity {
-            given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
-            family_name: Some("DUBOIS".into()),
-            birthdate: Some("1962-08-24".into()),
-            gender: Some("female".into()),
-            birthplace: Some("75107".into()),
-            birthcountry: Some("99100".into()),
-            email: Some("angela@example.org".into()),
-            preferred_username: None,
-            standard: StandardClaims::default(),
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::samples;
 
     #[test]
     fn an_identity_never_prints_itself() {

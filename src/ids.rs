@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_support_id_is_understood_as_people_write_it() {
-        let entropy = crate::env::SeededEntropy::new(3);
+        let entropy = crate::testing::env::SeededEntropy::new(3);
         for _ in 0..1000 {
             let id = SupportId::generate(&entropy);
             let heard = id.as_str().to_lowercase().replace('0', "o").replace('1', "l");

@@ -18,6 +18,10 @@
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
 //! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`client_network`] | nothing above |
 //!
+//! Tests and benchmarks also have `testing`: test doubles, sample data, and the suites that every
+//! store and register passes. It may use everything; product code may not use it, and no release
+//! build compiles it.
+//!
 //! # One login, step by step
 //!
 //! ```text
@@ -66,5 +70,7 @@ pub mod register;
 pub mod session;
 pub mod store;
 pub mod telemetry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod token;
 pub mod web;

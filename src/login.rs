@@ -369,6 +369,4 @@ impl LoginContext {
 }
 
 #[cfg(test)]
-pub(crate) mod samples;
-#[cfg(test)]
 pub(crate) mod tests;

@@ -5,9 +5,6 @@
 pub mod file;
 pub mod http;
 
-#[cfg(test)]
-mod conformance;
-
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -12,8 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::Timestamp;
 
-#[cfg(test)]
-pub mod conformance;
 pub mod counters;
 mod encryption;
 pub mod memory;

@@ -160,7 +160,7 @@ impl Counts {
 mod tests {
     use super::*;
     use crate::login::LoginRequest;
-    use crate::login::samples::{OPENED, login_context};
+    use crate::testing::samples::{OPENED, login_context};
 
     fn position(state: &'static str) -> LoginPosition {
         LoginPosition { state, service: "sp".into(), connector: None }
@@ -232,7 +232,7 @@ mod tests {
         let stood = LoginPosition::from_login(&login);
         login.context.expires_at = OPENED;
         let gate = |_: &ConnectorId, _| Ok(());
-        let fresh = crate::env::SeededEntropy::new(1);
+        let fresh = crate::testing::env::SeededEntropy::new(1);
         let inputs = crate::login::StepInputs {
             now: OPENED,
             entropy: &fresh,

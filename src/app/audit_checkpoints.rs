@@ -223,9 +223,9 @@ impl CheckpointStore for SharedCheckpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
-    use crate::store::conformance::AMPLE_CAPACITIES;
     use crate::store::memory::MemoryStore;
+    use crate::testing::env::{ManualClock, SeededEntropy};
+    use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {

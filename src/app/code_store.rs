@@ -76,8 +76,8 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
-    use crate::store::conformance::{AMPLE_CAPACITIES, at};
     use crate::store::memory::MemoryStore;
+    use crate::testing::store_conformance::{AMPLE_CAPACITIES, at};
 
     fn opened(own_codes: usize) -> StoreBackedCodes {
         let codes = StoreBackedCodes::default();

@@ -337,6 +337,4 @@ impl Connector for LdapConnector {
 }
 
 #[cfg(test)]
-mod fake_directory;
-#[cfg(test)]
 mod tests;

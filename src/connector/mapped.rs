@@ -155,8 +155,8 @@ mod tests {
         let mapping =
             Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: UnmappedClaims::Drop };
         let connector = with_mapping("ada".into(), Arc::new(Ada), mapping);
-        let attempt = crate::connector::oidc::fake_idp::attempt(
-            crate::connector::oidc::fake_idp::authorization_request(),
+        let attempt = crate::testing::fake_idp::attempt(
+            crate::testing::fake_idp::authorization_request(),
             AuthorizationRedirect {
                 url: String::new(),
                 issuer: String::new(),
@@ -178,9 +178,7 @@ mod tests {
     /// Builds the connector from a file with a mapping, as the hub does.
     #[tokio::test]
     async fn a_connector_built_from_a_file_maps_its_claims() {
-        use crate::connector::oidc::fake_idp::{
-            OidcFixture, SECRET, attempt, authorization_request,
-        };
+        use crate::testing::fake_idp::{OidcFixture, SECRET, attempt, authorization_request};
         let fixture = OidcFixture::new().await;
         let text = format!(
             r#"
@@ -201,14 +199,14 @@ mod tests {
         );
         let env = crate::env::Env::new(
             Arc::clone(&fixture.clock) as _,
-            Arc::new(crate::env::SeededEntropy::new(3)),
+            Arc::new(crate::testing::env::SeededEntropy::new(3)),
         );
         let context = crate::connector::ConnectorContext {
             env,
             upstream_keys: Arc::clone(&fixture.keys),
             sandbox: crate::connector::PersonaSupport::Disabled,
             http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
-            code_store: crate::connector::one_time_code::in_memory::code_store(),
+            code_store: crate::testing::code_store::code_store(),
         };
         let file = toml::from_str(&text).unwrap();
         let connector = crate::connector::build(

@@ -246,6 +246,4 @@ fn merge_claims(
 }
 
 #[cfg(test)]
-pub(in crate::connector) mod fake_idp;
-#[cfg(test)]
 mod tests;

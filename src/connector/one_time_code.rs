@@ -147,44 +147,10 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
 }
 
 #[cfg(test)]
-pub mod in_memory {
-    use std::collections::HashMap;
-    use std::sync::Mutex;
-
-    use super::*;
-
-    /// Code store for tests of connectors.
-    #[derive(Default)]
-    pub struct InMemoryCodeStore(Mutex<HashMap<String, (Vec<u8>, Timestamp)>>);
-
-    #[async_trait]
-    impl CodeStore for InMemoryCodeStore {
-        async fn insert(
-            &self,
-            key: &str,
-            value: Vec<u8>,
-            until: Timestamp,
-            _: Timestamp,
-        ) -> Result<(), CodeStoreError> {
-            self.0.lock().unwrap().insert(key.to_owned(), (value, until));
-            Ok(())
-        }
-
-        async fn take(&self, key: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
-            let found = self.0.lock().unwrap().remove(key);
-            Ok(found.filter(|(_, until)| now < *until).map(|(value, _)| value))
-        }
-    }
-
-    pub fn code_store() -> Arc<dyn CodeStore> {
-        Arc::new(InMemoryCodeStore::default())
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
+    use crate::testing::code_store::code_store;
+    use crate::testing::env::{ManualClock, SeededEntropy};
 
     fn env() -> (Arc<ManualClock>, Env) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1000)));
@@ -205,7 +171,7 @@ mod tests {
     #[tokio::test]
     async fn a_code_works_once_in_its_minute_for_its_own_attempt() {
         let (clock, env) = env();
-        let codes = OneTimeCodes::new(&"one".into(), in_memory::code_store());
+        let codes = OneTimeCodes::new(&"one".into(), code_store());
         let code = codes.issue("s1", &1, &env).await.unwrap();
         assert_eq!(redeem(&codes, "guess", "s1", &env).await, REJECTED);
         assert_eq!(
@@ -225,7 +191,7 @@ mod tests {
     #[tokio::test]
     async fn a_code_of_one_connector_is_rejected_at_another_with_a_higher_level() {
         let (_, env) = env();
-        let store = in_memory::code_store();
+        let store = code_store();
         let (low, high) = (
             OneTimeCodes::new(&"low".into(), Arc::clone(&store)),
             OneTimeCodes::new(&"high".into(), store),

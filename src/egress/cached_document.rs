@@ -194,7 +194,7 @@ pub fn cache_lifetime(headers: &HeaderMap) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
+    use crate::testing::env::{ManualClock, SeededEntropy};
 
     fn clock_and_env() -> (Arc<ManualClock>, Env) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));

@@ -105,9 +105,10 @@ impl AuthFailureLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy, Timestamp};
+    use crate::env::Timestamp;
     use crate::quota::counter_sync::CounterSync;
     use crate::store::counters::{Counters, MemoryCounters};
+    use crate::testing::env::{ManualClock, SeededEntropy};
     use std::time::Duration;
 
     fn mistakes(failed: u32, inactive: u32) -> (AuthFailureLimiter, Arc<ManualClock>) {

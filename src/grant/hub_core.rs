@@ -53,7 +53,7 @@ impl HubCore {
         let metrics = Arc::new(Metrics::new().unwrap());
         Self {
             platform: Platform::Standard,
-            issuer: crate::login::samples::ISSUER.into(),
+            issuer: crate::testing::samples::ISSUER.into(),
             federation,
             rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
             session_limits: SessionLimits::for_platform(Platform::Standard),

@@ -31,14 +31,11 @@ use crate::config::model::SubjectSource;
 use crate::config::{CurrentFederation, Federation};
 use crate::config::{DatedSecret, KeySource, ServiceProvider, Validity};
 use crate::digest;
-use crate::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Clock as _, Env, Timestamp};
 use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
-use crate::login::samples::{
-    OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
-};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
@@ -46,8 +43,12 @@ use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, BearerToken};
 use crate::store::Capacities;
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::samples::{
+    OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
+};
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::VerificationKeys;
 

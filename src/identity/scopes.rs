@@ -244,7 +244,7 @@ impl Default for ScopeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::samples::angela;
+    use crate::testing::samples::angela;
     use serde_json::json;
 
     fn scopes(text: &str) -> Vec<Scope> {

@@ -164,7 +164,7 @@ impl SubjectKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::samples::angela;
+    use crate::testing::samples::angela;
     use proptest::prelude::*;
 
     fn key(bytes: impl IntoIterator<Item = u8>, derivation: Derivation) -> SubjectKey {

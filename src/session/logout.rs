@@ -47,9 +47,9 @@ mod tests {
     use crate::assurance::Level;
     use crate::assurance::amr::AmrEvidence;
     use crate::env::Timestamp;
-    use crate::identity::samples::angela;
     use crate::ids::Secret;
     use crate::session::FinishedLogin;
+    use crate::testing::samples::angela;
 
     #[test]
     fn decisions_by_hint_and_session() {

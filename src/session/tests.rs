@@ -1,8 +1,8 @@
 use super::*;
-use crate::identity::samples::angela;
 use crate::session::gate::{
     ConnectorStatus, GateInput, Pairing, ServiceProviderStatus, UnavailableReason,
 };
+use crate::testing::samples::angela;
 use Level::{Eidas1, Eidas2, Eidas3};
 
 const START: Timestamp = Timestamp::from_seconds(1_700_000_000);

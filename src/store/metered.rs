@@ -251,8 +251,8 @@ const fn kind_label(kind: RecordKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::{AMPLE_CAPACITIES, at, code, conformance, new_record};
     use crate::store::memory::MemoryStore;
+    use crate::testing::store_conformance::{AMPLE_CAPACITIES, at, code, conformance, new_record};
 
     async fn metered(capacities: Capacities) -> Arc<dyn Store> {
         let metrics = Metrics::new().unwrap();

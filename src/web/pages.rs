@@ -100,6 +100,4 @@ pub(super) fn render_template(template: &impl askama::Template) -> String {
 }
 
 #[cfg(test)]
-mod gallery;
-#[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ const L0: &[&str] = &["protocol", "ids", "env", "digest", "client_network"];
 const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
 const STATE_MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
-const TOP: &[&str] = &["app", "demo", "bin", "lib"];
+const TOP: &[&str] = &["app", "demo", "testing", "bin", "lib"];
 
 /// Modules that `actor` and `grant` know by their traits only.
 const ADAPTERS: &[&[&str]] = &[
@@ -72,6 +72,25 @@ fn forbidden_imports(sources: &[Source]) -> Vec<String> {
     findings
 }
 
+/// Returns what uses `testing` outside tests, and what uses `demo` but for the binary.
+fn uses_of_demo_and_testing(sources: &[Source]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for source in sources.iter().filter(|s| !s.is_test()) {
+        let may_use_demo = ["bin", "demo"].contains(&source.top_module());
+        for path in &source.imports {
+            let is_forbidden = match path.first().map(String::as_str) {
+                Some("testing") => true,
+                Some("demo") => !may_use_demo,
+                _ => false,
+            };
+            if is_forbidden {
+                findings.push(format!("src/{}: may not use `{}`", source.path, path.join("::")));
+            }
+        }
+    }
+    findings
+}
+
 /// Returns the modules of layer 1 that use each other, directly or through others.
 fn cycles_in_layer_1(sources: &[Source]) -> Vec<String> {
     let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -123,6 +142,11 @@ fn modules_use_only_what_the_layer_table_allows() {
 }
 
 #[test]
+fn product_code_uses_neither_the_demo_nor_test_doubles() {
+    assert_none(&uses_of_demo_and_testing(sources()));
+}
+
+#[test]
 fn modules_of_layer_1_do_not_use_each_other_in_a_circle() {
     assert_none(&cycles_in_layer_1(sources()));
 }
@@ -143,6 +167,7 @@ fn forged_imports_are_found() {
         ("grant/redeem.rs", "use crate::store::memory::Memory;"),
         ("grant/redeem.rs", "use crate::actor::Logins;"),
         ("ids.rs", "use super::store::Store;"),
+        ("web/choice.rs", "use crate::testing::samples;"),
         ("attic.rs", ""),
         ("token.rs", "#[cfg(test)]\nmod tests;\nuse crate::web::Page;"),
     ];
@@ -158,6 +183,28 @@ fn forged_imports_are_found() {
     ];
     for (path, text) in allowed {
         assert_none(&forbidden_imports(&[Source::new(path, text)]));
+    }
+    let forged = [
+        ("app.rs", "use crate::demo::Demo;"),
+        ("app/store.rs", "fn f() { crate::testing::code_store::code_store() }"),
+        ("demo.rs", "use crate::testing::env::ManualClock;"),
+        ("bin/passerelle/main.rs", "use passerelle::{demo::Demo, testing::env::ManualClock};"),
+        ("ids.rs", "#[cfg(feature = \"testing\")]\nuse super::testing::samples;"),
+    ];
+    for (path, text) in forged {
+        let findings = uses_of_demo_and_testing(&[Source::new(path, text)]);
+        assert_eq!(findings.len(), 1, "{path}: {text}");
+    }
+    let allowed = [
+        ("bin/passerelle/main.rs", "use passerelle::demo::Demo;"),
+        ("demo.rs", "use crate::demo::federation;"),
+        ("web/pages.rs", "mod demo;\npub use demo::DemoError;"),
+        ("ids.rs", "#[cfg(test)]\nmod tests {\n    use crate::testing::env::SeededEntropy;\n}\n"),
+        ("grant/tests.rs", "use crate::testing::samples;"),
+        ("testing/harness.rs", "use crate::demo::Demo;"),
+    ];
+    for (path, text) in allowed {
+        assert_none(&uses_of_demo_and_testing(&[Source::new(path, text)]));
     }
     let circle = [
         Source::new("token.rs", "use crate::config::Settings;"),

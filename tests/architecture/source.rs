@@ -15,7 +15,7 @@ pub struct Source {
     /// Path under `src/`, with forward slashes.
     pub path: String,
     pub text: String,
-    /// Every path that starts with `crate`, `self` or `super`.
+    /// Every path that starts with `crate`, `passerelle`, `self` or `super`.
     pub imports: BTreeSet<CratePath>,
     /// Names of the types and traits that other files can see.
     pub public_types: Vec<String>,
@@ -130,7 +130,7 @@ struct Imports {
 impl Imports {
     fn add(&mut self, segments: &[String]) {
         let mut base = match segments.first().map(String::as_str) {
-            Some("crate") => Vec::new(),
+            Some("crate" | "passerelle") => Vec::new(),
             Some("self" | "super") => self.module.clone(),
             first => {
                 self.crates.extend(first.map(str::to_owned));

@@ -1,15 +1,16 @@
 //! The admin console: one login by the support id on the user's screen, and who has no access.
 
+mod access;
+
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
 use passerelle::web::admin_console::{HubStatus, LoginView};
 use passerelle::web::readiness::CheckState;
 use serde_json::Value;
-use url::form_urlencoded::Serializer;
 
 use super::federation::{ADMIN_TOKEN, SECRET};
-use super::hub::{Answer, TestHub};
+use super::hub::TestHub;
 use super::service::Authorize;
 
 const AUDITED: &str = "[audit]\nsink = \"file\"\n";
@@ -17,71 +18,6 @@ const AUDITED: &str = "[audit]\nsink = \"file\"\n";
 /// Names and birth data of the sandbox's test users.
 const CANARIES: &[&str] =
     &["angela", "dubois", "Angela", "DUBOIS", "1962-08-24", "75107", "Claire"];
-
-impl TestHub {
-    async fn get_admin(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
-        let request = TestRequest::get().uri(path);
-        self.administer(
-            headers.iter().fold(request, |request, header| request.insert_header(*header)),
-        )
-        .await
-    }
-
-    async fn get_json<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
-        let answer =
-            self.get_admin(path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        assert_eq!(answer.header("cache-control"), "no-store");
-        serde_json::from_str(&answer.body).unwrap()
-    }
-
-    /// Returns the last support id in the audit log.
-    fn last_support_id(&self) -> String {
-        self.flush_audit();
-        let log = std::fs::read_to_string(self.folder().join("audit/audit.jsonl")).unwrap();
-        let lines = log.lines().rev().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.filter_map(|line| Some(line["support_id"].as_str()?.to_owned())).next().unwrap()
-    }
-
-    async fn login_view(&self, support_id: &str) -> LoginView {
-        self.get_json(&format!("/admin/logins/{support_id}")).await
-    }
-
-    async fn sign_in(&self, token: &str, next: &str, site: &str) -> Answer {
-        let body = Serializer::new(String::new())
-            .append_pair("token", token)
-            .append_pair("next", next)
-            .finish();
-        let request =
-            TestRequest::post().uri("/admin/sign-in").insert_header(("sec-fetch-site", site));
-        self.administer(
-            request
-                .insert_header(("content-type", "application/x-www-form-urlencoded"))
-                .set_payload(body),
-        )
-        .await
-    }
-
-    /// Returns the cookie of a signed-in browser.
-    async fn operator_cookie(&self) -> String {
-        let answer = self.sign_in(ADMIN_TOKEN, "/admin/", "same-origin").await;
-        assert_eq!((answer.status, answer.header("location")), (303, "/admin/"));
-        assert_eq!(
-            answer.header("cache-control"),
-            "no-store",
-            "a cache that stores it would admit others"
-        );
-        answer.header("set-cookie").split(';').next().unwrap().to_owned()
-    }
-
-    async fn console_page(&self, path: &str, cookie: &str) -> Answer {
-        self.get_admin(
-            path,
-            &[("accept", "text/html"), ("cookie", cookie), ("sec-fetch-site", "same-origin")],
-        )
-        .await
-    }
-}
 
 fn events(login: &LoginView) -> Vec<&str> {
     login.events.iter().map(|event| event.event.as_str()).collect()
@@ -181,7 +117,7 @@ async fn a_granted_login_is_shown_up_to_its_token_and_without_personal_data() {
 async fn a_request_that_never_became_a_login_is_found_too() {
     let hub = TestHub::start().await;
     for (request, code) in [
-        (Authorize::by("bakery").with("client_id", "nobody"), "Y030103"),
+        (Authorize::by("bakery").with("client_id", "unknown"), "Y030103"),
         (Authorize::by("bakery").with("redirect_uri", "https://evil.example/"), "Y030203"),
     ] {
         let browser = hub.browser();
@@ -207,121 +143,6 @@ async fn an_abandoned_login_is_shown_as_expired_and_not_counted() {
     assert_eq!(hub.login_view(&support_id).await.state, "expired");
     let status: HubStatus = hub.get_json("/admin/status").await;
     assert_eq!(status.live.choosing, 0);
-}
-
-#[actix_web::test]
-async fn the_public_listener_serves_no_admin_console() {
-    let hub = TestHub::start().await;
-    for path in [
-        "/admin",
-        "/admin/",
-        "/admin/status",
-        "/admin/config",
-        "/admin/logins/0123456789AB",
-        "/admin/sign-in",
-        "/readyz",
-    ] {
-        let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
-        let answer = hub.send(TestRequest::get().uri(path).insert_header(bearer)).await;
-        assert_eq!(answer.status, 404, "{path}");
-        let answer = hub
-            .send(TestRequest::post().uri(path).set_payload(format!("token={ADMIN_TOKEN}")))
-            .await;
-        assert!(answer.status >= 400 && answer.header("set-cookie").is_empty(), "{path}");
-    }
-}
-
-#[actix_web::test]
-async fn a_support_id_is_worth_nothing_without_the_token() {
-    let hub = TestHub::start().await;
-    let browser = hub.browser();
-    let page = browser.open(&Authorize::by("bakery").with("client_id", "nobody").url()).await;
-    let path = format!("/admin/logins/{}", page.support_id());
-    let bare = hub.get_admin(&path, &[]).await;
-    assert_eq!(bare.status, 401);
-    let wrong = hub.get_admin(&path, &[("authorization", "Bearer wrong")]).await;
-    assert_eq!(wrong.status, 401);
-    let form = hub.get_admin(&path, &[("accept", "text/html")]).await;
-    assert_eq!(form.status, 401);
-    assert!(
-        form.body.contains("private.admin_token") && !form.body.contains("authorization_refused")
-    );
-    // Without the token, known and unknown ids look the same.
-    let unknown = hub.get_admin("/admin/logins/ZZZZZZZZZZZZ", &[]).await;
-    assert_eq!((unknown.status, unknown.body), (bare.status, bare.body));
-}
-
-#[actix_web::test]
-async fn guessing_the_token_is_rate_limited_and_does_not_lock_the_operator_out() {
-    let hub = TestHub::start().await;
-    let mut statuses = Vec::new();
-    for _ in 0..12 {
-        let answer = hub.sign_in("a wrong token", "/admin/", "same-origin").await;
-        assert!(answer.header("set-cookie").is_empty());
-        statuses.push(answer.status);
-    }
-    assert_eq!((statuses[0], statuses[11]), (401, 429));
-    let bearer = hub.get_admin("/admin/status", &[("authorization", "Bearer wrong")]).await;
-    assert_eq!(bearer.status, 429, "one limit for both ways");
-    assert!(!hub.operator_cookie().await.is_empty(), "the right token is always accepted");
-}
-
-#[actix_web::test]
-async fn a_cross_site_request_can_not_use_an_operators_cookie() {
-    let hub = TestHub::start().await;
-    let cookie = hub.operator_cookie().await;
-    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
-    for site in ["cross-site", "same-site"] {
-        let headers =
-            [("accept", "text/html"), ("cookie", cookie.as_str()), ("sec-fetch-site", site)];
-        assert_eq!(hub.get_admin("/admin/", &headers).await.status, 401, "{site}");
-    }
-    // The cookie allows reading only, wherever the request comes from.
-    let block = r#"{"connector":"amandier","reason":"by a forged request"}"#;
-    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
-    let forged =
-        headers.iter().fold(TestRequest::post().uri("/admin/blocks"), |request, header| {
-            request.insert_header(*header)
-        });
-    assert_eq!(hub.administer(forged.set_payload(block)).await.status, 401);
-    let blocks: Value = hub.get_json("/admin/blocks").await;
-    assert_eq!(blocks["blocks"], Value::Array(Vec::new()));
-    // A form on another site signs no browser in or out.
-    let forced = hub.sign_in(ADMIN_TOKEN, "/admin/", "cross-site").await;
-    assert!(forced.status >= 400 && forced.header("set-cookie").is_empty());
-    let out = |site| {
-        let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", site)];
-        headers.iter().fold(TestRequest::post().uri("/admin/sign-out"), |request, header| {
-            request.insert_header(*header)
-        })
-    };
-    hub.administer(out("cross-site")).await;
-    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
-    hub.administer(out("same-origin")).await;
-    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401, "signed out");
-}
-
-#[actix_web::test]
-async fn a_stolen_cookie_expires_after_an_hour() {
-    let hub = TestHub::start().await;
-    let cookie = hub.operator_cookie().await;
-    hub.advance(Duration::from_secs(3601));
-    assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401);
-}
-
-#[actix_web::test]
-async fn the_sign_in_form_redirects_to_no_other_site() {
-    let hub = TestHub::start().await;
-    for (next, location) in [
-        ("/admin/config", "/admin/config"),
-        ("//evil.example/", "/admin/"),
-        ("https://evil.example/", "/admin/"),
-    ] {
-        assert_eq!(
-            hub.sign_in(ADMIN_TOKEN, next, "same-origin").await.header("location"),
-            location
-        );
-    }
 }
 
 #[actix_web::test]
@@ -374,41 +195,6 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
             );
         }
     }
-}
-
-#[actix_web::test]
-async fn nothing_lists_logins() {
-    let hub = TestHub::with(AUDITED).await;
-    hub.browser().authorize(&Authorize::by("bakery")).await;
-    let support_id = hub.last_support_id();
-    let cookie = hub.operator_cookie().await;
-    for path in [
-        "/admin/",
-        "/admin/status",
-        "/admin/config",
-        "/admin/connectors",
-        "/admin/blocks",
-        "/admin/logins",
-        "/admin/logins/",
-    ] {
-        let answer = hub.console_page(path, &cookie).await;
-        assert!(!answer.body.contains(&support_id), "{path}");
-    }
-}
-
-#[actix_web::test]
-async fn without_a_token_there_is_no_console_and_no_login_is_kept() {
-    let hub = TestHub::edited(|folder| {
-        let path = folder.join("passerelle.toml");
-        let settings = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, settings.replace(", admin_token = { env = \"ADMIN_TOKEN\" }", ""))
-            .unwrap();
-    })
-    .await;
-    for path in ["/admin/", "/admin/status", "/admin/logins/0123456789AB"] {
-        assert_eq!(hub.get_admin(path, &[("accept", "text/html")]).await.status, 404, "{path}");
-    }
-    assert_eq!(hub.sign_in("", "/admin/", "same-origin").await.status, 404);
 }
 
 #[actix_web::test]
@@ -474,7 +260,7 @@ async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
         .clone();
     assert!(french.contains("ce soir") && !french.contains("tonight"));
     let browser = hub.browser();
-    let error = browser.open(&Authorize::by("bakery").with("client_id", "nobody").url()).await;
+    let error = browser.open(&Authorize::by("bakery").with("client_id", "unknown").url()).await;
     assert!(error.answer.body.contains("tonight"));
     let browser = hub.browser();
     let page = browser

@@ -1,5 +1,7 @@
 //! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is
-//! nobody's business.
+//! private.
+
+mod endings;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
-use super::hub::{Answer, TestHub};
+use super::hub::TestHub;
 use super::service::Authorize;
 
 const ON: &str = "[audit]\nsink = \"file\"\nnode = \"hub-1\"\n";
@@ -30,28 +32,6 @@ fn archive() -> (&'static str, String) {
 
 async fn hub() -> TestHub {
     TestHub::with_files(ON, &[archive()]).await
-}
-
-impl TestHub {
-    fn audit_text(&self) -> String {
-        self.flush_audit();
-        fs::read_to_string(self.folder().join("audit/audit.jsonl")).unwrap()
-    }
-
-    /// All that was told since the start, whose two lines are left out.
-    fn audit(&self) -> Vec<Value> {
-        self.audit_text().lines().skip(2).map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn audit_names(&self) -> Vec<String> {
-        self.audit().iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect()
-    }
-
-    async fn post_form(&self, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let form = ("content-type", "application/x-www-form-urlencoded");
-        self.send(TestRequest::post().uri(path).insert_header(form).set_payload(body)).await
-    }
 }
 
 /// By name, what the lines that have it agree on.
@@ -114,8 +94,8 @@ async fn a_whole_login_is_recorded_line_by_line() {
         "token_revoked",
         "logout_completed",
     ];
-    assert_eq!(hub.audit_names(), expected);
-    let lines = hub.audit();
+    assert_eq!(hub.audit_event_names(), expected);
+    let lines = hub.audit_lines();
     assert_eq!(
         lines[..13].iter().filter(|line| line["support_id"].is_string()).count(),
         13,
@@ -153,157 +133,17 @@ async fn a_whole_login_is_recorded_line_by_line() {
 }
 
 #[actix_web::test]
-async fn each_login_ends_once_and_says_why() {
-    let hub = hub().await;
-    let refusals: [(&[&str], &str); 5] = [
-        (&["login_refused"], "Y420010"),
-        (&["idp_chosen", "callback_refused", "choice_shown"], "Y"),
-        (
-            &[
-                "idp_chosen",
-                "callback_accepted",
-                "register_queried",
-                "register_answered",
-                "login_failed",
-            ],
-            "Y01",
-        ),
-        (
-            &[
-                "idp_chosen",
-                "callback_accepted",
-                "register_queried",
-                "register_answered",
-                "consent_shown",
-                "consent_refused",
-                "login_refused",
-            ],
-            "Y420011",
-        ),
-        (&["login_refused"], "Y420012"),
-    ];
-    for (case, (after_choice, code)) in refusals.iter().enumerate() {
-        let before = hub.audit().len();
-        let browser = hub.browser();
-        let request =
-            Authorize::by(if case == 3 { "clinic" } else { "bakery" }).with("prompt", "consent");
-        match case {
-            0 => drop(browser.authorize(&request).await.cancel().await),
-            1 => drop(
-                browser
-                    .authorize(&request)
-                    .await
-                    .choose("amandier")
-                    .await
-                    .sign_in_failing("error")
-                    .await,
-            ),
-            2 => drop(
-                browser
-                    .authorize(&request)
-                    .await
-                    .choose("amandier")
-                    .await
-                    .sign_in_as("unknown")
-                    .await,
-            ),
-            3 => drop(
-                browser
-                    .authorize(&request)
-                    .await
-                    .choose("amandier")
-                    .await
-                    .sign_in_as("angela")
-                    .await
-                    .refuse()
-                    .await,
-            ),
-            _ => drop(browser.get(&Authorize::by("bakery").with("prompt", "none").url()).await),
-        }
-        let lines = &hub.audit()[before..];
-        let names: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
-        let mut expected = vec!["authorization_received"];
-        if case != 4 {
-            expected.push("choice_shown");
-        }
-        expected.extend(*after_choice);
-        assert_eq!(names, expected, "case {case}");
-        let told = lines.iter().filter_map(|line| line["code"].as_str()).next_back().unwrap();
-        assert!(told.starts_with(code), "case {case}: {told}");
-        agreed(lines, "support_id");
-    }
-}
-
-#[actix_web::test]
 async fn a_login_by_a_reused_session_is_recorded_as_such() {
     let hub = hub().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let before = hub.audit().len();
+    let before = hub.audit_lines().len();
     let received = browser.open(&Authorize::by("library").with("prompt", "consent").url()).await;
     drop(received);
-    let lines = &hub.audit()[before..];
+    let lines = &hub.audit_lines()[before..];
     let names: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     assert_eq!(names[..2], ["authorization_received", "session_reused"], "{names:?}");
     assert!(!names.contains(&"idp_chosen"));
-}
-
-#[actix_web::test]
-async fn a_rejection_at_an_endpoint_is_recorded_once() {
-    let hub = hub().await;
-    let browser = hub.browser();
-    browser.get(&Authorize::by("bakery").with("scope", "nothing").url()).await;
-    browser.get(&Authorize::by("bakery").with("redirect_uri", "https://evil.example/").url()).await;
-    browser.get("/api/v2/callback/amandier?state=forged&code=x").await;
-    browser.get("/nowhere").await;
-    hub.redeem("bakery", "no such code").await;
-    hub.post_form(
-        "/api/v2/token",
-        &[("client_id", "nobody"), ("client_secret", "x"), ("grant_type", "authorization_code")],
-    )
-    .await;
-    hub.ask_userinfo("no such token").await;
-    hub.post_form(
-        "/api/v2/checktoken",
-        &[("client_id", "archive"), ("client_secret", "wrong"), ("token", "x")],
-    )
-    .await;
-    hub.post_form(
-        "/api/v2/checktoken",
-        &[("client_id", "archive"), ("client_secret", SECRET), ("token", "x")],
-    )
-    .await;
-    hub.post_form(
-        "/api/v2/token/revocation",
-        &[("client_id", "bakery"), ("client_secret", SECRET), ("token", "x")],
-    )
-    .await;
-    browser.get("/api/v2/session/end?state=x&state=y").await;
-    hub.administer(TestRequest::get().uri("/admin/blocks")).await;
-    assert_eq!(
-        hub.audit_names(),
-        [
-            "authorization_refused",
-            "authorization_refused",
-            "callback_refused",
-            "token_refused",
-            "token_refused",
-            "userinfo_refused",
-            "introspection_refused",
-            "introspection_inactive",
-            "revocation_ignored",
-            "logout_refused",
-            "admin_refused",
-        ]
-    );
-    let lines = hub.audit();
-    assert!(lines.iter().all(|line| line["code"].is_string()
-        != (line["event"] == "introspection_inactive" || line["event"] == "revocation_ignored")));
-    assert_eq!((&lines[3]["sp"], &lines[6]["dp"]), (&json!("bakery"), &json!("archive")));
-    assert!(
-        !hub.audit_text().contains("nobody") && !hub.audit_text().contains("evil"),
-        "only what is registered is repeated"
-    );
 }
 
 #[actix_web::test]
@@ -331,10 +171,10 @@ async fn blocks_and_files_are_recorded() {
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
     hub.reread().await;
     assert_eq!(
-        hub.audit_names(),
+        hub.audit_event_names(),
         ["block_set", "block_lifted", "config_applied", "config_changed", "config_rejected"]
     );
-    let lines = hub.audit();
+    let lines = hub.audit_lines();
     assert_eq!(
         (&lines[0]["block"], &lines[1]["block"], &lines[0]["idp"]),
         (&json!(id), &json!(id), &json!("amandier"))
@@ -395,65 +235,4 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
         (VerificationResult::Intact, 0),
         "{report:?}"
     );
-}
-
-/// A route is registered together with what the audit log calls its refusals; here each of them is
-/// refused once.
-#[actix_web::test]
-async fn the_refusal_of_every_route_is_recorded() {
-    let hub = hub().await;
-    // The first has a page for connectors that ask for a password, of which there is none here; the
-    // second shows its page to any state. Neither refuses anything but for the store.
-    let shown =
-        [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
-    let mut refused = 0;
-    for endpoint in routes::endpoints(SandboxRoutes::On) {
-        let Some(name) = endpoint.rejection_event else { continue };
-        let path =
-            endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
-        for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path)))
-        {
-            let request = match method {
-                // No address takes a parameter that is repeated, or a body that is no form.
-                "GET" => TestRequest::get()
-                    .uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
-                _ => TestRequest::post()
-                    .uri(&path)
-                    .insert_header(("content-type", "text/plain"))
-                    .set_payload("state=x"),
-            };
-            let answer = hub.send(request).await;
-            assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
-            refused += 1;
-            let names = hub.audit_names();
-            assert_eq!(
-                (names.len(), names.last().map(String::as_str)),
-                (refused, Some(name.as_str())),
-                "{method} {path}"
-            );
-        }
-    }
-    assert!(refused > 15, "{refused}");
-}
-
-#[actix_web::test]
-async fn a_percent_encoded_address_leads_nowhere() {
-    let hub = hub().await;
-    for address in [
-        "/api/v2/%74oken",
-        "/api/v2/toke%6e",
-        "/api/v2/session/%65nd",
-        "/api/v2/callback/am%61ndier?state=x&code=y",
-    ] {
-        let form = ("content-type", "application/x-www-form-urlencoded");
-        let answers = [
-            hub.send(TestRequest::get().uri(address)).await,
-            hub.send(
-                TestRequest::post().uri(address).insert_header(form).set_payload("client_id=x"),
-            )
-            .await,
-        ];
-        assert_eq!(answers.map(|answer| answer.status), [404, 404], "{address}");
-    }
-    assert_eq!(hub.audit_names(), Vec::<String>::new());
 }

@@ -10,49 +10,8 @@ use passerelle::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::federation::{self, ADMIN_TOKEN};
-use super::hub::{Answer, TestHub};
+use super::hub::TestHub;
 use super::service::Authorize;
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.body))
-    }
-}
-
-impl TestHub {
-    async fn with_token(&self, request: TestRequest) -> Answer {
-        self.administer(request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))))
-            .await
-    }
-
-    async fn post(&self, block: &Value) -> Answer {
-        self.with_token(TestRequest::post().uri("/admin/blocks").set_payload(block.to_string()))
-            .await
-    }
-
-    /// Sets a block, and gives its id.
-    async fn block(&self, block: Value) -> String {
-        let answer = self.post(&block).await;
-        assert_eq!(
-            (answer.status, answer.json()["persisted"].as_bool()),
-            (201, Some(true)),
-            "{}",
-            answer.body
-        );
-        answer.json()["block"]["id"].as_str().unwrap().to_owned()
-    }
-
-    async fn unblock(&self, id: &str) {
-        let answer =
-            self.with_token(TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-    }
-
-    async fn listed(&self, path: &str) -> Value {
-        self.with_token(TestRequest::get().uri(path)).await.json()
-    }
-}
 
 fn amandier() -> Value {
     json!({ "connector": "amandier", "reason": "keys leaked", "message": { "en": "Back on Monday.", "fr": "De retour lundi." } })
@@ -145,7 +104,7 @@ async fn a_code_of_a_blocked_provider_is_burnt_and_its_session_not_reused() {
     );
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("bakery"), "login_required");
-    // What was handed out lives out its minute, as with any gate that closes (decisions 1).
+    // What was handed out lives out its minute, as with any gate that closes.
     assert_eq!(hub.userinfo(&tokens.access_token).await["family_name"], "DUBOIS");
     hub.unblock(&id).await;
     assert_eq!(hub.redeem("library", second.code()).await.status, 400, "a code comes back to life");
@@ -192,7 +151,7 @@ async fn a_files_block_begins_and_ends_by_the_clock() {
         "a word in French only is a word"
     );
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 1"));
-    let list = hub.listed("/admin/connectors").await;
+    let list = hub.admin_json("/admin/connectors").await;
     assert_eq!(
         (&list["connectors"][0]["state"], &list["connectors"][0]["blocks"][0]["by"]),
         (&json!("blocked"), &json!("file"))
@@ -200,7 +159,7 @@ async fn a_files_block_begins_and_ends_by_the_clock() {
     hub.advance(Duration::from_secs(3600));
     assert_eq!(offered().await, ["amandier", "belvedere"]);
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 0"));
-    assert_eq!(hub.listed("/admin/blocks").await, json!({ "blocks": [] }));
+    assert_eq!(hub.admin_json("/admin/blocks").await, json!({ "blocks": [] }));
 }
 
 #[actix_web::test]
@@ -250,7 +209,11 @@ async fn guessing_the_administrators_token_is_slowed_down_and_locks_no_one_out()
     }
     let slowed = guess(Some(&almost)).await;
     assert_eq!((slowed.status, slowed.header("retry-after")), (429, "6"));
-    assert_eq!(hub.listed("/admin/blocks").await, json!({ "blocks": [] }), "a guess had an effect");
+    assert_eq!(
+        hub.admin_json("/admin/blocks").await,
+        json!({ "blocks": [] }),
+        "a guess had an effect"
+    );
     hub.advance(Duration::from_secs(6));
     assert_eq!(guess(Some(&almost)).await.status, 401);
 }
@@ -293,7 +256,7 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
         block.to_string()
     };
     let long = "x".repeat(16 * 1024);
-    for (what, body, status, code, told) in [
+    for (what, body, status, code, message) in [
         ("no JSON", "{".to_owned(), 400, "Y500092", "one JSON object"),
         ("a list", "[]".to_owned(), 400, "Y500092", "one JSON object"),
         (
@@ -320,14 +283,14 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
         ("too large", with("reason", json!(long)), 413, "Y000413", "16384"),
         (
             "unknown connector",
-            with("connector", json!("nobody")),
+            with("connector", json!("unknown")),
             422,
             "Y500093",
             "known: amandier, belvedere, closed",
         ),
         (
             "unknown service provider",
-            with("service_provider", json!("nobody")),
+            with("service_provider", json!("unknown")),
             422,
             "Y500094",
             "client_id",
@@ -356,21 +319,21 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
         ),
     ] {
         let answer =
-            hub.with_token(TestRequest::post().uri("/admin/blocks").set_payload(body)).await;
+            hub.send_as_admin(TestRequest::post().uri("/admin/blocks").set_payload(body)).await;
         assert_eq!(
             (answer.status, answer.json()["code"].as_str()),
             (status, Some(code)),
             "{what}: {}",
             answer.body
         );
-        assert!(answer.body.contains(told), "{what}: {}", answer.body);
+        assert!(answer.body.contains(message), "{what}: {}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
     }
-    let gone = hub.with_token(TestRequest::delete().uri("/admin/blocks/NOBODY")).await;
+    let gone = hub.send_as_admin(TestRequest::delete().uri("/admin/blocks/UNKNOWN")).await;
     assert_eq!((gone.status, gone.json()["code"].as_str()), (404, Some("Y500096")));
-    let wrong = hub.with_token(TestRequest::put().uri("/admin/blocks")).await;
+    let wrong = hub.send_as_admin(TestRequest::put().uri("/admin/blocks")).await;
     assert_eq!((wrong.status, wrong.header("allow")), (405, "GET, POST"));
-    assert_eq!(hub.listed("/admin/blocks").await, json!({ "blocks": [] }));
+    assert_eq!(hub.admin_json("/admin/blocks").await, json!({ "blocks": [] }));
     assert!(!hub.state().exists(), "something was written");
 }
 
@@ -380,24 +343,24 @@ async fn a_restart_does_not_open_what_was_blocked() {
     hub.block(amandier()).await;
     let lifted = hub.block(json!({ "connector": "belvedere", "reason": "tried" })).await;
     hub.unblock(&lifted).await;
-    let listed = hub.listed("/admin/connectors").await;
+    let listed = hub.admin_json("/admin/connectors").await;
     let hub = hub.restarted().await;
-    assert_eq!(hub.listed("/admin/connectors").await, listed);
+    assert_eq!(hub.admin_json("/admin/connectors").await, listed);
     assert_eq!(hub.browser().authorize(&Authorize::by("bakery")).await.offered(), ["belvedere"]);
     // Nor does it forget what was blocked while the file is away.
     fs::remove_file(hub.state().parent().unwrap().join("connectors/amandier.toml")).unwrap();
     let hub = hub.restarted().await;
-    let without = hub.listed("/admin/connectors").await;
+    let without = hub.admin_json("/admin/connectors").await;
     assert_eq!(without["orphaned_blocks"], listed["connectors"][0]["blocks"]);
-    assert_eq!(hub.listed("/admin/blocks").await["blocks"], without["orphaned_blocks"]);
+    assert_eq!(hub.admin_json("/admin/blocks").await["blocks"], without["orphaned_blocks"]);
 }
 
 #[actix_web::test]
 async fn where_nothing_can_be_written_the_block_is_in_force_and_says_that_it_will_be_forgotten() {
     let hub = TestHub::start().await;
-    // Nobody can make a folder where a file is.
+    // No one can make a folder where a file is.
     federation::put(hub.state().parent().unwrap(), "state", b"in the way");
-    let answer = hub.post(&amandier()).await;
+    let answer = hub.post_block(&amandier()).await;
     assert_eq!((answer.status, answer.json()["persisted"].as_bool()), (201, Some(false)));
     let warning = answer.json()["warning"].as_str().unwrap().to_owned();
     assert!(warning.contains("a restart will undo it") && warning.contains("fix: "), "{warning}");

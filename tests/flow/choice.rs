@@ -1,5 +1,5 @@
 //! The choice of an identity provider: who may serve whom, in which order, how one is found among
-//! hundreds, and what the browser remembers of the last time (decisions 3 and 5).
+//! hundreds, and what the browser remembers of the last time.
 
 use std::fs;
 use std::path::Path;
@@ -159,7 +159,7 @@ async fn hundreds_of_identity_providers_make_a_light_page_and_each_is_found() {
         ("q=SAVINGS+137", &["idp-137"][..]),
         ("q=caisse+d%27epargne+42", &["idp-42"]),
         ("q=belv%C3%A9d", &["belvedere"]),
-        ("q=nobody", &[]),
+        ("q=unknown", &[]),
     ] {
         assert_eq!(browser.open(&format!("{url}?{query}")).await.offered(), found, "{query}");
     }
@@ -234,7 +234,7 @@ async fn a_forged_last_choice_shows_nothing_that_may_not_be_chosen() {
         ("bakery", "../amandier"),
         ("bakery", "confirm"),
         ("bakery", ""),
-        ("bakery", "nobody"),
+        ("bakery", "unknown"),
         ("bakery", "closed"),
         ("cautious", "belvedere"),
     ] {
@@ -320,7 +320,7 @@ async fn logos_come_from_the_hub_and_run_nothing() {
         ("/assets/idp/amandier", 200, "max-age=600"),
         ("/assets/idp/amandier?v=older", 200, "max-age=600"),
         ("/assets/idp/belvedere", 404, "no-store"),
-        ("/assets/idp/nobody", 404, "no-store"),
+        ("/assets/idp/unknown", 404, "no-store"),
         ("/assets/idp/..%2Famandier", 404, "no-store"),
         ("/assets/service/bakery", 404, "no-store"),
     ] {

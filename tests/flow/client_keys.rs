@@ -22,12 +22,12 @@ async fn identity_providers_read_what_to_seal_to_and_nothing_private() {
     let set: Value =
         serde_json::from_str(&hub.send(TestRequest::get().uri(ADDRESS)).await.body).unwrap();
     let keys = set["keys"].as_array().unwrap();
-    let told: Vec<_> = keys
+    let names: Vec<_> = keys
         .iter()
         .map(|key| (key["use"].as_str().unwrap(), key["alg"].as_str().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        names,
         [
             ("enc", "ECDH-ES"),
             ("enc", "RSA-OAEP-256"),

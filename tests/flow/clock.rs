@@ -1,4 +1,4 @@
-//! How long things live, to the millisecond (decisions 4 and 6), by the clock that the hub is
+//! How long things live, to the millisecond, by the clock that the hub is
 //! given.
 
 use std::time::Duration;
@@ -33,7 +33,7 @@ async fn a_login_is_over_at_exactly_its_life() {
 #[actix_web::test]
 async fn a_yes_that_comes_too_late_gives_no_code() {
     let hub = TestHub::start().await;
-    for (late, told) in [(false, None), (true, Some("Y420006"))] {
+    for (late, code) in [(false, None), (true, Some("Y420006"))] {
         let browser = hub.browser();
         let consent = browser
             .authorize(&Authorize::by("bakery"))
@@ -47,7 +47,7 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
             hub.advance(MILLISECOND);
         }
         let page = consent.consent().await;
-        match told {
+        match code {
             None => page.received().belongs_to("bakery"),
             Some(code) => {
                 let page = page.assert_error(410, code);

@@ -1,6 +1,8 @@
 //! The high platform: eidas2 and eidas3, tokens that only their service provider can read,
-//! identities of the providers, sessions of ten minutes (R003, R005, R007, R009, R041, R042;
-//! decisions 5, 6, 8, 14).
+//! identities of the providers, sessions of ten minutes (R003, R005, R007, R009, R041, R042).
+
+mod logout;
+mod published_keys;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -23,6 +25,7 @@ use super::federation::post_logout_redirect_uri;
 use super::hub::TestHub;
 use super::markup::Form;
 use super::service::{Authorize, Received};
+pub(crate) use published_keys::Publisher;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -180,7 +183,7 @@ async fn userinfo_may_be_sealed_by_another_algorithm_than_the_id_token() {
 #[actix_web::test]
 async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
     let hub = vault().await;
-    // R038: more than was asked is told as it is.
+    // R038: more than was asked is reported as it is.
     assert_eq!(
         acr(&hub, &signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas3").await)
             .await,
@@ -250,7 +253,7 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     }
 }
 
-/// R009: one that was left in the settings is warned of at the start. That nobody answers there is
+/// R009: one that was left in the settings is warned of at the start. That no server answers there is
 /// no fault of the hub's.
 #[actix_web::test]
 async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
@@ -303,171 +306,6 @@ async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never
     assert!(browser.authorize(&again("eidas2")).await.is_choice());
 }
 
-/// A logout request of the vault with this hint.
-fn ending(hint: &str) -> String {
-    let uri = post_logout_redirect_uri("vault");
-    let pairs = [
-        ("id_token_hint", hint),
-        ("post_logout_redirect_uri", &uri),
-        ("state", "a state of more than 32 characters"),
-    ];
-    format!(
-        "/api/v2/session/end?{}",
-        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
-    )
-}
-
-// R175
-#[actix_web::test]
-async fn the_hint_of_a_logout_is_the_decrypted_token() {
-    let hub = vault().await;
-    let browser = hub.browser();
-    let tokens = redeemed(
-        &hub,
-        "vault",
-        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
-    )
-    .await;
-    let (_, signed) = inside(tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC);
-    assert!(
-        browser.open(&ending(&signed)).await.url.starts_with(&post_logout_redirect_uri("vault"))
-    );
-    assert_eq!(browser.session(), None);
-    assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
-}
-
-/// Service providers that hand back what they got: only they could decrypt it, and the hub knows it
-/// all the same.
-#[actix_web::test]
-async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() {
-    for (alg, private) in [("ECDH-ES", &*EC), ("RSA-OAEP-256", &*RSA), ("RSA-OAEP", &*RSA)] {
-        let hub =
-            TestHub::high(&[("vault", inline(alg, private)), ("archive", inline(alg, private))])
-                .await;
-        let (browser, stranger) = (hub.browser(), hub.browser());
-        let tokens = redeemed(
-            &hub,
-            "vault",
-            &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
-        )
-        .await;
-        let sealed = tokens["id_token"].as_str().unwrap().to_owned();
-        // The session is used for another service provider, and for this one again: each token
-        // counts.
-        let received =
-            browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
-        let at_archive =
-            redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
-
-        // Of another session of the same person, of another service provider, or changed: none
-        // speaks for this session.
-        let other = redeemed(
-            &hub,
-            "vault",
-            &signed_in(&stranger, &asking("vault", "eidas2"), "angela", "eidas2").await,
-        )
-        .await;
-        let changed = {
-            let (mut parts, others): (Vec<&str>, Vec<&str>) =
-                (sealed.split('.').collect(), at_archive.split('.').collect());
-            parts.splice(..2, others[..2].iter().copied());
-            parts.join(".")
-        };
-        for foreign in [other["id_token"].as_str().unwrap(), &changed] {
-            let page = browser.open(&ending(foreign)).await.assert_error(400, "Y000400");
-            assert!(
-                page.answer.body.contains("Y190104")
-                    && page.answer.body.contains("decrypt the ID token first"),
-                "{alg}"
-            );
-        }
-        let page = browser.open(&ending(&at_archive)).await.assert_error(400, "Y000400");
-        assert!(
-            page.answer.body.contains("Y190203"),
-            "{alg}: the address belongs to another service provider"
-        );
-        assert!(browser.session().is_some(), "{alg}");
-
-        let cookie = browser.session().unwrap();
-        assert!(
-            browser
-                .open(&ending(&sealed))
-                .await
-                .url
-                .starts_with(&post_logout_redirect_uri("vault")),
-            "{alg}"
-        );
-        assert_eq!(browser.session(), None, "{alg}");
-        assert_eq!(
-            hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status,
-            401,
-            "{alg}"
-        );
-        // A second click, whose first answer got lost, is led the same way.
-        browser.plant_session(&cookie);
-        assert!(
-            browser
-                .open(&ending(&sealed))
-                .await
-                .url
-                .starts_with(&post_logout_redirect_uri("vault")),
-            "{alg}"
-        );
-        assert!(stranger.session().is_some(), "{alg}: another browser's session goes on");
-    }
-}
-
-/// OpenID Connect RP-Initiated Logout 1.0, 2: the OP supports POST. No cookie comes with one from
-/// another site.
-#[actix_web::test]
-async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
-    let hub = vault().await;
-    let browser = hub.browser();
-    let tokens = redeemed(
-        &hub,
-        "vault",
-        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
-    )
-    .await;
-    let address = ending(tokens["id_token"].as_str().unwrap());
-    let (path, query) = address.split_once('?').unwrap();
-    let fields = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let form = Form { action: path.into(), fields, buttons: Vec::new() };
-    let answer = hub.browser().post(&form, Some("cross-site")).await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
-    assert!(
-        browser
-            .open(answer.header("location"))
-            .await
-            .url
-            .starts_with(&post_logout_redirect_uri("vault"))
-    );
-    assert_eq!(browser.session(), None);
-}
-
-#[actix_web::test]
-async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
-    let hub = vault().await;
-    let browser = hub.browser();
-    let tokens = redeemed(
-        &hub,
-        "vault",
-        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
-    )
-    .await;
-    let whole = ending(tokens["id_token"].as_str().unwrap());
-    let (without, _) = whole.split_once("&state=").unwrap();
-    let page = browser.open(without).await.assert_error(400, "Y000400");
-    assert!(page.answer.body.contains("Y190301"), "{}", page.answer.body);
-    assert!(
-        page.answer.body.contains("The parameter state is missing or empty"),
-        "{}",
-        page.answer.body
-    );
-    assert!(page.answer.body.contains("at least 32 characters"), "{}", page.answer.body);
-    assert!(browser.session().is_some());
-}
-
 #[actix_web::test]
 async fn discovery_tells_what_the_high_platform_does() {
     let hub = vault().await;
@@ -482,98 +320,4 @@ async fn discovery_tells_what_the_high_platform_does() {
             json!(["A256GCM"])
         );
     }
-}
-
-/// A service provider's server, which answers with what it is told: nothing good at first.
-pub(super) struct Publisher {
-    uri: String,
-    set: Arc<Mutex<Option<Value>>>,
-    handle: ServerHandle,
-}
-
-impl Publisher {
-    pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let uri = format!("http://{}/jwks", listener.local_addr().unwrap());
-        let set: Arc<Mutex<Option<Value>>> = Arc::default();
-        let told = Arc::clone(&set);
-        let app = move || {
-            let told = Arc::clone(&told);
-            let answer = move || {
-                let answer = told.lock().unwrap().as_ref().map_or_else(
-                    || HttpResponse::ServiceUnavailable().finish(),
-                    |set| {
-                        HttpResponse::Ok()
-                            .insert_header(("content-type", "application/json"))
-                            .body(set.to_string())
-                    },
-                );
-                std::future::ready(answer)
-            };
-            App::new().route("/jwks", web::get().to(answer))
-        };
-        let server =
-            HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
-        let handle = server.handle();
-        actix_web::rt::spawn(server);
-        Self { uri, set, handle }
-    }
-
-    fn publishes(&self, private: &Jwk, kid: &str) {
-        *self.set.lock().unwrap() = Some(set(private, kid));
-    }
-
-    pub(super) fn publishes_some(&self) {
-        self.publishes(&EC, "first");
-    }
-
-    pub(super) fn publishes_nothing(&self) {
-        *self.set.lock().unwrap() = None;
-    }
-
-    pub(super) fn file(&self) -> String {
-        format!(
-            "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks_uri = \"{}\"\ninsecure_http = true\n\
-             internal_hosts = [\"127.0.0.1\"]",
-            self.uri
-        )
-    }
-}
-
-#[actix_web::test]
-async fn published_keys_are_waited_for_followed_and_outlive_their_server() {
-    let publisher = Publisher::start();
-    let hub = TestHub::high(&[("vault", publisher.file())]).await;
-    let browser = hub.browser();
-    hub.refresh_client_keys().await;
-    // Before any page, and by redirect: the service provider can mend it, the person can't.
-    for request in [asking("vault", "eidas2"), asking("vault", "eidas2").with("prompt", "none")] {
-        let received = browser.authorize(&request).await.received();
-        assert_eq!(received.error_at("vault"), "temporarily_unavailable");
-        assert!(received.fields["error_description"].contains("jwks_uri"));
-    }
-    assert!(browser.logins().is_empty(), "a login was begun");
-
-    let read = async |private: &Jwk, kid: &str| {
-        let browser = hub.browser();
-        let received = signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await;
-        let tokens = redeemed(&hub, "vault", &received).await;
-        let (header, _) =
-            unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private).await;
-        assert_eq!(header["kid"], kid);
-    };
-    publisher.publishes(&EC, "first");
-    hub.refresh_client_keys().await;
-    read(&EC, "first").await;
-
-    let next = Jwk::generate_ec_key(EcCurve::P256).unwrap();
-    publisher.publishes(&next, "next");
-    hub.advance(10 * MINUTE);
-    hub.refresh_client_keys().await;
-    read(&next, "next").await;
-
-    publisher.handle.stop(false).await;
-    hub.advance(60 * MINUTE);
-    hub.refresh_client_keys().await;
-    read(&next, "next").await;
 }

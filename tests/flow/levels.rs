@@ -1,5 +1,5 @@
-//! Levels as a login treats them, held against what `passerelle acr explain` says of them
-//! (decisions 8), and key versions of `sub` (decisions 7).
+//! Levels as a login treats them, held against what `passerelle acr explain` says of them,
+//! and key versions of `sub`.
 
 use std::fs;
 use std::path::Path;
@@ -166,11 +166,11 @@ async fn an_unknown_name_is_reported_with_the_known_ones() {
         explain_levels(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
     };
     assert!(
-        error_of("nobody", "low")
-            .contains("no service provider nobody; known: bakery, cautious, clinic, library")
+        error_of("unknown", "low")
+            .contains("no service provider unknown; known: bakery, cautious, clinic, library")
     );
-    assert!(error_of("bakery", "nobody").contains(
-        "no connector nobody; known: amandier, belvedere, closed, dark, low, strong, wide"
+    assert!(error_of("bakery", "unknown").contains(
+        "no connector unknown; known: amandier, belvedere, closed, dark, low, strong, wide"
     ));
 }
 

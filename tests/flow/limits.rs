@@ -1,5 +1,7 @@
 //! What people, service providers and clients see when something comes too often (docs/limits.md).
 
+mod floods;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -83,8 +85,13 @@ async fn a_service_provider_that_begins_too_many_logins_harms_no_other() {
         "its own rate"
     );
     let silent = hub.browser();
-    let told = silent.authorize(&Authorize::by("bakery").with("prompt", "none")).await.received();
-    assert_eq!(told.error_at("bakery"), "temporarily_unavailable", "where no page may be shown");
+    let received =
+        silent.authorize(&Authorize::by("bakery").with("prompt", "none")).await.received();
+    assert_eq!(
+        received.error_at("bakery"),
+        "temporarily_unavailable",
+        "where no page may be shown"
+    );
     hub.advance(20 * SECONDS);
     assert_eq!([begun("bakery").await, begun("bakery").await], [303, 429]);
     let metrics = hub.metrics.render();
@@ -115,10 +122,10 @@ async fn a_network_that_asks_too_often_harms_no_other() {
         );
         assert_limited(&ask("[2001:db8::3]").await, "Y500006", "30");
         assert_eq!(ask("[2001:db8:0:1::1]").await.status, 303);
-        let nobody = TestRequest::get()
+        let unknown = TestRequest::get()
             .uri("/api/v2/authorize?client_id=x")
             .peer_addr("10.0.0.1:1".parse().unwrap());
-        let answer = hub.send(nobody.insert_header((header, write("192.0.2.7").as_str()))).await;
+        let answer = hub.send(unknown.insert_header((header, write("192.0.2.7").as_str()))).await;
         assert_eq!(
             (answer.status, answer.header("retry-after")),
             (429, "30"),
@@ -310,118 +317,4 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
         metrics.contains("passerelle_rate_limited_total{limit=\"network_site\"} 1"),
         "{metrics}"
     );
-}
-
-#[actix_web::test]
-async fn a_login_that_no_one_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
-    let hub = TestHub::start().await;
-    let (seen, unseen) = (hub.browser(), hub.browser());
-    let begun = async |browser: &Browser<'_>| {
-        browser.get(&Authorize::by("bakery").url()).await.header("location").to_owned()
-    };
-    let (seen_at, unseen_at) = (begun(&seen).await, begun(&unseen).await);
-    hub.advance(119 * SECONDS);
-    let choice = seen.open(&seen_at).await;
-    assert!(choice.is_choice());
-    hub.advance(SECONDS);
-    unseen.open(&unseen_at).await.assert_error(404, "Y420001");
-    hub.advance(600 * SECONDS);
-    choice.finish_as("angela").await.belongs_to("bakery");
-    hub.advance(60 * SECONDS);
-    let metrics = hub.metrics.render();
-    assert!(
-        metrics.contains("passerelle_logins_abandoned_total{state=\"choosing\"} 1"),
-        "{metrics}"
-    );
-    for state in ["choosing", "awaiting_callback", "consenting"] {
-        assert!(
-            metrics.contains(&format!("passerelle_logins_in_progress{{state=\"{state}\"}} 0")),
-            "{metrics}"
-        );
-    }
-}
-
-#[actix_web::test]
-async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_networks() {
-    let off = "limits.logins = 100\nquotas.requests_per_network = 0";
-    for (what, limits, state) in [
-        ("small requests", off.to_owned(), "s".repeat(32)),
-        ("maximal requests", off.replace("logins = 100", "login_bytes = 150000"), "s".repeat(1024)),
-    ] {
-        let hub = behind_proxies("x-forwarded-for", &limits).await;
-        let ask = async |client: &str, state: &str| {
-            let url = Authorize::by("bakery").with("state", state).url();
-            let request = TestRequest::get().uri(&url).peer_addr("10.0.0.1:40000".parse().unwrap());
-            hub.send(request.insert_header(("x-forwarded-for", client))).await
-        };
-        let mut refused = 0;
-        for n in 0..200 {
-            // One network, whichever address of it.
-            let answer = ask(&format!("203.0.113.{n}"), &state).await;
-            if answer.status != 303 {
-                assert_limited(&answer, "Y500330", "120");
-                refused += 1;
-            }
-        }
-        assert!(refused >= 100, "{what}: {refused} of 200 refused");
-        for n in 0..10 {
-            assert_eq!(
-                ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status,
-                303,
-                "{what}: newcomer {n}"
-            );
-        }
-        let metrics = hub.metrics.render();
-        assert!(
-            metrics.contains(&format!(
-                "passerelle_rate_limited_total{{limit=\"unauthenticated_logins\"}} {refused}"
-            )),
-            "{metrics}"
-        );
-        // Their time is over, and nothing of the flood is left.
-        hub.advance(120 * SECONDS);
-        assert_eq!(ask("203.0.113.1", &state).await.status, 303, "{what}");
-    }
-}
-
-#[actix_web::test]
-async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_network() {
-    let hub =
-        behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0")
-            .await;
-    let ask = async |client: &str| {
-        let request = TestRequest::get()
-            .uri(&Authorize::by("bakery").url())
-            .peer_addr("10.0.0.1:40000".parse().unwrap());
-        hub.send(request.insert_header(("x-forwarded-for", client))).await
-    };
-    // A browser of the flood: it begins a login and fetches its page.
-    let begin_and_fetch = async |n: usize| {
-        let begun = ask(&format!("203.0.113.{}", n % 250)).await;
-        if begun.status != 303 {
-            assert_limited(&begun, "Y500330", "120");
-            return false;
-        }
-        let cookie = begun.header("set-cookie").split(';').next().unwrap().to_owned();
-        let page =
-            TestRequest::get().uri(begun.header("location")).insert_header(("cookie", cookie));
-        assert_eq!(hub.send(page).await.status, 200);
-        true
-    };
-    let mut admitted = 0;
-    for n in 0..150 {
-        admitted += usize::from(begin_and_fetch(n).await);
-    }
-    assert!(admitted <= 92, "{admitted} of 100 places");
-    hub.advance(130 * SECONDS);
-    for round in 0..3 {
-        for n in 0..20 {
-            assert_eq!(
-                ask(&format!("198.51.{n}.7")).await.status,
-                303,
-                "login {round} of network {n}"
-            );
-        }
-    }
-    assert!(!begin_and_fetch(0).await, "the flood goes on");
 }

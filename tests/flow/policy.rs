@@ -1,5 +1,4 @@
-//! Who is let in: the number of logins at once, and the gate (decisions 1 and 5, architecture rule
-//! 5).
+//! Who is let in: the number of logins at once, and the gate.
 
 use std::time::Duration;
 
@@ -129,7 +128,8 @@ async fn a_session_of_a_blocked_connector_is_not_reused() {
 async fn a_hint_that_the_gate_refuses_is_ignored() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    for (service, hint) in [("bakery", "closed"), ("bakery", "nobody"), ("cautious", "belvedere")] {
+    for (service, hint) in [("bakery", "closed"), ("bakery", "unknown"), ("cautious", "belvedere")]
+    {
         assert!(
             browser.authorize(&Authorize::by(service).with("idp_hint", hint)).await.is_choice(),
             "{service} {hint}"
@@ -142,8 +142,8 @@ async fn a_connector_that_does_not_exist_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    let nobody = page.form("/provider").with("provider", "nobody");
-    browser.submit(&nobody).await.assert_error(200, "Y020001");
+    let unknown = page.form("/provider").with("provider", "unknown");
+    browser.submit(&unknown).await.assert_error(200, "Y020001");
     let malformed = page.form("/provider").with("provider", "../amandier");
     browser.submit(&malformed).await.assert_error(400, "Y000400");
 }

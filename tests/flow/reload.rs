@@ -1,47 +1,11 @@
 //! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
 //! logins under way meanwhile.
 
-use std::fs;
-use std::time::Duration;
-
 use passerelle::ids::ConnectorId;
-use serde_json::Value;
+use passerelle::testing::wait::wait_until;
 
 use super::hub::TestHub;
 use super::service::Authorize;
-
-impl TestHub {
-    fn put(&self, file: &str, text: &str) {
-        let path = self.folder().join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        super::federation::own_secret(self.folder(), file);
-        fs::write(path, text).unwrap();
-    }
-
-    fn text(&self, file: &str) -> String {
-        fs::read_to_string(self.folder().join(file)).unwrap()
-    }
-
-    fn edit(&self, file: &str, from: &str, to: &str) {
-        let text = self.text(file);
-        assert!(text.contains(from), "{file} has no {from:?}");
-        self.put(file, &text.replacen(from, to, 1));
-    }
-
-    fn remove(&self, file: &str) {
-        fs::remove_file(self.folder().join(file)).unwrap();
-    }
-
-    async fn offered(&self, service: &str) -> Vec<String> {
-        self.browser().authorize(&Authorize::by(service)).await.offered()
-    }
-
-    async fn discovery(&self) -> Value {
-        let path =
-            actix_web::test::TestRequest::get().uri("/api/v2/.well-known/openid-configuration");
-        serde_json::from_str(&self.send(path).await.body).unwrap()
-    }
-}
 
 const CONNECTOR: &str = "connectors/amandier.toml";
 
@@ -49,7 +13,7 @@ const CONNECTOR: &str = "connectors/amandier.toml";
 async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     let hub = TestHub::start().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
-    hub.put("connectors/dropped.toml", &hub.text(CONNECTOR));
+    hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let browser = hub.browser();
@@ -64,7 +28,7 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     assert!(received.fields.contains_key("code"));
 
     // A session through it is of no more use than it is.
-    hub.remove("connectors/dropped.toml");
+    hub.remove_file("connectors/dropped.toml");
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     assert!(browser.authorize(&Authorize::by("bakery")).await.is_choice());
@@ -75,24 +39,21 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
 async fn a_written_file_is_seen_without_a_round() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
     hub.reread().await;
-    hub.put("connectors/dropped.toml", &hub.text(CONNECTOR));
-    while !hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    hub.remove("connectors/dropped.toml");
-    while hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped")) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
+    let is_loaded = || hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped"));
+    wait_until("the new file is loaded", is_loaded).await;
+    hub.remove_file("connectors/dropped.toml");
+    wait_until("the removed file is unloaded", || !is_loaded()).await;
 }
 
 #[actix_web::test]
 async fn a_service_provider_its_scopes_and_discovery_change_together() {
     let hub = TestHub::start().await;
     let kiosk = hub
-        .text("service-providers/bakery.toml")
+        .read_file("service-providers/bakery.toml")
         .replace("bakery", "kiosk")
         .replace("\"openid\",", "\"openid\", \"age\",");
-    hub.put("service-providers/kiosk.toml", &kiosk);
+    hub.write_file("service-providers/kiosk.toml", &kiosk);
     hub.reread().await;
     // A scope that no table knows: the file waits for it.
     let complaints = hub.reload().findings();
@@ -106,7 +67,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
         "[scopes]\nage = [\"birthdate\"]",
         1,
     );
-    hub.put("scopes.toml", &scopes);
+    hub.write_file("scopes.toml", &scopes);
     hub.reread().await;
     assert_eq!(hub.reload().findings(), []);
     assert!(hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
@@ -124,10 +85,11 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
 #[actix_web::test]
 async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixed() {
     let hub = TestHub::start().await;
-    let (connector, service) = (hub.text(CONNECTOR), hub.text("service-providers/bakery.toml"));
-    hub.put(CONNECTOR, &connector.replace("lowest", "lovest"));
-    hub.put("service-providers/bakery.toml", &service[..service.len() / 2]);
-    hub.put("connectors/dropped.toml", &connector);
+    let (connector, service) =
+        (hub.read_file(CONNECTOR), hub.read_file("service-providers/bakery.toml"));
+    hub.write_file(CONNECTOR, &connector.replace("lowest", "lovest"));
+    hub.write_file("service-providers/bakery.toml", &service[..service.len() / 2]);
+    hub.write_file("connectors/dropped.toml", &connector);
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let complaints = hub.reload().findings();
@@ -146,8 +108,8 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
     ] {
         assert!(metrics.contains(line), "{line} is missing in\n{metrics}");
     }
-    hub.put(CONNECTOR, &connector);
-    hub.put("service-providers/bakery.toml", &service);
+    hub.write_file(CONNECTOR, &connector);
+    hub.write_file("service-providers/bakery.toml", &service);
     hub.reread().await;
     assert_eq!(hub.reload().findings(), []);
     assert!(hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"));
@@ -166,7 +128,7 @@ async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile()
         .sign_in_as("angela")
         .await;
     assert!(consent.is_consent());
-    hub.edit(
+    hub.edit_file(
         "service-providers/bakery.toml",
         "home_page",
         "connectors = { deny = [\"amandier\"] }\nhome_page",
@@ -187,7 +149,7 @@ async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_coun
     let received = done.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let elsewhere =
         hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
-    hub.edit(
+    hub.edit_file(
         "service-providers/bakery.toml",
         "home_page",
         "connectors = { deny = [\"amandier\"] }\nhome_page",
@@ -205,7 +167,7 @@ async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_coun
     // Another service provider's rules are its own.
     hub.tokens("library", &elsewhere).await;
     // Taken back, the code stays burnt.
-    hub.edit("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
+    hub.edit_file("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
     hub.reread().await;
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
 }
@@ -230,7 +192,7 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
         .sign_in_as("angela")
         .await;
     let received = page.consent().await.received();
-    hub.remove("service-providers/library.toml");
+    hub.remove_file("service-providers/library.toml");
     hub.reread().await;
     // With its file its redirect URIs are withdrawn: a page, not a redirect.
     consent.consent().await.assert_error(403, "Y420320");
@@ -259,7 +221,7 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
         )
     };
     let own = "{ file = \"secrets/connectors/evil/client.secret\" }";
-    hub.put("connectors/evil.toml", &provider(own));
+    hub.write_file("connectors/evil.toml", &provider(own));
     hub.reread().await;
     assert_eq!(hub.reload().findings(), []);
     let before = hub.reload().digest();
@@ -269,7 +231,7 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
         "{ env = \"ADMIN_TOKEN\" }",
         "{ env = \"SUBJECT_KEY\" }",
     ] {
-        hub.put("connectors/evil.toml", &provider(secret));
+        hub.write_file("connectors/evil.toml", &provider(secret));
         hub.reread().await;
         let complaints = hub.reload().findings();
         assert!(
@@ -294,7 +256,7 @@ client_secret = { file = "secrets/connectors/silent/client.secret" }
 internal_hosts = ["127.0.0.1"]
 "#;
     let hub = TestHub::start().await;
-    hub.put("connectors/silent.toml", SILENT);
+    hub.write_file("connectors/silent.toml", SILENT);
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
     let complaints = hub.reload().findings();
@@ -306,7 +268,10 @@ internal_hosts = ["127.0.0.1"]
         hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"),
         "it is in use"
     );
-    hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
+    hub.write_file(
+        "connectors/silent.toml",
+        &SILENT.replace("levels", "identity = \"verified\"\nlevels"),
+    );
     hub.reread().await;
     assert_eq!(hub.reload().findings(), []);
 }

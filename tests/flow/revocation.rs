@@ -1,4 +1,4 @@
-//! A service provider has an access token forgotten (RFC 7009; decisions 6, "revocation"), on both
+//! A service provider has an access token forgotten (RFC 7009), on both
 //! platforms.
 
 use actix_web::test::TestRequest;
@@ -79,7 +79,7 @@ async fn no_client_revokes_anothers_token_or_learns_that_it_exists() {
 async fn without_proof_nothing_is_revoked() {
     let hub = TestHub::start().await;
     let token = token(&hub).await;
-    for (id, secret) in [("bakery", "wrong"), ("nobody", SECRET)] {
+    for (id, secret) in [("bakery", "wrong"), ("unknown", SECRET)] {
         let answer =
             revoke(&hub, &[("client_id", id), ("client_secret", secret), ("token", &token)]).await;
         assert_eq!(

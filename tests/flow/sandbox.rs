@@ -1,5 +1,5 @@
 //! What goes wrong at an identity provider or at the register, as the person and the service
-//! provider see it (decisions 5, 7 and 13).
+//! provider see it.
 
 use super::browser::Browser;
 use super::hub::TestHub;

@@ -1,5 +1,4 @@
-//! Single sign-on: when a session answers for its person, and when they must authenticate again
-//! (decisions 4 and 5).
+//! Single sign-on: when a session answers for its person, and when they must authenticate again.
 
 use std::time::Duration;
 
@@ -58,7 +57,7 @@ async fn the_second_login_asks_no_identity_provider() {
     let second = hub.tokens("library", &second).await;
     assert_eq!(second.id_token["auth_time"], first.id_token["auth_time"]);
     assert_ne!(second.id_token["iat"], first.id_token["iat"]);
-    assert_eq!(browser.session().unwrap(), session, "nobody has authenticated");
+    assert_eq!(browser.session().unwrap(), session, "no user has authenticated");
     assert_eq!(hub.userinfo(&second.access_token).await["family_name"], "DUBOIS");
 }
 
@@ -81,7 +80,7 @@ async fn an_authentication_older_than_max_age_does_not_count() {
     hub.advance(MILLISECOND);
     let choice = browser.authorize(&request).await;
     assert!(choice.is_choice());
-    // Somebody who has authenticated again is young enough.
+    // A user who has authenticated again is young enough.
     let received = choice.finish_as("angela").await;
     assert_eq!(hub.tokens("bakery", &received).await.id_token["auth_time"], hub.now().seconds());
     assert!(browser.authorize(&reusing("bakery").with("max_age", "0")).await.is_choice());
@@ -173,7 +172,7 @@ async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
     assert_eq!(page.heading(), "Do you agree to send this information?");
     page.consent().await.received().belongs_to("clinic");
 
-    // Whoever asks for consent gets the page; where nothing may be shown, the yes that was given
+    // A request for consent gets the page; where nothing may be shown, the yes that was given
     // counts.
     assert!(browser.authorize(&names.with("prompt", "consent")).await.is_consent());
     let again = names.with("prompt", "none");
@@ -207,7 +206,7 @@ async fn one_persons_yes_is_not_that_of_another() {
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
     asked_silently(&browser, &silent("clinic")).await.code();
-    // Somebody of whom the same claims are known.
+    // A user of whom the same claims are known.
     browser.authorize(&Authorize::by("bakery")).await.finish_as("marie-charlotte").await.code();
     assert_eq!(
         asked_silently(&browser, &silent("clinic")).await.error_at("clinic"),

@@ -1,8 +1,5 @@
 //! Several hubs on one Redis, and no sticky sessions: each request is another hub's.
 
-use std::time::Duration;
-
-use actix_web::rt::time::sleep;
 use actix_web::test::TestRequest;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -10,6 +7,8 @@ use url::form_urlencoded::Serializer;
 
 use super::attacks::callback_of;
 use super::federation::ADMIN_TOKEN;
+use passerelle::testing::wait::{wait_for, wait_until};
+
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
@@ -112,13 +111,11 @@ async fn while_the_store_is_away_people_get_an_error_and_go_on_afterwards() {
     assert!(newcomer.logins().is_empty(), "no cookie of a login that is none");
     assert_eq!(server.keys(), before, "something half-done remains");
     server.cli(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
-    let page = loop {
+    let page = wait_for("logins are admitted again", async || {
         let page = newcomer.authorize(&Authorize::by("bakery")).await;
-        if page.answer.status == 200 {
-            break page;
-        }
-        sleep(Duration::from_millis(10)).await;
-    };
+        (page.answer.status == 200).then_some(page)
+    })
+    .await;
     page.finish_as("angela").await;
     let received = choice.finish_as("angela").await;
     assert!(
@@ -149,27 +146,27 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
         };
         counted.iter().map(|metrics| count(&metrics.render())).sum()
     };
-    // The scripts are told to the server once.
+    // The scripts are loaded into the server once.
     let warm = hub.browser();
     warm.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
     server.cli(&["FLUSHDB"]);
 
     let browser = hub.browser();
-    let (start, mut told) = (trips(), Vec::new());
+    let (start, mut steps) = (trips(), Vec::new());
     let choice = browser.authorize(&Authorize::by("bakery")).await;
-    told.push(("authorize and choice page", trips(), largest('l')));
+    steps.push(("authorize and choice page", trips(), largest('l')));
     let page = choice.choose("amandier").await;
-    told.push(("choose", trips(), largest('l')));
+    steps.push(("choose", trips(), largest('l')));
     let page = page.sign_in_as("angela").await;
-    told.push(("callback and consent page", trips(), largest('l')));
+    steps.push(("callback and consent page", trips(), largest('l')));
     let received = page.consent().await.received();
-    told.push(("consent", trips(), largest('l')));
+    steps.push(("consent", trips(), largest('l')));
     let tokens = hub.tokens("bakery", &received).await;
-    told.push(("token", trips(), largest('l')));
+    steps.push(("token", trips(), largest('l')));
     hub.userinfo(&tokens.access_token).await;
-    told.push(("userinfo", trips(), largest('l')));
+    steps.push(("userinfo", trips(), largest('l')));
     let mut before = start;
-    for (step, after, bytes) in &told {
+    for (step, after, bytes) in &steps {
         println!("{step}: {} calls, a login takes {bytes} bytes", after - before);
         before = *after;
     }
@@ -180,11 +177,11 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
     );
     // Also at the consent page, where it carries an identity.
     assert!(
-        told.iter().all(|(.., bytes)| *bytes <= 1024),
-        "a waiting login takes under 1 KiB: {told:?}"
+        steps.iter().all(|(.., bytes)| *bytes <= 1024),
+        "a waiting login takes under 1 KiB: {steps:?}"
     );
     // Two of them are for the code of the sandbox page, which stands in for an identity provider.
-    assert!(before - start <= 19, "calls in a whole login: {told:?}");
+    assert!(before - start <= 19, "calls in a whole login: {steps:?}");
 }
 
 async fn administer(hub: &TestHub, node: usize, request: TestRequest) -> Answer {
@@ -210,9 +207,10 @@ async fn listed(hub: &TestHub, node: usize) -> Value {
 async fn agree_with(hub: &TestHub, node: usize) {
     let expected = listed(hub, node).await;
     for other in 0..3 {
-        while listed(hub, other).await != expected {
-            sleep(Duration::from_millis(10)).await;
-        }
+        wait_for("every hub lists the same blocks", async || {
+            (listed(hub, other).await == expected).then_some(())
+        })
+        .await;
     }
 }
 
@@ -273,19 +271,19 @@ async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
             refused.body
         );
         assert_eq!(listed(&hub, node).await, before);
-        while !hub.degraded(node).contains_key("blocks") {
-            sleep(Duration::from_millis(10)).await;
-        }
+        wait_until("the blocks are degraded", || hub.degraded(node).contains_key("blocks")).await;
         assert!(!hub.not_ready(node).contains_key("blocks"), "the last known ones are known");
     }
     // The server has forgotten everything; the hubs have not.
     server.restart();
     agree_with(&hub, 1).await;
-    while (0..3).any(|node| hub.degraded(node).contains_key("blocks")) {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let is_degraded = |node| hub.degraded(node).contains_key("blocks");
+    wait_until("no block is degraded", || !(0..3).any(is_degraded)).await;
     assert_eq!(listed(&hub, 2).await, before);
-    assert!(server.keys().iter().any(|key| key.starts_with("passerelle:b:")), "it was told again");
+    assert!(
+        server.keys().iter().any(|key| key.starts_with("passerelle:b:")),
+        "it was written again"
+    );
 }
 
 /// A browser that sends its callback again while a hub works on it, and the others hear of that.
@@ -329,8 +327,8 @@ async fn a_login_that_was_cut_short_at_its_last_write_leaves_no_former_session_a
         .await;
     let yes = page.consenting("yes");
     let first = browser.submit(&yes).await.received();
-    assert!(!server.keys().contains(&former), "whoever authenticates anew ends the session before");
+    assert!(!server.keys().contains(&former), "a new authentication ends the session before");
     server.set(&former, &bytes);
     assert_eq!(browser.submit(&yes).await.received().code(), first.code());
-    assert!(!server.keys().contains(&former), "alive for hours, for whoever has its cookie");
+    assert!(!server.keys().contains(&former), "alive for hours, for any holder of its cookie");
 }

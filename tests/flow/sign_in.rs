@@ -90,7 +90,7 @@ async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
     assert!(stranger.open(&page.url).await.answer.body.contains("Y420002"));
     // A kind that has no such page has none by this address either.
     let state = form.field("state").to_owned();
-    for connector in ["belvedere", "nobody"] {
+    for connector in ["belvedere", "unknown"] {
         assert_eq!(
             browser.get(&format!("/connectors/{connector}/login?state={state}")).await.status,
             404,

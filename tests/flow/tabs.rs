@@ -1,4 +1,4 @@
-//! Many tabs, the back button, reloads and double clicks (decisions 4 and 5).
+//! Many tabs, the back button, reloads and double clicks.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn cancel_and_refusal_are_reported_to_the_service() {
     let received = browser.submit(&no).await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
     assert_eq!(received.fields["error_description"], "The user refused to share the information.");
-    // Whoever goes back and says yes after all hears the same no.
+    // A user who goes back and says yes after all gets the same no.
     assert_eq!(browser.submit(&yes).await.received(), received);
 }
 

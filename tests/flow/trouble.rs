@@ -1,4 +1,4 @@
-//! An identity provider in trouble: what people see of it, and that it harms nobody else
+//! An identity provider in trouble: what people see of it, and that it harms no other
 //! (architecture, rule 4).
 
 use std::sync::Arc;
@@ -152,7 +152,7 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
     };
     let meanwhile = async {
         sick.has_got(3).await;
-        // Its limit is its own: a fourth is told at once, and nobody else notices anything.
+        // Its limit is its own: a fourth is refused at once, and no other user notices anything.
         fourth
             .open(&fourth_back)
             .await
@@ -222,7 +222,7 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
         browser.authorize(&Authorize::by("bakery")).await.offered()
     };
     assert_eq!(offered().await, ["sick", "amandier", "belvedere"]);
-    // However often one network fails, it is one: nobody is greyed for it.
+    // However often one network fails, it is one: no provider is greyed for it.
     for _ in 0..7 {
         fail(&hub, 1).await;
     }
@@ -239,7 +239,7 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
         }
         actix_web::rt::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(greyed, "five networks fail, and nobody succeeds");
+    assert!(greyed, "five networks fail, and no login succeeds");
 
     let page = look().await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
@@ -249,7 +249,7 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
     let (closed, failing) =
         (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));
     assert!(closed < failing, "it is last");
-    // By hand, or by the service provider's hint, it is told at once.
+    // By hand, or by the service provider's hint, the user learns it at once.
     let by_hand = page.form("/provider").with("provider", "sick");
     browser
         .submit(&by_hand)

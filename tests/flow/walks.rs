@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use passerelle::env::{Entropy as _, SeededEntropy};
+use passerelle::env::Entropy as _;
+use passerelle::testing::env::SeededEntropy;
 
 use super::browser::{Browser, Page};
 use super::hub::TestHub;
@@ -58,7 +59,7 @@ async fn no_order_of_steps_gives_a_login_two_answers_or_anothers_identity() {
         for _ in 0..STEPS {
             walk.step(&browser, &dice).await;
         }
-        codes += walk.judge(&hub, seed).await;
+        codes += walk.check(&hub, seed).await;
     }
     assert!(codes > 10, "the walks lead nowhere: {codes} codes");
 }
@@ -115,7 +116,7 @@ impl Walk {
     }
 
     /// Gives the number of codes.
-    async fn judge(&self, hub: &TestHub, seed: u64) -> usize {
+    async fn check(&self, hub: &TestHub, seed: u64) -> usize {
         for (state, answers) in &self.answers {
             assert_eq!(answers.len(), 1, "walk {seed}, {state}: {answers:?}");
         }

@@ -91,12 +91,12 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
     );
     assert_eq!(line["reason"], "the secret is not one of the client's secrets");
 
-    assert_eq!(ask("a-name-that-nobody-has", "a-wrong-secret").await, 401);
+    assert_eq!(ask("an-unknown-name", "a-wrong-secret").await, 401);
     let lines = log.taken();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!((&line["code"], line.get("client_id")), (&Value::from("Y041050"), None));
     // Anything may stand there, a secret in the wrong field too.
-    assert!(!line.to_string().contains("a-name-that-nobody-has"), "{line}");
+    assert!(!line.to_string().contains("an-unknown-name"), "{line}");
 
     // Another's code: the one who asks is known, though the code says nothing of it.
     assert_eq!(ask("library", &SECRET.replace(' ', "+")).await, 400);
@@ -108,14 +108,14 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
     );
 
     let metrics = hub.metrics.render();
-    for told in [
+    for expected in [
         r#"client="bakery",error="Y041002""#,
         r#"client="(unknown)",error="Y041050""#,
         r#"client="library",error="Y042003""#,
     ] {
         assert!(
-            metrics.contains(&format!("passerelle_token_request_errors_total{{{told}}} 1\n")),
-            "{told} is missing in\n{metrics}"
+            metrics.contains(&format!("passerelle_token_request_errors_total{{{expected}}} 1\n")),
+            "{expected} is missing in\n{metrics}"
         );
     }
 }
@@ -138,7 +138,7 @@ async fn so_is_a_client_rejected_at_introspection_and_revocation() {
     }
 }
 
-/// What is bad at every reading is not told at every reading.
+/// What is bad at every reading is not logged at every reading.
 #[actix_web::test]
 async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let hub = TestHub::start().await;
@@ -151,7 +151,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
         let lines = log.taken();
         lines.into_iter().filter(|line| line.get("file").is_some()).collect::<Vec<_>>()
     };
-    for (bad, told) in [
+    for (bad, expected) in [
         ("name = 3\nlevels = 4\n[kind.nonsense]\n", "kind.nonsense"),
         ("name = \n", "is not valid TOML"),
     ] {
@@ -162,7 +162,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
             (&line["level"], &line["file"]),
             (&Value::from("ERROR"), &Value::from(file.display().to_string()))
         );
-        assert!(line["fault"].as_str().unwrap().contains(told), "{line}");
+        assert!(line["fault"].as_str().unwrap().contains(expected), "{line}");
         assert_eq!(read().await, [] as [Value; 0]);
     }
     std::fs::write(&file, good).unwrap();

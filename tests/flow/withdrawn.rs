@@ -1,34 +1,27 @@
 //! A redirect URI or a scope that is taken out of a service provider's file while people are
 //! signing in to it, or hold its tokens.
 
-use std::fs;
-
 use super::federation::{home_page, redirect_uri};
 use super::hub::TestHub;
 use super::service::Authorize;
 
 const FILE: &str = "service-providers/bakery.toml";
 
-impl TestHub {
-    async fn withdraw(&self, from: &str, to: &str) {
-        let path = self.folder().join(FILE);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{from:?} is not in {text}");
-        fs::write(&path, text.replacen(from, to, 1)).unwrap();
-        self.reread().await;
-    }
+async fn withdraw(hub: &TestHub, from: &str, to: &str) {
+    hub.edit_file(FILE, from, to);
+    hub.reread().await;
+}
 
-    async fn withdraw_redirect_uri(&self) {
-        self.withdraw(&redirect_uri("bakery"), "https://bakery.example/another").await;
-    }
+async fn withdraw_redirect_uri(hub: &TestHub) {
+    withdraw(hub, &redirect_uri("bakery"), "https://bakery.example/another").await;
+}
 
-    async fn restore_redirect_uri(&self) {
-        self.withdraw("https://bakery.example/another", &redirect_uri("bakery")).await;
-    }
+async fn restore_redirect_uri(hub: &TestHub) {
+    withdraw(hub, "https://bakery.example/another", &redirect_uri("bakery")).await;
+}
 
-    async fn withdraw_email(&self) {
-        self.withdraw("\"email\", ", "").await;
-    }
+async fn withdraw_email(hub: &TestHub) {
+    withdraw(hub, "\"email\", ", "").await;
 }
 
 #[actix_web::test]
@@ -53,7 +46,7 @@ async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
         .sign_in_as("jean")
         .await;
     let waiting = consent.url.clone();
-    hub.withdraw_redirect_uri().await;
+    withdraw_redirect_uri(&hub).await;
     for page in [
         choice.cancel().await.assert_error(403, "Y420320"),
         sandbox.sign_in_as("angela").await.assert_error(403, "Y420320"),
@@ -64,7 +57,7 @@ async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
         assert!(!page.answer.body.contains("bakery.example/callback"), "{}", page.answer.body);
     }
     // Corrected, the login that waits at the consent page goes on.
-    hub.restore_redirect_uri().await;
+    restore_redirect_uri(&hub).await;
     let page = at_consent.open(&waiting).await;
     assert!(page.consent().await.received().fields.contains_key("code"));
 }
@@ -75,7 +68,7 @@ async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_dead() {
     let first = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &first).await;
     let second = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    hub.withdraw_redirect_uri().await;
+    withdraw_redirect_uri(&hub).await;
     let refused = hub.redeem("bakery", second.code()).await;
     assert_eq!(
         (refused.status, refused.body.contains("invalid_grant")),
@@ -102,7 +95,7 @@ async fn a_scope_withdrawn_mid_login_releases_nothing_more() {
         hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &redeemed).await;
     assert!(hub.userinfo(&tokens.access_token).await.contains_key("email"));
-    hub.withdraw_email().await;
+    withdraw_email(&hub).await;
     assert_eq!(consent.consent().await.received().error_at("bakery"), "invalid_scope");
     let refused = hub.redeem("bakery", code.code()).await;
     assert_eq!(

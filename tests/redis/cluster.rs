@@ -44,8 +44,8 @@ fn cluster_of(
 
 /// What `INFO replication` says under this name.
 fn replication(node: &Server, name: &str) -> Option<String> {
-    let told = node.cli_text(&["INFO", "replication"]);
-    told.lines().find_map(|line| {
+    let info = node.cli_text(&["INFO", "replication"]);
+    info.lines().find_map(|line| {
         line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned())
     })
 }
@@ -122,13 +122,14 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
         (primaries == 3).then_some(())
     });
     for code in &codes {
-        let again = loop {
+        let again = wait_for("the store is available", async || {
             match store.take(code, b"again".to_vec(), at(600), at(3)).await {
-                Ok(again) => break again,
-                Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
+                Ok(again) => Some(again),
+                Err(StoreError::Unavailable(_)) => None,
                 Err(other) => panic!("{other}"),
             }
-        };
+        })
+        .await;
         assert!(
             matches!(&again, TakeOutcome::AlreadyTaken(left) if **left == *b"spent"),
             "a second redemption: {again:?}"
@@ -145,8 +146,8 @@ async fn a_cluster_spreads_the_records_and_keeps_every_rule() {
     let nodes = cluster();
     let ports: Vec<u16> = nodes.iter().map(|node| node.port).collect();
     let (store, _) = store(&config(RedisMode::Cluster, &ports[..1]), &credentials(PASSWORD));
-    let told = store.inspect().await.unwrap().unwrap();
-    assert_eq!(told.matches("noeviction").count(), 3, "each of them is looked at: {told}");
+    let info = store.inspect().await.unwrap().unwrap();
+    assert_eq!(info.matches("noeviction").count(), 3, "each of them is looked at: {info}");
     let lives = (0..60).map(async |n: u32| whole_life(&store, &n.to_string()).await);
     futures_util::future::join_all(lives).await;
     for node in &nodes {

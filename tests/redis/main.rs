@@ -14,8 +14,6 @@
 
 mod cluster;
 mod one;
-#[path = "../redis_server/mod.rs"]
-mod redis_server;
 mod sentinels;
 mod trouble;
 
@@ -36,7 +34,8 @@ use passerelle::store::{
     StoreError, TakeOutcome,
 };
 use passerelle::telemetry::Metrics;
-use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+use passerelle::testing::redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+use passerelle::testing::wait::wait_for;
 
 const ROOMY: Capacities = Capacities {
     logins: 10_000,
@@ -145,7 +144,7 @@ async fn counts(store: &RedisStore) {
     }
 }
 
-/// What is left of a machine that has died: whoever connects hears nothing.
+/// What is left of a machine that has died: a client that connects hears nothing.
 fn silent() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

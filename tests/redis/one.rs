@@ -61,8 +61,8 @@ async fn over_tls_by_the_right_authority_alone() {
     let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
     whole_life(&store(&config, &trusting).0, "a").await;
 
-    let nobody = StoreCredentials { identity: None, ..trusting.clone() };
-    let refused = store(&config, &nobody).0.load(&key(RecordKind::Login, "a"), at(1)).await;
+    let default_user = StoreCredentials { identity: None, ..trusting.clone() };
+    let refused = store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), at(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
         "the server asks for a certificate: {refused:?}"

@@ -59,9 +59,9 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
     let sentinels: Vec<(Server, u16)> = (0..3).map(|_| sentinel()).collect();
     for (sentinel, _) in &sentinels {
         until("the Sentinels know each other and the replica", || {
-            let told = sentinel.cli_text(&["SENTINEL", "CKQUORUM", "passerelle"]);
+            let quorum = sentinel.cli_text(&["SENTINEL", "CKQUORUM", "passerelle"]);
             let replicas = sentinel.cli_text(&["SENTINEL", "REPLICAS", "passerelle"]);
-            (told.starts_with("OK 3 usable") && replicas.contains(&replica_port.to_string()))
+            (quorum.starts_with("OK 3 usable") && replicas.contains(&replica_port.to_string()))
                 .then_some(())
         });
     }
@@ -107,13 +107,13 @@ async fn outlives_its_primary(
     until("the replica is the primary", || {
         replica.cli_text(&["ROLE"]).starts_with("master").then_some(())
     });
-    let found = loop {
-        match store.load(&login, at(3)).await {
-            Ok(found) => break found,
-            Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
+    let found =
+        wait_for("the store is available", async || match store.load(&login, at(3)).await {
+            Ok(found) => Some(found),
+            Err(StoreError::Unavailable(_)) => None,
             Err(other) => panic!("{other}"),
-        }
-    };
+        })
+        .await;
     assert_eq!(&*found.unwrap().value, b"login");
     let again = store.take(&code, b"again".to_vec(), at(600), at(3)).await.unwrap();
     assert!(
@@ -150,5 +150,5 @@ async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
         .collect();
     let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
     whole_life(&store, "a").await;
-    assert!(old.keys().is_empty(), "written where nobody reads: {:?}", old.keys());
+    assert!(old.keys().is_empty(), "written where no hub reads: {:?}", old.keys());
 }

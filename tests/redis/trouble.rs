@@ -45,7 +45,7 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     assert_eq!(
         store.revoke(&Family("mine".into()), at(600), at(2)).await,
         Ok(()),
-        "nobody could sign out"
+        "no user could sign out"
     );
     assert!(store.load(&token, at(2)).await.unwrap().is_none(), "a token alive after logout");
     assert_eq!(
@@ -75,7 +75,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
             matches!(asked, Err(StoreError::Unavailable(_))),
             "what it shows may be over: {asked:?}"
         );
-        // What began elsewhere is not there; nobody may be told that it is gone.
+        // What began elsewhere is not there; no user may hear that it is gone.
         let asked = store
             .replace(
                 &key(RecordKind::Login, "begun elsewhere"),
@@ -115,7 +115,7 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     assert!(text.contains(r#"passerelle_redis_circuit_state{state="open"} 1"#), "{text}");
     assert!(text.contains(r#"passerelle_redis_errors_total{error="unreachable"}"#), "{text}");
     server.restart();
-    // Nobody asks, and it is known all the same: a hub that is not ready gets no requests that
+    // No request asks, and it is known all the same: a hub that is not ready gets no requests that
     // could find out.
     until("the store is well again", || store.last_error().is_none().then_some(()));
     whole_life(&store, "b").await;
@@ -225,7 +225,7 @@ async fn scripts_that_the_server_forgot_are_loaded_again() {
     }
 }
 
-/// What it may read it reads; and yet nobody can sign in.
+/// What it may read it reads; and yet no user can sign in.
 #[tokio::test]
 async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
     let server = Server::start(&[]);

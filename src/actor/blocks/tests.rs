@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::blocks::{BlockInput, BlockTarget};
 use crate::config::format_rfc3339;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 const NOW: u64 = 1_800_000_000;
 

@@ -10,13 +10,14 @@ use super::handle::response_timeout;
 use super::*;
 use crate::actor::health::{Availability, OpenCause, ProbeOutcome};
 use crate::connector::ConnectorError;
-use crate::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Clock as _, Env, Timestamp};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// An identity provider that never answers.
 struct FakeHangingIdp;

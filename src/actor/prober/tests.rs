@@ -14,16 +14,17 @@ use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::connector::{Connector, ConnectorError};
-use crate::env::{Clock as _, Env, ManualClock, SeededEntropy};
+use crate::env::{Clock as _, Env};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
 use crate::telemetry::Metrics;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 use super::*;
 

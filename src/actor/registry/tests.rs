@@ -5,13 +5,14 @@ use crate::actor::health::OpenCause;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, UnavailableDisplay};
 use crate::connector::ConnectorError;
-use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Env, Timestamp};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
 use crate::telemetry::Metrics;
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// A connector whose identity provider is down.
 struct Down;

@@ -107,7 +107,7 @@ fn micros(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::login::samples::{OPENED, login_context};
+    use crate::testing::samples::{OPENED, login_context};
 
     const MS: u64 = 1000;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
 use std::time::Duration;
 
 fn recent(logins: usize, without_login: usize) -> (RecentEvents, Arc<ManualClock>) {

@@ -261,7 +261,7 @@ impl FailureCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
+    use crate::testing::env::{ManualClock, SeededEntropy};
     use std::sync::Arc;
 
     const WINDOW: Duration = Duration::from_secs(900);

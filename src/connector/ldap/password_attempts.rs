@@ -65,7 +65,7 @@ impl PasswordAttempts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
+    use crate::testing::env::{ManualClock, SeededEntropy};
     use std::sync::Arc;
 
     const MINUTE: Duration = Duration::from_secs(60);

@@ -1,19 +1,21 @@
 //! Tests against a fake directory. [`strangers`] has the tests of attackers without a password. The
 //! peer tests use a real directory.
 
+mod failures;
+mod guessing;
 mod strangers;
 
 use arc_swap::ArcSwap;
 use serde_json::json;
 
-use super::fake_directory::{FakeDirectory, LdapRequest};
 use super::*;
 use crate::assurance::Level;
 use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_directory::{FakeDirectory, LdapRequest};
 use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
@@ -141,7 +143,7 @@ fn connector(
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: PersonaSupport::Disabled,
         http_clients: HttpClientPool::default(),
-        code_store: crate::connector::one_time_code::in_memory::code_store(),
+        code_store: crate::testing::code_store::code_store(),
     };
     LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), context)
 }
@@ -267,156 +269,6 @@ async fn a_wrong_name_and_a_wrong_password_are_indistinguishable() {
     );
 }
 
-#[tokio::test]
-async fn password_guessing_is_limited_across_spellings_and_logins() {
-    let fixture = Fixture::new().await;
-    for spelling in ["ADA", "uid by mail"] {
-        assert_eq!(
-            fixture.sign_in(spelling, "wrong").await,
-            Ok(PasswordOutcome::Rejected),
-            "{spelling}"
-        );
-    }
-    fixture.directory.take_requests();
-    for (username, password) in [
-        ("ada", "wrong"),
-        (" ada", "right"),
-        ("ａｄａ", "right"),
-        ("yet another spelling", "right"),
-    ] {
-        assert!(
-            matches!(
-                fixture.sign_in(username, password).await,
-                Ok(PasswordOutcome::RateLimited(_))
-            ),
-            "{username}"
-        );
-    }
-    let bound =
-        |request: &LdapRequest| matches!(request, LdapRequest::Bind { dn, .. } if dn != "cn=hub");
-    assert!(!fixture.directory.take_requests().iter().any(bound), "no password was verified");
-    fixture.clock.advance(WINDOW);
-    accepted(fixture.sign_in("ada", "right").await);
-}
-
-#[tokio::test]
-async fn guessing_names_is_limited_within_a_login() {
-    let fixture = Fixture::new().await;
-    fixture.directory.script.lock().unwrap().entries = vec![];
-    for name in 0..MAX_WRONG_PASSWORDS_PER_LOGIN {
-        assert_eq!(
-            fixture.sign_in_to(&"h".repeat(86), &format!("n{name}"), "wrong").await,
-            Ok(PasswordOutcome::Rejected)
-        );
-    }
-    // The same login with the state of another attempt.
-    let state = format!("{}{}", "h".repeat(43), "i".repeat(43));
-    assert!(matches!(
-        fixture.sign_in_to(&state, "other", "wrong").await,
-        Ok(PasswordOutcome::RateLimited(_))
-    ));
-    assert_eq!(fixture.sign_in("other", "wrong").await, Ok(PasswordOutcome::Rejected));
-}
-
-#[tokio::test]
-async fn guesses_at_the_same_moment_are_counted_too() {
-    let fixture = Fixture::new().await;
-    let guesses =
-        futures_util::future::join_all((0..40).map(|_| fixture.sign_in("ada", "wrong"))).await;
-    assert_eq!(
-        guesses.iter().filter(|outcome| **outcome == Ok(PasswordOutcome::Rejected)).count(),
-        2
-    );
-}
-
-#[tokio::test]
-async fn neither_success_nor_a_broken_directory_uses_up_attempts() {
-    let fixture = Fixture::new().await;
-    for _ in 0..20 {
-        accepted(fixture.sign_in("ada", "right").await);
-    }
-    fixture.directory.script.lock().unwrap().bind_result = Some(51);
-    for _ in 0..20 {
-        assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
-    }
-    fixture.directory.script.lock().unwrap().bind_result = None;
-    accepted(fixture.sign_in("ada", "right").await);
-}
-
-#[tokio::test]
-async fn each_failure_of_a_directory_has_its_own_code() {
-    let fixture = Fixture::new().await;
-    let set = |change: &dyn Fn(&mut super::fake_directory::DirectoryScript)| {
-        change(&mut fixture.directory.script.lock().unwrap())
-    };
-    for locked in [19, 53] {
-        set(&|script| script.bind_result = Some(locked));
-        assert_eq!(
-            fixture.sign_in("ada", "right").await,
-            Ok(PasswordOutcome::Rejected),
-            "a locked account looks like a wrong password"
-        );
-    }
-    fixture.clock.advance(WINDOW);
-    set(&|script| (script.bind_result, script.search_result) = (None, Some(32)));
-    assert_eq!(
-        fixture.sign_in("ada", "right").await,
-        Err(ErrorCode::LdapAnswer),
-        "base_dn does not exist"
-    );
-    set(&|script| {
-        (script.search_result, script.raw_response) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec()))
-    });
-    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
-    set(&|script| script.raw_response = None);
-    for subject in [vec![], vec![b"u-1".as_slice(), b"u-2"], vec![b" ".as_slice()]] {
-        set(&|script| script.entries[0].2[0].1.clone_from(&subject));
-        assert_eq!(
-            fixture.sign_in("ada", "right").await,
-            Err(ErrorCode::LdapSubject),
-            "{subject:?}"
-        );
-    }
-    set(&|script| script.entries[0].2[0].1 = vec![&[0xff, 0x00, 0x10]]);
-    accepted(fixture.sign_in("ada", "right").await);
-    let value = Box::leak("x".repeat(65 << 10).into_boxed_str()).as_bytes();
-    set(&|script| script.entries[0].2[1].1 = vec![value]);
-    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::IdpTooLarge));
-}
-
-#[tokio::test]
-async fn preload_fails_if_the_directory_is_down_or_rejects_the_hub() {
-    let fixture = Fixture::new().await;
-    assert_eq!(fixture.connector.preload().await, Ok(()));
-    let stranger = connector(
-        &format!("ldap://127.0.0.1:{}", fixture.directory.port),
-        "internal_hosts = [\"127.0.0.1\"]\n",
-        &fixture.clock,
-    );
-    let stranger = LdapConnector {
-        directory: Arc::new(with_password(&fixture, "not the hub's")),
-        ..stranger.unwrap()
-    };
-    assert_eq!(stranger.preload().await.unwrap_err().code, ErrorCode::LdapAccount);
-    fixture.directory.script.lock().unwrap().account_bind_result = Some(53);
-    let banned = stranger.preload().await.unwrap_err();
-    assert!(
-        banned.detail.contains("temporarily rejects binds from this address"),
-        "{}",
-        banned.detail
-    );
-    let port = fixture.directory.port;
-    drop(fixture.directory);
-    let gone = connector(
-        &format!("ldap://127.0.0.1:{port}"),
-        "internal_hosts = [\"127.0.0.1\"]\n",
-        &fixture.clock,
-    )
-    .unwrap();
-    tokio::task::yield_now().await;
-    assert_eq!(gone.preload().await.unwrap_err().code, ErrorCode::IdpUnreachable);
-}
-
 fn with_password(fixture: &Fixture, password: &str) -> LdapDirectory {
     let text = format!(
         "url = \"ldap://127.0.0.1:{}\"\nbind_dn = \"cn=hub\"\nbind_password = {{ env = \"X\" }}\nbase_dn = \"dc=example\"\n\
@@ -455,83 +307,5 @@ async fn a_code_of_another_login_or_another_issuer_is_refused() {
     assert_eq!(
         fixture.connector.complete_login(high, callback(&query)).await.unwrap_err().code,
         ErrorCode::AcrTooLow
-    );
-}
-
-#[test]
-fn an_invalid_file_is_rejected_with_its_key() {
-    let clock = Arc::new(ManualClock::default());
-    let folder = tempfile::tempdir().unwrap();
-    let ca = folder.path().join("ca.pem");
-    std::fs::write(&ca, "no certificate").unwrap();
-    let ca = format!("ca = {:?}", ca.display().to_string());
-    for (url, more, key) in [
-        ("ldap://127.0.0.1", "", "kind.ldap.url"),
-        ("ldaps://dir.example", "filter = \"(uid={username}\"", "kind.ldap.filter"),
-        ("ldaps://dir.example", "filter = \"((uid={username})\"", "kind.ldap.filter"),
-        ("ldaps://dir.example", "ca = \"/nowhere.pem\"", "kind.ldap.ca"),
-        ("ldaps://dir.example", ca.as_str(), "kind.ldap.ca"),
-    ] {
-        assert_eq!(connector(url, more, &clock).err().unwrap().key, key, "{url} {more}");
-    }
-}
-
-#[tokio::test]
-async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
-    use crate::connector::diagnostic::DiagnosticStatus;
-    use crate::identity::Claim;
-    let context = DiagnosisContext {
-        redirect_uri: String::new(),
-        required_claims: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
-    };
-    let fixture = Fixture::new().await;
-    let diagnostics = fixture.connector.diagnose(&context).await;
-    let statuses: Vec<_> =
-        diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
-    assert_eq!(
-        statuses,
-        [
-            ("reachable", DiagnosticStatus::Ok),
-            ("certificate", DiagnosticStatus::Warning), // there is no TLS in this test
-            ("account", DiagnosticStatus::Ok),
-            ("base-dn", DiagnosticStatus::Ok),
-            ("filter", DiagnosticStatus::Ok),
-            ("subject", DiagnosticStatus::Ok),
-            ("attributes", DiagnosticStatus::Warning), // no entry has a telephoneNumber
-            ("claims", DiagnosticStatus::Warning),     // sn is not read
-        ]
-    );
-    let page = include_str!("../../../docs/checking-a-connector.md");
-    for ConnectorDiagnostic { name, message, .. } in &diagnostics {
-        assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
-        assert!(
-            !["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)),
-            "{message}"
-        );
-    }
-    let requests = fixture.directory.take_requests();
-    let presence =
-        |request: &&LdapRequest| matches!(request, LdapRequest::Search { filter: 7, .. });
-    assert_eq!(
-        requests.iter().filter(presence).count(),
-        2,
-        "the base entry and all users: {requests:?}"
-    );
-    fixture.directory.script.lock().unwrap().search_result = Some(32);
-    let diagnostics = fixture.connector.diagnose(&context).await;
-    assert_eq!(
-        diagnostics
-            .iter()
-            .find(|diagnostic| diagnostic.status == DiagnosticStatus::Error)
-            .map(|diagnostic| diagnostic.name),
-        Some("base-dn")
-    );
-    fixture.directory.script.lock().unwrap().raw_response =
-        Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
-    let diagnostics = fixture.connector.diagnose(&context).await;
-    assert!(
-        diagnostics.iter().any(|diagnostic| diagnostic.name == "account"
-            && diagnostic.status == DiagnosticStatus::Error),
-        "{diagnostics:?}"
     );
 }

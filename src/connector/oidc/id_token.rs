@@ -336,7 +336,7 @@ mod tests {
 
     use super::*;
     use crate::assurance::Level;
-    use crate::login::samples::{OPENED, authorization_redirect};
+    use crate::testing::samples::{OPENED, authorization_redirect};
 
     #[test]
     fn an_auth_time_of_a_clock_that_is_ahead_is_not_passed_on_as_the_future() {

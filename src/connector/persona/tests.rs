@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::connector::one_time_code::in_memory;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::code_store::code_store;
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 fn file(levels: &str) -> ConnectorFile {
     toml::from_str(&format!(
@@ -19,7 +19,7 @@ fn context(env: Env, sandbox: PersonaSupport) -> ConnectorContext {
         upstream_keys: keys,
         sandbox,
         http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
-        code_store: in_memory::code_store(),
+        code_store: code_store(),
     }
 }
 

@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::config::{ResponseEncryptionAlgs, ServiceProvider, UnavailableDisplay};
-use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::egress::safe_http_client::AllowedSchemes;
-use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::env::Timestamp;
 use crate::grant::tests::service_with;
 use crate::identity::scopes::ScopeTable;
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::fake_server::{FakeResponse, FakeServer};
 
 /// A key set of one key for encryption, under this `kid`.
 fn set(kid: &str) -> Value {

@@ -14,16 +14,16 @@ use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
 use crate::config::{JwksUri, KeySource, ServiceProvider};
 use crate::digest;
-use crate::egress::fake_server::{FakeResponse, FakeServer};
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::Secret;
-use crate::login::samples::ISSUER;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::registration::ProtocolRules;
 use crate::store::{Capacities, RecordKind};
+use crate::testing::fake_server::{FakeResponse, FakeServer};
+use crate::testing::samples::ISSUER;
 use crate::token::ClientKeys;
 
 static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());

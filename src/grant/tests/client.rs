@@ -7,12 +7,12 @@ use crate::config::Validity;
 use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::Secret;
-use crate::login::samples::OPENED;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
 use crate::protocol::token::TokenRequest;
+use crate::testing::samples::OPENED;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

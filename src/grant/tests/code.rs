@@ -10,13 +10,13 @@ use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
 use crate::assurance::{AcrCheck, Level};
 use crate::env::Timestamp;
 use crate::ids::Secret;
-use crate::login::samples::SP_CALLBACK;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::{Capacities, RecordKey, RecordKind};
+use crate::testing::samples::SP_CALLBACK;
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 use crate::token::keyring::tests::RING;
 use crate::token::{Signer, SigningError};
 

@@ -1,5 +1,8 @@
 //! Introspection and revocation (R012, R180 to R185, R206; RFC 7009, RFC 7662, RFC 9701).
 
+mod authentication;
+mod responses;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -15,14 +18,14 @@ use crate::grant::introspection::IntrospectionResponse;
 use crate::identity::Identity;
 use crate::ids::{Scope, Secret};
 use crate::login::Grant;
-use crate::login::samples::{ISSUER, OPENED, identified_user};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::catalogue::{ErrorCode, RequiredParam};
+use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::token::TokenRequest;
 use crate::telemetry::Metrics;
+use crate::testing::samples::{ISSUER, OPENED, identified_user};
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 
@@ -248,161 +251,6 @@ async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
-// R182, R183, R206
-#[tokio::test]
-async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up() {
-    let hub = hub();
-    let token = hub.token_with_scopes("code", "openid family_name").await;
-    for (client_id, secret, code) in [
-        ("archive", "signed's secret", ErrorCode::DataProviderSecret),
-        ("archive", "", ErrorCode::DataProviderCredentials),
-        ("unknown", "unknown's secret", ErrorCode::DataProviderUnknown),
-        ("closed", "off's secret", ErrorCode::DataProviderUnknown),
-        ("sp", "sp's secret", ErrorCode::DataProviderIsServiceProvider),
-        ("archive", "sp's secret", ErrorCode::DataProviderSecret),
-        ("", "archive's secret", ErrorCode::DataProviderCredentials),
-    ] {
-        for token in [token.as_str(), "guess", ""] {
-            let refused = hub
-                .grants
-                .introspect(&introspection_request(client_id, secret, token))
-                .await
-                .unwrap_err()
-                .code;
-            assert_eq!(refused, code, "{client_id} {secret} {token}");
-            assert_eq!((code.entry().status, code.entry().oauth), (401, "invalid_client"));
-            assert_eq!(code.entry().description, "Client authentication failed.");
-        }
-    }
-    assert!(
-        !hub.grants.core.metrics.render().contains("passerelle_introspections_total{"),
-        "no token was looked up"
-    );
-    let proven = introspection_request("archive", "archive's secret", "");
-    assert_eq!(
-        hub.grants.introspect(&proven).await.unwrap_err().code,
-        ErrorCode::Missing(RequiredParam::IntrospectionToken)
-    );
-}
-
-#[tokio::test]
-async fn a_secret_counts_in_its_time_alone() {
-    let later = OPENED + TOKEN_LIFE;
-    let mut archive = data_provider("archive", &["family_name"], IntrospectionResponseFormat::Json);
-    archive.secrets = vec![
-        dated("archive's old secret", Validity { not_before: None, not_after: Some(later) }),
-        dated("archive's secret", Validity { not_before: Some(later), not_after: None }),
-    ];
-    let hub = with([archive]);
-    let of = |secret| introspection_request("archive", secret, "guess");
-    assert_eq!(hub.introspect("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
-    assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
-    hub.clock.advance(TOKEN_LIFE);
-    assert!(hub.introspect("archive", "guess").await.is_ok());
-    assert_eq!(
-        hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code,
-        ErrorCode::DataProviderSecretExpired
-    );
-}
-
-// R184, R185
-#[tokio::test]
-async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
-    let hub = hub();
-    let token = hub.token_with_scopes("code", "openid family_name").await;
-    let keys = VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap();
-    for token in [token.as_str(), "guess"] {
-        let answer = hub
-            .grants
-            .introspect(&introspection_request("signed", "signed's secret", token))
-            .await
-            .unwrap();
-        let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
-        let Ok(jws) = verify_jws(&answer, SigningAlg::ES256, &keys) else { panic!("{answer}") };
-        assert_eq!(jws.header["typ"], "token-introspection+jwt");
-        let Value::Object(mut facts) = hub.introspect("archive", token).await.unwrap() else {
-            panic!()
-        };
-        if token != "guess" {
-            facts.insert("aud".into(), "signed".into());
-            facts.insert(
-                "sub".into(),
-                hub.sub_at("signed", &identified_user("idp", Level::Eidas1).identity).into(),
-            );
-        }
-        let expected = json!({ "iss": ISSUER, "aud": "signed", "iat": hub.now().seconds(), "token_introspection": facts });
-        assert_eq!(Value::Object(jws.claims), expected);
-    }
-}
-
-#[tokio::test]
-async fn an_encrypted_response_is_readable_by_its_data_provider_alone() {
-    let hub = hub();
-    let answer = hub
-        .grants
-        .introspect(&introspection_request("vault", "vault's secret", "guess"))
-        .await
-        .unwrap();
-    let IntrospectionResponse::Jwt(answer) = answer else { panic!("JSON") };
-    let jws = super::encryption::decrypted(&answer);
-    assert_eq!(super::read(&jws).0["alg"], "RS256");
-    assert_eq!(super::read(&jws).1["token_introspection"], json!({ "active": false }));
-}
-
-#[tokio::test]
-async fn without_an_encryption_key_nothing_is_revealed_of_the_token() {
-    let sealed = IntrospectionResponseFormat::Jwt {
-        alg: SigningAlg::ES256,
-        encryption: Some(EncryptionAlg::RsaOaep),
-    };
-    let hub = with([data_provider("vault", &["family_name"], sealed)]);
-    assert_eq!(hub.introspect("vault", "guess").await, Err(ErrorCode::DataProviderKeysMissing));
-}
-
-#[tokio::test]
-async fn correct_requests_always_pass_however_many_failures_were_made_in_their_name() {
-    let hub = hub();
-    let token = hub.token_with_scopes("code", "openid family_name").await;
-    for (claimed, unproven) in
-        [("archive", ErrorCode::DataProviderSecret), ("unknown", ErrorCode::DataProviderUnknown)]
-    {
-        // R206: the limit does not reveal whether the id exists.
-        for round in 0..ALLOWED.failed_authentications.get() + 5 {
-            let code = if round < ALLOWED.failed_authentications.get() {
-                unproven
-            } else {
-                ErrorCode::TooManyFailures
-            };
-            let refused = hub
-                .grants
-                .introspect(&introspection_request(claimed, "guess", "guess"))
-                .await
-                .unwrap_err()
-                .code;
-            assert_eq!(refused, code, "{claimed} {round}");
-        }
-    }
-    assert_eq!(hub.introspect("archive", &token).await.unwrap()["active"], true);
-    for round in 0..ALLOWED.inactive_answers.get() + 5 {
-        let expected = if round < ALLOWED.inactive_answers.get() {
-            Ok(json!({ "active": false }))
-        } else {
-            Err(ErrorCode::TooManyFailures)
-        };
-        assert_eq!(hub.introspect("archive", "guess").await, expected, "{round}");
-    }
-    assert_eq!(
-        hub.introspect("archive", &token).await.unwrap()["active"],
-        true,
-        "invalid tokens do not block valid ones"
-    );
-    assert_eq!(
-        hub.introspect("stranger", "guess").await,
-        Ok(json!({ "active": false })),
-        "other data providers are not affected"
-    );
-}
-
 #[tokio::test]
 async fn a_token_is_revoked_by_its_own_service_provider_and_by_no_other() {
     let hub = hub();
@@ -442,20 +290,4 @@ async fn a_token_of_one_family_leaves_the_others_alone() {
     );
     hub.revoke("sp", &first).await.unwrap();
     assert_eq!(hub.validate(&second).await, Ok(()));
-}
-
-#[test]
-fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
-    let mut vault = data_provider("vault", &["family_name"], JWT);
-    vault.keys = super::encryption::keys("enc");
-    let (of_vault, of_sp) = (vault.keys.clone(), KeySource::None);
-    let services =
-        [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
-    let federation =
-        Federation::clone(&super::federation_with(services).load()).with_data_providers([vault]);
-    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new().unwrap())).unwrap();
-    assert!(
-        directory.keys(&"vault".into(), &of_vault).is_some()
-            && directory.keys(&"sp".into(), &of_sp).is_none()
-    );
 }

@@ -8,7 +8,7 @@ use crate::ids::{ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::Capacities;
-use crate::store::conformance::AMPLE_CAPACITIES;
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())

@@ -10,10 +10,10 @@ use crate::grant::records::{
     CodeRecord, TokenRecord, assertion_key, code_key, decode_record, logout_destination_key,
     logout_redirect_key, pending_logout_key, session_key, token_key,
 };
-use crate::login::samples::{OPENED, identified_user};
 use crate::session::{FinishedLogin, Session};
 use crate::store::RecordKind;
 use crate::store::redis::tests::released::{Sample, json_contains, released_samples};
+use crate::testing::samples::{OPENED, identified_user};
 
 pub(crate) fn samples() -> Vec<Sample> {
     let token = json!({

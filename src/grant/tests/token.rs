@@ -15,11 +15,11 @@ use crate::config::Federation;
 use crate::config::federation::UnavailableDisplay;
 use crate::identity::scopes::ScopeTable;
 use crate::login::IdentifiedUser;
-use crate::login::samples::{ISSUER, NONCE, OPENED, identified_user};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::protocol::token::TokenRequest;
+use crate::testing::samples::{ISSUER, NONCE, OPENED, identified_user};
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::identity::samples::angela;
+use crate::testing::samples::angela;
 
 use Derivation::{V1, V2};
 use proptest::prelude::*;

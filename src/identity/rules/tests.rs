@@ -1,5 +1,5 @@
 use super::*;
-use crate::identity::samples::angela;
+use crate::testing::samples::angela;
 use proptest::prelude::*;
 use serde_json::json;
 

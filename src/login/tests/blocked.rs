@@ -1,12 +1,12 @@
 //! Tests blocks that come into force during a login.
 
 use crate::assurance::Level;
-use crate::login::samples::user_of_reused_session;
 use crate::login::tests::harness::{
     BLOCKED, BrowserView, Gate, Harness, OPEN, browser_view, callback, choice_with_banner, grant,
 };
 use crate::login::{ChoiceBanner, ConsentPolicy, LoginRequest, Save};
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::user_of_reused_session;
 
 const FOR_SERVICE: Gate = |_, _| Err(ErrorCode::IdpBlockedForService);
 

@@ -2,7 +2,6 @@
 
 use crate::assurance::Level;
 use crate::ids::{Secret, Subject};
-use crate::login::samples::{identified_user, user_of_reused_session};
 use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, choice_with_banner, error_page, grant,
 };
@@ -11,6 +10,7 @@ use crate::login::{
     LoginRequest, NextAction, Nodes, Save, SessionUse,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::{identified_user, user_of_reused_session};
 
 #[test]
 fn consent_grants_what_was_shown_once() {

@@ -5,12 +5,8 @@ use std::time::Duration;
 
 use crate::assurance::{AcrCheck, Level};
 use crate::client_network::ClientNetwork;
-use crate::env::{SeededEntropy, Timestamp};
+use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret, Subject};
-use crate::login::samples::{
-    IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
-    login_context,
-};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
     Callback, ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
@@ -20,6 +16,11 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::env::SeededEntropy;
+use crate::testing::samples::{
+    IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
+    login_context,
+};
 
 pub(super) type Gate = fn(&ConnectorId, AcrCheck) -> Result<(), ErrorCode>;
 

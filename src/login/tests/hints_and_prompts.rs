@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::assurance::Level;
-use crate::login::samples::{OPENED, identified_user, user_of_reused_session};
 use crate::login::tests::harness::{
     BrowserView, Gate, Harness, browser_view, callback_with, choice_with_banner, effect,
     error_page, grant,
@@ -12,6 +11,7 @@ use crate::login::{
     ConsentPolicy, Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::{OPENED, identified_user, user_of_reused_session};
 
 const NOT_IDP: Gate =
     |connector, _| if connector.as_str() == "idp" { Err(ErrorCode::IdpOff) } else { Ok(()) };

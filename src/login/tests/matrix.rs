@@ -2,7 +2,6 @@
 
 use crate::assurance::Level;
 use crate::ids::Secret;
-use crate::login::samples::{authentication, authorization_redirect, identified_user};
 use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, callback, callback_with, seen,
 };
@@ -11,6 +10,7 @@ use crate::login::{
     Save, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::{authentication, authorization_redirect, identified_user};
 
 const REQUESTS: [&str; 10] = [
     "look",

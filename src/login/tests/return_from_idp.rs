@@ -4,9 +4,6 @@
 use crate::assurance::{AcrCheck, Level};
 use crate::digest;
 use crate::ids::Secret;
-use crate::login::samples::{
-    IDP_ISSUER, NONCE, authentication, authorization_redirect, identified_user,
-};
 use crate::login::tests::harness::{
     BrowserView, CLOSED, Harness, OPEN, browser_view, callback, callback_with, choice_with_banner,
     effect, error_page, grant,
@@ -14,6 +11,9 @@ use crate::login::tests::harness::{
 use crate::login::upstream::AuthorizationRedirect;
 use crate::login::{Callback, Effect, EffectOutcome, LoginRequest, NextAction};
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::{
+    IDP_ISSUER, NONCE, authentication, authorization_redirect, identified_user,
+};
 
 const UNKNOWN: BrowserView = error_page(ErrorCode::StateUnknown, NextAction::ChooseIdp);
 

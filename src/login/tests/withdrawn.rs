@@ -1,12 +1,12 @@
 //! Tests a redirect URI or a scope that is removed from the service provider's file during a login.
 
 use crate::assurance::Level;
-use crate::login::samples::identified_user;
 use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, callback, choice_with_banner, error_page, grant,
 };
 use crate::login::{ConsentPolicy, EffectOutcome, LoginRequest, LoginState, NextAction, Save};
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::samples::identified_user;
 
 const PAGE: BrowserView = error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage);
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 
 use super::*;
-use crate::env::{ManualClock, SeededEntropy, Timestamp};
+use crate::env::Timestamp;
 use crate::store::StoreError;
 use crate::store::counters::MemoryCounters;
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// Loses some answers, before or after it has added the counts.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
 
 const CAPACITY: usize = 64;
 

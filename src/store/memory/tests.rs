@@ -3,8 +3,8 @@
 mod restarting;
 mod snapshot;
 use super::*;
-use crate::store::conformance::{self, conformance};
 use crate::store::revocations::AdmissionSeq;
+use crate::testing::store_conformance::{self, conformance};
 
 async fn memory(capacities: Capacities) -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(capacities))
@@ -14,10 +14,12 @@ conformance!(memory);
 
 #[tokio::test]
 async fn an_unread_record_expires_at_its_earlier_expiry() {
-    let store: Arc<dyn Store> = memory(conformance::AMPLE_CAPACITIES).await;
-    let (key, at) = (conformance::key(RecordKind::Login, "a"), conformance::at);
-    let draft =
-        || NewRecord { expires_unread_at: Some(at(10)), ..conformance::new_record("1", at(100)) };
+    let store: Arc<dyn Store> = memory(store_conformance::AMPLE_CAPACITIES).await;
+    let (key, at) = (store_conformance::key(RecordKind::Login, "a"), store_conformance::at);
+    let draft = || NewRecord {
+        expires_unread_at: Some(at(10)),
+        ..store_conformance::new_record("1", at(100))
+    };
     store.insert(key.clone(), draft(), at(0)).await.unwrap();
     assert!(store.load(&key, at(9)).await.unwrap().is_some());
     assert!(
@@ -39,11 +41,11 @@ async fn an_unread_record_expires_at_its_earlier_expiry() {
 /// Otherwise a flood's logins would take room for a minute longer than its rate limit counts them.
 #[tokio::test]
 async fn an_unread_record_frees_its_room_at_its_earlier_expiry() {
-    let store = MemoryStore::new(conformance::AMPLE_CAPACITIES);
-    let at = conformance::at;
+    let store = MemoryStore::new(store_conformance::AMPLE_CAPACITIES);
+    let at = store_conformance::at;
     let expires_unread_at = Some(at(0) + Duration::from_millis(1));
-    let draft = NewRecord { expires_unread_at, ..conformance::new_record("1", at(100)) };
-    store.insert(conformance::key(RecordKind::Login, "a"), draft, at(0)).await.unwrap();
+    let draft = NewRecord { expires_unread_at, ..store_conformance::new_record("1", at(100)) };
+    store.insert(store_conformance::key(RecordKind::Login, "a"), draft, at(0)).await.unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(30);
     while store.usage(RecordKind::Login) != Usage::default() {
         assert!(std::time::Instant::now() < deadline, "the room is still taken");
@@ -54,7 +56,7 @@ async fn an_unread_record_frees_its_room_at_its_earlier_expiry() {
 
 #[test]
 fn the_janitor_ends_with_its_store() {
-    let mut store = MemoryStore::new(conformance::AMPLE_CAPACITIES);
+    let mut store = MemoryStore::new(store_conformance::AMPLE_CAPACITIES);
     let thread = store.janitor.thread.take().unwrap();
     drop(store);
     thread.join().unwrap();
@@ -63,7 +65,7 @@ fn the_janitor_ends_with_its_store() {
 /// moka reports an expired value as `Replaced`; a counter that trusts this cause would drift.
 #[tokio::test]
 async fn capacity_is_freed_when_moka_expired_the_record_first() {
-    let store = MemoryStore::new(Capacities { logins: 2, ..conformance::AMPLE_CAPACITIES });
+    let store = MemoryStore::new(Capacities { logins: 2, ..store_conformance::AMPLE_CAPACITIES });
     let cache = store.caches.cache_for(RecordKind::Login);
     let short = CachedRecord {
         version: RecordVersion(1),

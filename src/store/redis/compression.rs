@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::digest;
-    use crate::login::samples;
+    use crate::testing::samples;
 
     #[test]
     fn the_dictionary_is_unchanged() {

@@ -1,7 +1,5 @@
-//! Tests against a real server. Those that need several servers are in `tests/redis.rs`.
+//! Tests against a real server. Those that need several servers are in `tests/redis/`.
 
-#[path = "../../../tests/redis_server/mod.rs"]
-mod redis_server;
 pub(crate) mod released;
 
 use std::sync::OnceLock;
@@ -10,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::family_members::family_hash;
 use super::*;
 use crate::ids::Secret;
-use crate::store::conformance::{
+use crate::store::{Family, Store};
+use crate::testing::redis_server::{PASSWORD, Server};
+use crate::testing::store_conformance::{
     AMPLE_CAPACITIES, at, code, conformance, key, new_record, new_record_in_family, take, value,
 };
-use crate::store::{Family, Store};
-use redis_server::{PASSWORD, Server};
 
 /// Server shared by all tests that don't harm it; each store has its own prefix.
 pub(crate) fn shared_server() -> &'static Server {
@@ -333,13 +331,13 @@ async fn the_server_frees_expired_records_by_itself() {
 #[tokio::test]
 async fn counts_are_summed_over_hubs() {
     let store = store_at(shared_server(), &fresh_prefix(), &["of the tests"], AMPLE_CAPACITIES);
-    crate::store::counters::conformance::check_counters(Arc::new(store)).await;
+    crate::testing::counter_conformance::check_counters(Arc::new(store)).await;
 }
 
 #[tokio::test]
 async fn counts_disclose_no_network_address() {
     use crate::store::counters::Counters;
-    use crate::store::counters::conformance::batch;
+    use crate::testing::counter_conformance::batch;
     let prefix = fresh_prefix();
     let add = async |key: &str, window| {
         store_at(shared_server(), &prefix, &[key], AMPLE_CAPACITIES)

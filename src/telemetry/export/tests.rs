@@ -1,6 +1,7 @@
 use super::super::trace::{Propagation, Sampling, Tracer};
 use super::*;
-use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
+use crate::env::{Env, Timestamp};
+use crate::testing::env::{ManualClock, SeededEntropy};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use tokio::time::Instant;

@@ -2,7 +2,7 @@ use super::super::Metrics;
 use super::super::export::{self, ExportError, SpanExporter, SpanTransport};
 use super::super::otlp::Resource;
 use super::*;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::time::Duration;

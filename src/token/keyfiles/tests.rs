@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::digest;
-use crate::env::{ManualClock, SeededEntropy};
+use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::token::keyring::DEFAULT_ROTATION_LEAD;
 use crate::token::keyring::tests::T0;
 

@@ -114,7 +114,7 @@ mod tests {
     use actix_web::http::header::{HeaderName, HeaderValue};
 
     use super::*;
-    use crate::env::{ManualClock, SeededEntropy};
+    use crate::testing::env::{ManualClock, SeededEntropy};
 
     fn sessions() -> (AdminSessions, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::gallery::ProviderFixture;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
 use super::*;
 use crate::config::model::NoticeSeverity;
@@ -12,6 +11,7 @@ use crate::connector::persona::SimulatedFailure;
 use crate::identity::Claim;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::page_gallery::{self as gallery, ProviderFixture};
 
 mod provider_list;
 
@@ -72,7 +72,6 @@ fn sources() -> String {
         (name.ends_with(".rs") || name.ends_with(".html"))
             && name != "tests.rs"
             && !path.parent().unwrap().ends_with("tests")
-            && name != "gallery.rs"
     };
     let read = |path: &PathBuf| {
         fs::read_to_string(path).unwrap().split("#[cfg(test)]").next().unwrap().to_owned()

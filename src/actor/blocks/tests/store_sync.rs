@@ -7,14 +7,14 @@ use tempfile::TempDir;
 
 use super::super::*;
 use crate::config::blocks::{BlockInput, BlockTarget};
-use crate::env::{ManualClock, SeededEntropy};
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::memory::MemoryStore;
 use crate::store::redis::tests::released::{Sample, released_samples};
 use crate::store::{
     Family, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
     StoreScope, TakeOutcome,
 };
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 /// A store that can be made unavailable.
 pub(crate) struct FakeSharedStore {

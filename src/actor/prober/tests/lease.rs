@@ -4,10 +4,11 @@ use super::super::tests::{Mode, TestHub, clock, pass};
 use super::super::*;
 use crate::actor::blocks::tests::store_sync::FakeSharedStore;
 use crate::actor::health::{Availability, ProbeOutcome};
-use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<TestHub>) {
     let clock = clock();

@@ -10,13 +10,14 @@ use josekit::jwk::JwkSet;
 use josekit::jws::{ES256, RS256, deserialize_compact};
 use serde_json::json;
 
-use super::super::fake_idp::*;
 use super::super::*;
 use crate::config::model::ConnectorKind;
 use crate::connector::PersonaSupport;
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::env::{Env, SeededEntropy};
+use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::env::SeededEntropy;
+use crate::testing::fake_idp::*;
 use crate::token::UpstreamKeys;
 
 /// Returns the headers and the form of the last token request.
@@ -113,14 +114,16 @@ fn a_method_with_a_secret_needs_one() {
                 [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\n";
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    let env =
-        Env::new(Arc::new(crate::env::ManualClock::default()), Arc::new(SeededEntropy::new(1)));
+    let env = Env::new(
+        Arc::new(crate::testing::env::ManualClock::default()),
+        Arc::new(SeededEntropy::new(1)),
+    );
     let context = ConnectorContext {
         env,
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: PersonaSupport::Disabled,
         http_clients: HttpClientPool::default(),
-        code_store: crate::connector::one_time_code::in_memory::code_store(),
+        code_store: crate::testing::code_store::code_store(),
     };
     let error = OidcConnector::new("fake".into(), &file, kind, None, context).err().unwrap();
     assert_eq!(error.key, "kind.oidc.client_secret");

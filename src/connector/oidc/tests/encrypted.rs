@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use josekit::jwe::{self, JweHeader};
 use serde_json::json;
 
-use super::super::fake_idp::*;
 use super::super::*;
 use crate::digest;
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::fake_idp::*;
 use crate::token::UpstreamKeys;
 use crate::token::decrypt::tests::{encrypt_to, encrypter, published};
 use crate::token::upstream_keys::tests::KEYS;

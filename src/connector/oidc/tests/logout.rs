@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::super::fake_idp::*;
 use super::super::*;
+use crate::testing::fake_idp::*;
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::super::fake_idp::*;
 use super::super::*;
 use crate::assurance::Level;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::fake_idp::*;
 
 /// Levels of a file for an identity provider without `acr`.
 const ASSUMED: &str =

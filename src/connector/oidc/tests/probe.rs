@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::super::fake_idp::OidcFixture;
 use crate::connector::Connector as _;
-use crate::egress::fake_server::FakeResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::fake_idp::OidcFixture;
+use crate::testing::fake_server::FakeResponse;
 
 const REDIRECT_URI: &str = "https://hub.example/api/v2/callback/fake";
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::fake_idp::*;
 use crate::connector::Connector as _;
-use crate::egress::fake_server::FakeResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::fake_idp::*;
+use crate::testing::fake_server::FakeResponse;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

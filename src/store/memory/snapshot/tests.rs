@@ -1,7 +1,7 @@
 use super::*;
-use crate::env::SeededEntropy;
 use crate::ids::Secret;
-use crate::store::conformance::{at, code};
+use crate::testing::env::SeededEntropy;
+use crate::testing::store_conformance::{at, code};
 
 fn ring(keys: &[&str]) -> StoreEncryptionKeys {
     StoreEncryptionKeys::new(

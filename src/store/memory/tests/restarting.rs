@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::snapshot::{read, write};
 use super::super::*;
-use crate::env::SeededEntropy;
 use crate::ids::Secret;
-use crate::store::conformance::conformance;
 use crate::store::encryption::StoreEncryptionKeys;
+use crate::testing::env::SeededEntropy;
+use crate::testing::store_conformance::conformance;
 
 /// Store that restarts before every n-th operation.
 struct Restarting {

@@ -1,5 +1,7 @@
 //! Tests what a restart keeps, and which snapshots are rejected.
 
+mod unreadable;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,10 +11,11 @@ use tempfile::TempDir;
 
 use super::super::snapshot_file::{SnapshotError, SnapshotFile, SnapshotLoad};
 use super::super::*;
-use crate::env::{Env, ManualClock, SeededEntropy};
+use crate::env::Env;
 use crate::ids::Secret;
 use crate::store::KINDS;
-use crate::store::conformance::{
+use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::store_conformance::{
     AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value,
 };
 
@@ -189,23 +192,6 @@ async fn a_snapshot_loads_only_once_so_that_no_spent_code_comes_back() {
 }
 
 #[tokio::test]
-async fn a_snapshot_that_can_not_be_taken_away_is_not_loaded() {
-    let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
-    store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
-    machine.save(&store, 10);
-    // Nothing can be renamed to this path, not even by root.
-    fs::create_dir_all(machine.folder.path().join("state/store.snapshot.loading/full")).unwrap();
-    let store = MemoryStore::new(AMPLE_CAPACITIES);
-    let error = machine.snapshots(&["key"]).load(&store, at(11)).unwrap_err();
-    assert!(
-        matches!(&error, SnapshotError::NotRemovable { .. })
-            && error.to_string().contains("store.snapshot: "),
-        "{error}"
-    );
-    assert_eq!(store.count(RecordKind::Code), 0);
-}
-
-#[tokio::test]
 async fn changes_after_the_snapshot_are_rejected_so_that_no_confirmed_change_is_lost() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
@@ -291,102 +277,6 @@ async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
         Ok(RecordVersion(1)),
         "capacity becomes available again"
     );
-}
-
-#[tokio::test]
-async fn an_unreadable_snapshot_is_set_aside_and_the_hub_starts_empty() {
-    type Spoil = fn(&Path);
-    let rows: [(&str, Spoil, &str); 5] = [
-        (
-            "a cut one",
-            |path| fs::write(path, &fs::read(path).unwrap()[..60]).unwrap(),
-            "it is truncated or was changed",
-        ),
-        ("something else", |path| fs::write(path, "[]").unwrap(), "not a snapshot"),
-        ("an empty file", |path| fs::write(path, "").unwrap(), "not a snapshot"),
-        (
-            "a folder",
-            |path| {
-                fs::remove_file(path).unwrap();
-                fs::create_dir(path).unwrap()
-            },
-            "not a snapshot",
-        ),
-        (
-            "of a newer release",
-            |path| {
-                let mut bytes = fs::read(path).unwrap();
-                bytes[7] = 2;
-                fs::write(path, bytes).unwrap();
-            },
-            "it was written by a newer release (format 2)",
-        ),
-    ];
-    for (name, spoil, word) in rows {
-        let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
-        store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
-        machine.save(&store, 10);
-        spoil(&machine.path());
-        let (store, found) = machine.load(AMPLE_CAPACITIES, 11);
-        let SnapshotLoad::SetAside { reason, moved_to } = found else {
-            panic!("{name}: {found:?}")
-        };
-        assert!(reason.to_string().contains(word), "{name}: {reason}");
-        assert!(
-            moved_to.ends_with("store.snapshot.unreadable") && moved_to.exists(),
-            "{name}: {}",
-            moved_to.display()
-        );
-        assert_eq!(
-            (machine.files(), store.count(RecordKind::Code)),
-            (vec!["store.snapshot.unreadable".to_owned()], 0),
-            "{name}"
-        );
-        assert!(matches!(machine.load(AMPLE_CAPACITIES, 12).1, SnapshotLoad::Nothing), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn one_with_another_key_or_too_large_is_set_aside_too() {
-    for (keys, largest, word) in
-        [(&["other"], u64::MAX, "not in encryption_keys"), (&["key"], 10, "larger than 10 bytes")]
-    {
-        let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
-        store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
-        machine.save(&store, 10);
-        let mut snapshots = machine.snapshots(keys);
-        snapshots.max_bytes = largest;
-        let (store, found) = machine.load_with(&snapshots, AMPLE_CAPACITIES, 11);
-        assert!(
-            matches!(&found, SnapshotLoad::SetAside { reason, .. } if reason.to_string().contains(word)),
-            "{found:?}"
-        );
-        assert_eq!(store.count(RecordKind::Code), 0);
-    }
-}
-
-#[tokio::test]
-async fn a_snapshot_that_can_not_be_written_leaves_nothing_and_one_half_written_is_written_over() {
-    let machine = Machine::new();
-    fs::write(machine.folder.path().join("state"), "a file").unwrap();
-    let snapshots = machine.snapshots(&["key"]);
-    assert!(snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).is_err());
-    assert!(SnapshotFile::check_writable(&machine.path()).is_err());
-
-    let machine = Machine::new();
-    SnapshotFile::check_writable(&machine.path()).unwrap();
-    assert!(!machine.path().parent().unwrap().exists(), "a check creates nothing");
-    fs::create_dir(machine.path().parent().unwrap()).unwrap();
-    fs::write(machine.folder.path().join("state/store.snapshot.writing"), "half").unwrap();
-    machine.save(&MemoryStore::new(AMPLE_CAPACITIES), 0);
-    assert_eq!(machine.files(), ["store.snapshot"]);
-
-    let machine = Machine::new();
-    let mut snapshots = machine.snapshots(&["key"]);
-    snapshots.max_bytes = 10;
-    let error =
-        snapshots.save(&MemoryStore::new(AMPLE_CAPACITIES), &env(0)).unwrap_err().to_string();
-    assert!(error.contains("more than the limit of 10") && machine.files().is_empty(), "{error}");
 }
 
 /// Measures the figures of docs/deploying.md:

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::super::tests::{fresh_prefix, only_key, shared_server, store_at};
 use super::super::*;
-use crate::store::conformance::AMPLE_CAPACITIES;
 use crate::store::{Family, NewRecord, ReplaceOutcome, Store, TakeOutcome};
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 const RECORDS_1: &str = include_str!("../../../../tests/fixtures/records-1.json");
 const WRITTEN_AT: Timestamp = Timestamp::from_seconds(1_790_000_000);

@@ -1,0 +1,155 @@
+//! Tests of broken directories, invalid files and diagnostics.
+
+use super::*;
+
+#[tokio::test]
+async fn each_failure_of_a_directory_has_its_own_code() {
+    let fixture = Fixture::new().await;
+    let set = |change: &dyn Fn(&mut crate::testing::fake_directory::DirectoryScript)| {
+        change(&mut fixture.directory.script.lock().unwrap())
+    };
+    for locked in [19, 53] {
+        set(&|script| script.bind_result = Some(locked));
+        assert_eq!(
+            fixture.sign_in("ada", "right").await,
+            Ok(PasswordOutcome::Rejected),
+            "a locked account looks like a wrong password"
+        );
+    }
+    fixture.clock.advance(WINDOW);
+    set(&|script| (script.bind_result, script.search_result) = (None, Some(32)));
+    assert_eq!(
+        fixture.sign_in("ada", "right").await,
+        Err(ErrorCode::LdapAnswer),
+        "base_dn does not exist"
+    );
+    set(&|script| {
+        (script.search_result, script.raw_response) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec()))
+    });
+    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
+    set(&|script| script.raw_response = None);
+    for subject in [vec![], vec![b"u-1".as_slice(), b"u-2"], vec![b" ".as_slice()]] {
+        set(&|script| script.entries[0].2[0].1.clone_from(&subject));
+        assert_eq!(
+            fixture.sign_in("ada", "right").await,
+            Err(ErrorCode::LdapSubject),
+            "{subject:?}"
+        );
+    }
+    set(&|script| script.entries[0].2[0].1 = vec![&[0xff, 0x00, 0x10]]);
+    accepted(fixture.sign_in("ada", "right").await);
+    let value = Box::leak("x".repeat(65 << 10).into_boxed_str()).as_bytes();
+    set(&|script| script.entries[0].2[1].1 = vec![value]);
+    assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::IdpTooLarge));
+}
+
+#[tokio::test]
+async fn preload_fails_if_the_directory_is_down_or_rejects_the_hub() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.connector.preload().await, Ok(()));
+    let stranger = connector(
+        &format!("ldap://127.0.0.1:{}", fixture.directory.port),
+        "internal_hosts = [\"127.0.0.1\"]\n",
+        &fixture.clock,
+    );
+    let stranger = LdapConnector {
+        directory: Arc::new(with_password(&fixture, "not the hub's")),
+        ..stranger.unwrap()
+    };
+    assert_eq!(stranger.preload().await.unwrap_err().code, ErrorCode::LdapAccount);
+    fixture.directory.script.lock().unwrap().account_bind_result = Some(53);
+    let banned = stranger.preload().await.unwrap_err();
+    assert!(
+        banned.detail.contains("temporarily rejects binds from this address"),
+        "{}",
+        banned.detail
+    );
+    let port = fixture.directory.port;
+    drop(fixture.directory);
+    let gone = connector(
+        &format!("ldap://127.0.0.1:{port}"),
+        "internal_hosts = [\"127.0.0.1\"]\n",
+        &fixture.clock,
+    )
+    .unwrap();
+    tokio::task::yield_now().await;
+    assert_eq!(gone.preload().await.unwrap_err().code, ErrorCode::IdpUnreachable);
+}
+
+#[test]
+fn an_invalid_file_is_rejected_with_its_key() {
+    let clock = Arc::new(ManualClock::default());
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, "no certificate").unwrap();
+    let ca = format!("ca = {:?}", ca.display().to_string());
+    for (url, more, key) in [
+        ("ldap://127.0.0.1", "", "kind.ldap.url"),
+        ("ldaps://dir.example", "filter = \"(uid={username}\"", "kind.ldap.filter"),
+        ("ldaps://dir.example", "filter = \"((uid={username})\"", "kind.ldap.filter"),
+        ("ldaps://dir.example", "ca = \"/nowhere.pem\"", "kind.ldap.ca"),
+        ("ldaps://dir.example", ca.as_str(), "kind.ldap.ca"),
+    ] {
+        assert_eq!(connector(url, more, &clock).err().unwrap().key, key, "{url} {more}");
+    }
+}
+
+#[tokio::test]
+async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
+    use crate::connector::diagnostic::DiagnosticStatus;
+    use crate::identity::Claim;
+    let context = DiagnosisContext {
+        redirect_uri: String::new(),
+        required_claims: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
+    };
+    let fixture = Fixture::new().await;
+    let diagnostics = fixture.connector.diagnose(&context).await;
+    let statuses: Vec<_> =
+        diagnostics.iter().map(|diagnostic| (diagnostic.name, diagnostic.status)).collect();
+    assert_eq!(
+        statuses,
+        [
+            ("reachable", DiagnosticStatus::Ok),
+            ("certificate", DiagnosticStatus::Warning), // there is no TLS in this test
+            ("account", DiagnosticStatus::Ok),
+            ("base-dn", DiagnosticStatus::Ok),
+            ("filter", DiagnosticStatus::Ok),
+            ("subject", DiagnosticStatus::Ok),
+            ("attributes", DiagnosticStatus::Warning), // no entry has a telephoneNumber
+            ("claims", DiagnosticStatus::Warning),     // sn is not read
+        ]
+    );
+    let page = include_str!("../../../../docs/checking-a-connector.md");
+    for ConnectorDiagnostic { name, message, .. } in &diagnostics {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
+        assert!(
+            !["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)),
+            "{message}"
+        );
+    }
+    let requests = fixture.directory.take_requests();
+    let presence =
+        |request: &&LdapRequest| matches!(request, LdapRequest::Search { filter: 7, .. });
+    assert_eq!(
+        requests.iter().filter(presence).count(),
+        2,
+        "the base entry and all users: {requests:?}"
+    );
+    fixture.directory.script.lock().unwrap().search_result = Some(32);
+    let diagnostics = fixture.connector.diagnose(&context).await;
+    assert_eq!(
+        diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.status == DiagnosticStatus::Error)
+            .map(|diagnostic| diagnostic.name),
+        Some("base-dn")
+    );
+    fixture.directory.script.lock().unwrap().raw_response =
+        Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
+    let diagnostics = fixture.connector.diagnose(&context).await;
+    assert!(
+        diagnostics.iter().any(|diagnostic| diagnostic.name == "account"
+            && diagnostic.status == DiagnosticStatus::Error),
+        "{diagnostics:?}"
+    );
+}

@@ -1,0 +1,198 @@
+//! Tests of the ID token: every invalid one has its own code.
+
+use super::*;
+
+#[tokio::test]
+async fn every_invalid_id_token_is_rejected_with_its_own_code() {
+    type Change = fn(&mut IdpScript);
+    let table: [(&str, Change, ErrorCode); 39] = [
+        (
+            "alg_none",
+            |s| s.id_token = Some(json!(unsigned(s, "none"))),
+            ErrorCode::IdTokenAlgorithm,
+        ),
+        ("hs256_with_client_secret", |s| mac(s, SECRET.as_bytes()), ErrorCode::IdTokenAlgorithm),
+        (
+            "hs256_with_public_key",
+            |s| mac(s, &s.published[0].to_string().into_bytes()),
+            ErrorCode::IdTokenAlgorithm,
+        ),
+        (
+            "rs256_where_es256_is_registered",
+            |s| s.header["alg"] = json!("RS256"),
+            ErrorCode::IdTokenAlgorithm,
+        ),
+        ("wrong_key", |s| s.key = ec_key("k1").0, ErrorCode::IdTokenSignature),
+        ("unknown_kid", |s| s.header["kid"] = json!("k9"), ErrorCode::IdTokenKey),
+        ("crit", |s| s.header["crit"] = json!(["x"]), ErrorCode::IdTokenMalformed),
+        (
+            "access_token_in_its_place",
+            |s| s.header["typ"] = json!("at+jwt"),
+            ErrorCode::IdTokenMalformed,
+        ),
+        ("nested_cty", |s| s.header["cty"] = json!("JWT"), ErrorCode::IdTokenMalformed),
+        (
+            "jwe_where_none_is_registered",
+            |s| s.id_token = Some(json!("e30.a.b.c.d")),
+            ErrorCode::IdTokenEncryption,
+        ),
+        ("not_a_jwt", |s| s.id_token = Some(json!("abc")), ErrorCode::IdTokenMalformed),
+        ("not_a_string", |s| s.id_token = Some(json!({})), ErrorCode::IdTokenMalformed),
+        (
+            "no_id_token",
+            |s| {
+                s.token_response = Some(FakeResponse::json(
+                    &json!({ "access_token": "at-1", "token_type": "Bearer" }),
+                ))
+            },
+            ErrorCode::IdTokenMissing,
+        ),
+        (
+            "repeated_claim",
+            |s| s.id_token = Some(json!(repeated_member(s))),
+            ErrorCode::IdTokenMalformed,
+        ),
+        (
+            "wrong_iss",
+            |s| s.claims["iss"] = json!("https://evil.example"),
+            ErrorCode::IdTokenIssuer,
+        ),
+        (
+            "iss_with_slash",
+            |s| s.claims["iss"] = json!(format!("{}/", s.base)),
+            ErrorCode::IdTokenIssuer,
+        ),
+        ("wrong_aud", |s| s.claims["aud"] = json!("other"), ErrorCode::IdTokenAudience),
+        ("second_aud", |s| s.claims["aud"] = json!(["hub", "other"]), ErrorCode::IdTokenAudience),
+        ("azp_of_another", |s| s.claims["azp"] = json!("other"), ErrorCode::IdTokenAzp),
+        ("azp_not_a_string", |s| s.claims["azp"] = json!(["hub"]), ErrorCode::IdTokenMalformed),
+        ("wrong_nonce", |s| s.claims["nonce"] = json!("other"), ErrorCode::IdTokenNonce),
+        ("no_nonce", |s| without(s, "nonce"), ErrorCode::IdTokenNonce),
+        ("expired", |s| s.claims["exp"] = json!(NOW - 60), ErrorCode::IdTokenExpired),
+        ("no_exp", |s| without(s, "exp"), ErrorCode::IdTokenMalformed),
+        ("no_iat", |s| without(s, "iat"), ErrorCode::IdTokenMalformed),
+        ("from_the_future", |s| s.claims["iat"] = json!(NOW + 61), ErrorCode::IdTokenFuture),
+        ("nbf_ahead", |s| s.claims["nbf"] = json!(NOW + 61), ErrorCode::IdTokenNotYet),
+        (
+            "wrong_at_hash",
+            |s| s.claims["at_hash"] = json!(digest::base64url(&[7; 16])),
+            ErrorCode::IdTokenAtHash,
+        ),
+        ("at_hash_not_a_string", |s| s.claims["at_hash"] = json!(1), ErrorCode::IdTokenMalformed),
+        ("empty_sub", |s| s.claims["sub"] = json!(""), ErrorCode::IdTokenSubject),
+        ("endless_sub", |s| s.claims["sub"] = json!("x".repeat(256)), ErrorCode::IdTokenSubject),
+        ("no_sub", |s| without(s, "sub"), ErrorCode::IdTokenMalformed),
+        ("no_auth_time", |s| without(s, "auth_time"), ErrorCode::IdTokenAuthTime),
+        (
+            "auth_time_ahead",
+            |s| s.claims["auth_time"] = json!(NOW + 61),
+            ErrorCode::IdTokenAuthTime,
+        ),
+        ("unlisted_acr", |s| s.claims["acr"] = json!("eidas1"), ErrorCode::AcrUnlisted),
+        ("no_acr", |s| without(s, "acr"), ErrorCode::AcrMissing),
+        (
+            "userinfo_of_another_sub",
+            |s| s.userinfo["sub"] = json!("s-2"),
+            ErrorCode::UserinfoSubject,
+        ),
+        ("userinfo_without_sub", |s| s.userinfo = json!({}), ErrorCode::UserinfoSubject),
+        (
+            "signed_userinfo_where_none_is_registered",
+            |s| s.userinfo_jwt = Some(json!({ "sub": "s-1" })),
+            ErrorCode::UserinfoMalformed,
+        ),
+    ];
+    let fixture = OidcFixture::new().await;
+    for (attack, change, expected) in table {
+        let fresh = IdpScript::new(fixture.server.base());
+        // The connector has the keys cached, so only the next response changes.
+        let known = {
+            let mut script = fixture.script();
+            let (known, published) = (script.key.clone(), script.published.clone());
+            *script = IdpScript { key: known.clone(), published, ..fresh };
+            change(&mut script);
+            known
+        };
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{attack}");
+        fixture.script().key = known;
+    }
+}
+
+fn unsigned(script: &IdpScript, alg: &str) -> String {
+    let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
+    format!("{}.{}.", part(&json!({ "alg": alg })), part(&script.claims))
+}
+
+fn mac(script: &mut IdpScript, key: &[u8]) {
+    script.header["alg"] = json!("HS256");
+    script.signer = Some(Box::new(HS256.signer_from_bytes(key).unwrap()));
+}
+
+fn without(script: &mut IdpScript, claim: &str) {
+    script.claims.as_object_mut().unwrap().remove(claim);
+}
+
+fn repeated_member(script: &IdpScript) -> String {
+    let claims = script.claims.to_string().replacen('{', "{\"sub\":\"victim\",", 1);
+    let message = format!(
+        "{}.{}",
+        digest::base64url(script.header.to_string().as_bytes()),
+        digest::base64url(claims.as_bytes())
+    );
+    let signature = ES256.signer_from_jwk(&script.key).unwrap().sign(message.as_bytes()).unwrap();
+    format!("{message}.{}", digest::base64url(&signature))
+}
+
+#[tokio::test]
+async fn clocks_may_differ_by_a_minute_and_a_correct_at_hash_is_accepted() {
+    let fixture = OidcFixture::new().await;
+    let half = digest::base64url(&digest::sha256(b"at-1")[..16]);
+    for (exp, iat) in [(NOW - 59, NOW - 200), (NOW + 60, NOW + 60)] {
+        let more = json!({ "exp": exp, "iat": iat, "nbf": iat, "at_hash": half, "azp": "hub", "aud": ["hub"] });
+        fixture.script().claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert!(fixture.complete_login().await.is_ok(), "{exp} {iat}");
+    }
+}
+
+#[tokio::test]
+async fn a_level_below_the_requested_one_is_rejected() {
+    let fixture = OidcFixture::new().await;
+    let mut request = fixture.attempt().await;
+    request.request.level = Level::Eidas2;
+    assert_eq!(
+        fixture.complete_login_with(request.clone()).await.err(),
+        Some(ErrorCode::AcrTooLow)
+    );
+    fixture.script().claims["acr"] = json!("substantial");
+    assert_eq!(fixture.complete_login_with(request).await.unwrap().level, Level::Eidas2);
+}
+
+#[tokio::test]
+async fn reauthentication_must_be_proven_by_auth_time() {
+    let fixture = OidcFixture::new().await;
+    let attempt = fixture.attempt().await; // redirect at NOW - 30
+    let mut again = attempt.clone();
+    again.request.reauthenticate = true;
+    let mut aged = attempt;
+    aged.request.max_age = Some(100);
+    let error = Some(ErrorCode::PromptLoginIgnored);
+    let table = [
+        (&again, NOW - 90, None),
+        (&again, NOW - 91, error),
+        (&aged, NOW - 190, None),
+        (&aged, NOW - 191, error),
+    ];
+    for (attempt, auth_time, expected) in table {
+        fixture.script().claims["auth_time"] = json!(auth_time);
+        assert_eq!(
+            fixture.complete_login_with(attempt.clone()).await.err(),
+            expected,
+            "{auth_time}"
+        );
+    }
+    let timeless = OidcFixture::with("auth_time = \"callback\"").await;
+    without(&mut timeless.script(), "auth_time");
+    let mut again = timeless.attempt().await;
+    again.request.reauthenticate = true;
+    assert_eq!(timeless.complete_login_with(again).await.unwrap().auth_time.seconds(), NOW);
+}

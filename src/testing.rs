@@ -1,0 +1,27 @@
+//! Test doubles, sample data and the suites that every store and register passes.
+//!
+//! Only tests and benchmarks compile this module: the crate's own unit tests, and what enables the
+//! feature `testing`. Submodules for unit tests only may use development dependencies.
+
+#[cfg(test)]
+pub mod code_store;
+#[cfg(test)]
+pub mod counter_conformance;
+pub mod env;
+#[cfg(test)]
+pub mod fake_directory;
+#[cfg(test)]
+pub mod fake_idp;
+#[cfg(test)]
+pub mod fake_server;
+pub mod harness;
+#[cfg(test)]
+pub mod page_gallery;
+pub mod redis_server;
+#[cfg(test)]
+pub mod register_conformance;
+#[cfg(test)]
+pub mod samples;
+#[cfg(test)]
+pub mod store_conformance;
+pub mod wait;

@@ -1,0 +1,362 @@
+//! A browser: cookies by name, redirects inside the hub, forms as they stand on the pages.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::env::Timestamp;
+use crate::ids::InteractionHash;
+use actix_web::cookie::Cookie;
+use actix_web::test::TestRequest;
+use url::form_urlencoded::{Serializer, parse};
+
+use super::federation::BASE;
+use super::hub::{Answer, TestHub};
+use super::markup::{self, Form};
+use super::service::{Authorize, Received};
+
+const SESSION: &str = "__Host-passerelle-session";
+const LOGIN: &str = "__Host-passerelle-login-";
+
+pub struct Browser<'h> {
+    pub hub: &'h TestHub,
+    languages: &'static str,
+    cookies: RefCell<BTreeMap<String, Kept>>,
+}
+
+struct Kept {
+    value: String,
+    /// Counts the cookies that were created before.
+    created: usize,
+    until: Option<Timestamp>,
+}
+
+/// Where the browser came to rest: a page of the hub, or the first address outside.
+pub struct Page<'b> {
+    pub browser: &'b Browser<'b>,
+    /// A path of the hub, with its query; or an absolute address elsewhere.
+    pub url: String,
+    pub answer: Answer,
+}
+
+impl<'h> Browser<'h> {
+    pub fn new(hub: &'h TestHub, languages: &'static str) -> Self {
+        Self { hub, languages, cookies: RefCell::default() }
+    }
+
+    /// Follows a service provider's link to the hub.
+    pub async fn authorize(&'h self, request: &Authorize) -> Page<'h> {
+        self.open(&request.url()).await
+    }
+
+    /// Opens an address, and follows redirects as far as they stay inside the hub.
+    pub async fn open(&'h self, url: &str) -> Page<'h> {
+        let answer = self.get(url).await;
+        self.follow(url.to_owned(), answer).await
+    }
+
+    /// Sends a form of one of the hub's own pages.
+    pub async fn submit(&'h self, form: &Form) -> Page<'h> {
+        let answer = self.post(form, Some("same-origin")).await;
+        self.follow(form.action.clone(), answer).await
+    }
+
+    /// One GET, without following what it answers.
+    pub async fn get(&self, url: &str) -> Answer {
+        self.ask(TestRequest::get().uri(inside(url).unwrap_or(url))).await
+    }
+
+    /// One POST, without following; `site` is the `Sec-Fetch-Site` header.
+    pub async fn post(&self, form: &Form, site: Option<&str>) -> Answer {
+        let mut body = Serializer::new(String::new());
+        body.extend_pairs(&form.fields);
+        let request = TestRequest::post()
+            .uri(inside(&form.action).unwrap_or(&form.action))
+            .insert_header(("content-type", "application/x-www-form-urlencoded"))
+            .set_payload(body.finish());
+        self.ask(match site {
+            Some(site) => request.insert_header(("sec-fetch-site", site)),
+            None => request,
+        })
+        .await
+    }
+
+    /// Any request, with this browser's cookies; those of the answer are kept.
+    pub async fn ask(&self, request: TestRequest) -> Answer {
+        let request = request.insert_header(("accept-language", self.languages));
+        let request = match self.cookie_header() {
+            cookies if cookies.is_empty() => request,
+            cookies => request.insert_header(("cookie", cookies)),
+        };
+        let answer = self.hub.send(request).await;
+        self.keep(&answer);
+        answer
+    }
+
+    async fn follow(&'h self, mut url: String, mut answer: Answer) -> Page<'h> {
+        for _ in 0..10 {
+            if answer.status != 303 {
+                return Page { browser: self, url, answer };
+            }
+            url = answer.header("location").split('#').next().unwrap().to_owned();
+            let Some(path) = inside(&url).map(str::to_owned) else {
+                return Page { browser: self, url, answer };
+            };
+            answer = self.get(&path).await;
+            url = path;
+        }
+        panic!("redirects without an end, at {url}")
+    }
+
+    fn keep(&self, answer: &Answer) {
+        let now = self.hub.now();
+        let mut cookies = self.cookies.borrow_mut();
+        for header in answer.headers.get_all("set-cookie") {
+            let cookie = Cookie::parse(header.to_str().unwrap()).unwrap();
+            let life = cookie
+                .max_age()
+                .map(|life| Duration::from_secs(u64::try_from(life.whole_seconds()).unwrap_or(0)));
+            if life == Some(Duration::ZERO) {
+                cookies.remove(cookie.name());
+            } else {
+                let value = cookie.value().to_owned();
+                // One that is set again keeps its place (RFC 6265 §5.3, step 11.3).
+                let created =
+                    cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
+                let kept = Kept { value, created, until: life.map(|life| now + life) };
+                cookies.insert(cookie.name().to_owned(), kept);
+            }
+        }
+    }
+
+    fn cookie_header(&self) -> String {
+        let now = self.hub.now();
+        let mut cookies = self.cookies.borrow_mut();
+        cookies.retain(|_, kept| kept.until.is_none_or(|until| now < until));
+        let mut sent: Vec<_> = cookies.iter().collect();
+        sent.sort_by_key(|(_, kept)| kept.created);
+        sent.into_iter()
+            .map(|(name, kept)| format!("{name}={}", kept.value))
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    pub fn session(&self) -> Option<String> {
+        self.cookies.borrow().get(SESSION).map(|kept| kept.value.clone())
+    }
+
+    /// Puts a session cookie there, as an attacker who knows its value could.
+    pub fn plant_session(&self, value: &str) {
+        self.plant(SESSION, value);
+    }
+
+    pub fn plant(&self, name: &str, value: &str) {
+        let mut cookies = self.cookies.borrow_mut();
+        let created = next(&cookies);
+        cookies.insert(name.to_owned(), Kept { value: value.to_owned(), created, until: None });
+    }
+
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().get(name).map(|kept| kept.value.clone())
+    }
+
+    /// Name and value of the cookies of logins that this browser holds.
+    pub fn logins(&self) -> Vec<(String, String)> {
+        let cookies = self.cookies.borrow();
+        let logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
+        logins.map(|(name, kept)| (name.clone(), kept.value.clone())).collect()
+    }
+
+    /// The address of the only login's page.
+    pub fn interaction(&self) -> String {
+        let logins = self.logins();
+        let [(_, value)] = logins.as_slice() else { panic!("{} logins", logins.len()) };
+        format!("/api/v2/interaction/{}", InteractionHash::from_cookie(value))
+    }
+
+    /// How long the only login's cookie has still to live.
+    pub fn login_cookie_life(&self) -> Duration {
+        let cookies = self.cookies.borrow();
+        let mut logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
+        let life = logins.next().unwrap().1.until.unwrap().since(self.hub.now());
+        assert!(logins.next().is_none(), "more than one login is open");
+        life
+    }
+}
+
+impl<'b> Page<'b> {
+    pub async fn choose(self, connector: &str) -> Page<'b> {
+        let form = self.form_with_button("provider", connector);
+        self.browser.submit(&form).await
+    }
+
+    /// On the sandbox's page.
+    pub async fn sign_in_as(self, person: &str) -> Page<'b> {
+        self.sign_in(person, "").await
+    }
+
+    /// On the sandbox's page, as Angela, with something going wrong.
+    pub async fn sign_in_failing(self, failure: &str) -> Page<'b> {
+        self.sign_in("angela", failure).await
+    }
+
+    async fn sign_in(self, person: &str, failure: &str) -> Page<'b> {
+        let form = self.signing_in_as(person).with("failure", failure);
+        self.browser.submit(&form).await
+    }
+
+    /// The sandbox's form, filled in and not sent.
+    pub fn signing_in_as(&self, person: &str) -> Form {
+        self.form("/sandbox/").with("person", person).with("level", "eidas1").with("method", "pwd")
+    }
+
+    /// Brings a login to its end from the choice page.
+    pub async fn finish_as(self, person: &str) -> Received {
+        self.choose("amandier").await.sign_in_as(person).await.consent().await.received()
+    }
+
+    pub async fn consent(self) -> Page<'b> {
+        let form = self.consenting("yes");
+        self.browser.submit(&form).await
+    }
+
+    pub async fn refuse(self) -> Page<'b> {
+        let form = self.consenting("no");
+        self.browser.submit(&form).await
+    }
+
+    /// The consent page's form, not sent.
+    pub fn consenting(&self, answer: &str) -> Form {
+        self.form_with_button("answer", answer)
+    }
+
+    pub async fn cancel(self) -> Page<'b> {
+        let form = self.form("/cancel");
+        self.browser.submit(&form).await
+    }
+
+    /// The form whose address contains `part`.
+    pub fn form(&self, part: &str) -> Form {
+        let mut forms = self.forms().into_iter().filter(|form| form.action.contains(part));
+        forms
+            .next()
+            .unwrap_or_else(|| panic!("no form to {part} at {}: {}", self.url, self.summary()))
+    }
+
+    fn form_with_button(&self, name: &str, value: &str) -> Form {
+        let wanted = (name.to_owned(), value.to_owned());
+        let found = self.forms().into_iter().find(|form| form.buttons.contains(&wanted));
+        let form = found.unwrap_or_else(|| {
+            panic!("no button {name}={value} at {}: {}", self.url, self.summary())
+        });
+        form.with(name, value)
+    }
+
+    pub fn forms(&self) -> Vec<Form> {
+        markup::forms(&self.answer.body)
+    }
+
+    pub fn links(&self) -> Vec<String> {
+        markup::links(&self.answer.body)
+    }
+
+    pub fn heading(&self) -> String {
+        markup::texts(&self.answer.body, "h1").pop().unwrap_or_default()
+    }
+
+    /// What the consent page says will be sent: label and value.
+    pub fn shown(&self) -> BTreeMap<String, String> {
+        markup::texts(&self.answer.body, "dt")
+            .into_iter()
+            .zip(markup::texts(&self.answer.body, "dd"))
+            .collect()
+    }
+
+    /// Connectors that can be chosen here.
+    pub fn offered(&self) -> Vec<String> {
+        let buttons = self.forms().into_iter().flat_map(|form| form.buttons);
+        buttons.filter(|(name, _)| name == "provider").map(|(_, value)| value).collect()
+    }
+
+    pub fn is_choice(&self) -> bool {
+        self.answer.status == 200 && self.heading() == "Choose an account"
+    }
+
+    pub fn is_consent(&self) -> bool {
+        self.url.ends_with("/consent")
+            && self.forms().iter().any(|form| form.action.ends_with("/consent"))
+    }
+
+    /// The code of an error page, or of the choice page's banner.
+    #[track_caller]
+    pub fn code(&self) -> String {
+        self.references()
+            .first()
+            .cloned()
+            .unwrap_or_else(|| panic!("no code at {}: {}", self.url, self.summary()))
+    }
+
+    /// The id that a person reads out to the support.
+    pub fn support_id(&self) -> String {
+        self.references().last().cloned().unwrap_or_default()
+    }
+
+    /// The code, perhaps a more precise one, and the support id.
+    pub fn references(&self) -> Vec<String> {
+        let body = &self.answer.body;
+        let of_page: Vec<String> = body
+            .split("<dd class=\"code\">")
+            .skip(1)
+            .filter_map(|part| Some(part.split_once("</dd>")?.0.to_owned()))
+            .collect();
+        if of_page.is_empty() { markup::texts(body, "code") } else { of_page }
+    }
+
+    /// The question whether to sign out.
+    pub fn is_question(&self) -> bool {
+        self.answer.status == 200
+            && self.forms().iter().any(|form| form.action.ends_with("/session/end/confirm"))
+    }
+
+    /// Asserts that this is an error page or a banner with this status and code.
+    #[track_caller]
+    pub fn assert_error(self, status: u16, code: &str) -> Self {
+        assert_eq!((self.answer.status, self.code().as_str()), (status, code), "at {}", self.url);
+        assert_ne!(self.support_id(), code, "the page has no support id");
+        self
+    }
+
+    /// What the service provider got by redirect.
+    #[track_caller]
+    pub fn received(&self) -> Received {
+        assert!(inside(&self.url).is_none(), "still inside, at {}: {}", self.url, self.summary());
+        let (to, query) = self.url.split_at(
+            self.url.find("&code=").or(self.url.find("&error=")).unwrap_or(self.url.len()),
+        );
+        Received { to: to.to_owned(), fields: parse(query.as_bytes()).into_owned().collect() }
+    }
+
+    /// What the service provider gets when the page that posts to it has run.
+    #[track_caller]
+    pub fn received_by_post(&self) -> Received {
+        assert_eq!(self.answer.status, 200);
+        let form = self.form("https://");
+        Received { to: form.action, fields: form.fields.into_iter().collect() }
+    }
+
+    fn summary(&self) -> String {
+        format!("{} {:?}", self.answer.status, markup::texts(&self.answer.body, "p"))
+    }
+}
+
+fn next(cookies: &BTreeMap<String, Kept>) -> usize {
+    cookies.values().map(|kept| kept.created + 1).max().unwrap_or_default()
+}
+
+/// The path of an address inside the hub.
+fn inside(url: &str) -> Option<&str> {
+    match url.strip_prefix(BASE) {
+        Some(path) => Some(path),
+        None => url.starts_with('/').then_some(url),
+    }
+}

@@ -1,0 +1,246 @@
+//! Real servers (Debian's `redis-server`) on free ports and sockets, in folders of their own, for
+//! as long as a test runs.
+//!
+//! Whatever becomes of the test's process, its servers end with it: a shell waits for the end of
+//! its standard input, which is the end of that process, and then kills them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a server that doesn't start fails its test"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+pub const PASSWORD: &str = "of the tests' servers";
+
+/// Kills the server when its input ends; the server is `exec`ed nowhere, so that the shell can wait
+/// for both.
+const KEEPER: &str = r#""$@" & pid=$!; read -r _; kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null"#;
+
+pub struct Server {
+    keeper: Child,
+    input: Option<ChildStdin>,
+    pub folder: TempDir,
+    pub port: u16,
+    program: &'static str,
+    arguments: Vec<String>,
+}
+
+impl Server {
+    /// One server with a password, on a port and a socket, that keeps nothing on disk.
+    pub fn start(more: &[&str]) -> Self {
+        Self::with("redis-server", &[&["--requirepass", PASSWORD], more].concat())
+    }
+
+    pub fn with(program: &'static str, more: &[&str]) -> Self {
+        // Another program may take the port before the server does: then another one is tried.
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let port = free_port();
+            let socket = folder.path().join("redis.sock");
+            let port_text = port.to_string();
+            let mut arguments: Vec<String> =
+                ["--port", &port_text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect();
+            arguments.extend(["--dir".into(), folder.path().display().to_string()]);
+            arguments.extend(["--unixsocket".into(), socket.display().to_string()]);
+            arguments.extend(more.iter().map(ToString::to_string));
+            if let Some((keeper, input)) = launch(program, &arguments) {
+                return Self { keeper, input: Some(input), folder, port, program, arguments };
+            }
+        }
+        panic!("{program} does not start, five times in a row");
+    }
+
+    /// As configured by a file, which is written first; the server may write it again.
+    pub fn of_file(
+        program: &'static str,
+        port: u16,
+        folder: TempDir,
+        text: &str,
+        mode: &[&str],
+    ) -> Self {
+        let path = folder.path().join("server.conf");
+        std::fs::write(&path, text).unwrap();
+        let mut arguments = vec![path.display().to_string()];
+        arguments.extend(mode.iter().map(ToString::to_string));
+        let (keeper, input) =
+            launch(program, &arguments).unwrap_or_else(|| panic!("{program} does not start"));
+        Self { keeper, input: Some(input), folder, port, program, arguments }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("redis.sock")
+    }
+
+    /// At once, as a machine dies.
+    pub fn kill(&mut self) {
+        drop(self.input.take());
+        self.keeper.wait().unwrap();
+    }
+
+    /// The same server again, where it was, with nothing in it.
+    pub fn restart(&mut self) {
+        let _gone = std::fs::remove_file(self.socket());
+        let (keeper, input) = launch(self.program, &self.arguments).expect("it starts again");
+        (self.keeper, self.input) = (keeper, Some(input));
+    }
+
+    /// `redis-cli` at it, with its password; its answer, as raw bytes.
+    pub fn cli(&self, arguments: &[&str]) -> Vec<u8> {
+        cli(self.port, arguments, None)
+    }
+
+    pub fn cli_text(&self, arguments: &[&str]) -> String {
+        String::from_utf8(self.cli(arguments)).unwrap().trim_end().to_owned()
+    }
+
+    /// The bytes of a key.
+    pub fn get(&self, key: &str) -> Vec<u8> {
+        let mut bytes = self.cli(&["GET", key]);
+        assert_eq!(bytes.pop(), Some(b'\n'));
+        bytes
+    }
+
+    pub fn set(&self, key: &str, bytes: &[u8]) {
+        assert_eq!(cli(self.port, &["-x", "SET", key], Some(bytes)), b"OK\n");
+    }
+
+    pub fn keys(&self) -> Vec<String> {
+        self.cli_text(&["KEYS", "*"]).lines().map(ToOwned::to_owned).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ended = self.keeper.wait();
+    }
+}
+
+pub fn cli(port: u16, arguments: &[&str], input: Option<&[u8]>) -> Vec<u8> {
+    let mut child = Command::new("redis-cli")
+        .args(["-p", &port.to_string(), "--no-auth-warning"])
+        .args(arguments)
+        .env("REDISCLI_AUTH", PASSWORD)
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("redis-cli is installed, with Debian's redis-tools");
+    if let Some(input) = input {
+        child.stdin.take().unwrap().write_all(input).unwrap();
+    }
+    child.wait_with_output().unwrap().stdout
+}
+
+/// Waits for the server's word that it is ready; `None` if it ends before.
+fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
+    let is_there = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .stdout(Stdio::null())
+        .status();
+    assert!(
+        is_there.is_ok_and(|status| status.success()),
+        "{program} is missing: apt-get install redis-server redis-sentinel"
+    );
+    let mut keeper = Command::new("sh")
+        .args(["-c", KEEPER, "keeper", program])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = keeper.stdin.take().unwrap();
+    let said = BufReader::new(keeper.stdout.take().unwrap());
+    let (ready, is_ready) = mpsc::channel();
+    // What it says later is read as well: it must not wait for a reader.
+    std::thread::spawn(move || {
+        for line in said.lines().map_while(Result::ok) {
+            if line.contains("Ready to accept connections") || line.contains("Sentinel ID is") {
+                let _unread = ready.send(true);
+            } else if line.contains("Failed listening")
+                || line.contains("FATAL CONFIG")
+                || line.contains("Address already in use")
+            {
+                eprintln!("{line}");
+                let _unread = ready.send(false);
+            }
+        }
+    });
+    if is_ready.recv_timeout(Duration::from_secs(20)) == Ok(true) {
+        return Some((keeper, input));
+    }
+    drop(input);
+    let _ended = keeper.wait();
+    None
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Asks again and again, for whatever settles by itself, as a failover does; half a minute at most.
+pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = std::time::Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "half a minute, and still not: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A throwaway authority and a certificate of it for 127.0.0.1 and localhost: `ca.crt`,
+/// `server.crt`, `server.key`.
+pub fn certificates(folder: &Path) {
+    let run = |arguments: &[&str]| {
+        let made = Command::new("openssl")
+            .current_dir(folder)
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+    let ca = ["req", "-x509", "-subj", "/CN=Throwaway", "-keyout", "ca.key", "-out", "ca.crt"];
+    run(&[&ca[..], &curve].concat());
+    let request = ["req", "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr"];
+    run(&[&request[..], &curve[..5]].concat());
+    std::fs::write(
+        folder.join("names"),
+        "subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n",
+    )
+    .unwrap();
+    run(&[
+        "x509",
+        "-req",
+        "-in",
+        "server.csr",
+        "-CA",
+        "ca.crt",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        "names",
+        "-out",
+        "server.crt",
+    ]);
+}

@@ -1,0 +1,161 @@
+//! Sample logins for tests: a request that passed the checks, and an identified user.
+
+use std::collections::BTreeMap;
+
+use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
+use crate::assurance::{Level, Platform};
+use crate::env::Timestamp;
+use crate::identity::Identity;
+use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
+use crate::login::upstream::{Authentication, AuthorizationRedirect};
+use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
+use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
+use crate::protocol::params::Params;
+use crate::protocol::registration::{
+    ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
+};
+
+pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
+pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
+pub(crate) const IDP_ISSUER: &str = "https://idp.example";
+pub(crate) const NONCE: &str = "nonce-nonce-nonce-nonce";
+pub(crate) const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
+/// Lifetime of a sample login, in seconds.
+pub(crate) const LIFETIME_SECONDS: u64 = 600;
+
+/// Returns the first user of the demo's register.
+pub(crate) fn angela() -> Identity {
+    Identity {
+        given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
+        family_name: Some("DUBOIS".into()),
+        birthdate: Some("1962-08-24".into()),
+        gender: Some("female".into()),
+        birthplace: Some("75107".into()),
+        birthcountry: Some("99100".into()),
+        email: Some("angela@example.org".into()),
+        preferred_username: None,
+        standard: Default::default(),
+    }
+}
+
+/// Returns an active service provider with this id.
+pub(crate) fn registration(client_id: &str) -> Registration {
+    Registration {
+        client_id: client_id.into(),
+        active: true,
+        redirect_uris: vec![SP_CALLBACK.into()],
+        post_logout_redirect_uris: vec![],
+        granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"]
+            .map(Scope::from)
+            .to_vec(),
+        require_pkce: false,
+        hints: IdpHintPolicy::default(),
+        home_page: "https://sp.example/".into(),
+        consent: ConsentRequirement::Information,
+        rules: ProtocolRules::Federation,
+    }
+}
+
+struct SampleDirectory([Registration; 2]);
+
+impl ClientDirectory for SampleDirectory {
+    fn registration(&self, client_id: &str) -> Option<&Registration> {
+        self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
+    }
+
+    fn is_known_scope(&self, _: &str, _: ProtocolRules) -> bool {
+        true
+    }
+}
+
+/// Returns a request of the service provider `sp` (`other` exists too) with some parameters
+/// replaced. It passed the checks of the standard platform, or of the high one if it requests more
+/// than eidas1.
+pub(crate) fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRequest {
+    let mut pairs: BTreeMap<&str, &str> = BTreeMap::from([
+        ("response_type", "code"),
+        ("client_id", "sp"),
+        ("redirect_uri", SP_CALLBACK),
+        ("acr_values", "eidas1"),
+        ("scope", "openid email"),
+        ("state", "0123456789012345678901"),
+        ("nonce", NONCE),
+    ]);
+    pairs.extend(changes.iter().copied());
+    let platform =
+        if pairs["acr_values"] == "eidas1" { Platform::Standard } else { Platform::High };
+    let params = Params::new(
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+    );
+    validate_request(
+        &params,
+        RequestMethod::Get,
+        platform,
+        ISSUER,
+        &SampleDirectory([registration("sp"), registration("other")]),
+    )
+    .unwrap()
+}
+
+/// Returns the context of a login that was admitted at [`OPENED`].
+pub(crate) fn login_context(changes: &[(&str, &str)]) -> LoginContext {
+    LoginContext {
+        hash: InteractionHash::from_cookie("the login's cookie"),
+        support_id: SupportId::new("0123456789AB"),
+        request: authorization_request(changes),
+        required_subjects: vec![],
+        opened_at: OPENED,
+        expires_at: OPENED + std::time::Duration::from_secs(LIFETIME_SECONDS),
+        hint_followed: false,
+        accepted_state: None,
+        trace: None,
+        time_spent: crate::login::TimeBreakdown::default(),
+    }
+}
+
+/// Returns a redirect to the sample identity provider.
+pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
+    AuthorizationRedirect {
+        url: format!("{IDP_ISSUER}/authorize?x=1"),
+        issuer: IDP_ISSUER.into(),
+        client_id: "hub".into(),
+        token_endpoint: format!("{IDP_ISSUER}/token"),
+        iss_expected: true,
+    }
+}
+
+pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
+    Authentication {
+        connector: connector.into(),
+        upstream_subject: Secret::new("upstream-angela".into()),
+        level,
+        amr: UpstreamAmr::from_methods(&["pwd"]),
+        auth_time: OPENED,
+        claims: serde_json::Map::new(),
+        id_token: Some(Secret::new("upstream.id.token".into())),
+    }
+}
+
+/// Returns Angela, freshly authenticated with a password and without remembered consent.
+pub(crate) fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
+    let claims = serde_json::json!({ "email": "angela@example.org" });
+    IdentifiedUser {
+        authentication: authentication(connector, level),
+        level,
+        identity: angela(),
+        subject: Subject::new("pairwise-angela"),
+        source: ClaimsSource::Register,
+        evidence: AmrEvidence::gather(&UpstreamAmr::from_methods(&["pwd"]), &[], &[]).evidence,
+        claims: claims.as_object().unwrap().clone(),
+        consented: false,
+        session: None,
+    }
+}
+
+/// Returns Angela, identified by a reused session.
+pub(crate) fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
+    IdentifiedUser {
+        session: Some(crate::digest::fingerprint(cookie)),
+        ..identified_user("idp", Level::Eidas1)
+    }
+}

@@ -1,0 +1,321 @@
+//! The canaries, the ways that they are sent, and the net.
+
+mod failures;
+mod net;
+
+use std::fs;
+use std::io::{Read as _, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use actix_web::middleware::from_fn;
+use actix_web::test::{TestRequest, init_service, try_call_service};
+use actix_web::{App, HttpResponse, web};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use passerelle::app::{self, explain};
+use passerelle::config::{self, Environment};
+use passerelle::env::Env;
+use passerelle::telemetry;
+use passerelle::web::outer_middleware::OuterMiddleware;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
+use super::hub::{Answer, TestHub};
+use super::service::{Authorize, Tokens};
+use failures::*;
+use net::*;
+
+const SUBJECT_KEY: &str = "a subject key of more than 32 bytes, for ever";
+const PASSWORD: &str = "Canary-Password-7731";
+const BEARER: &str = "canary-register-bearer-4417";
+const COLLECTOR_KEY: &str = "canary-collector-key-9902";
+const PANIC: &str = "Canary Panic Value 5521";
+const INLINE: &str = "canary-inline-secret-of-40-characters-88";
+const FORGED: &str = "canary-forged-token-of-43-characters-000001";
+
+/// Of the persons who log in.
+const IDENTITIES: [(&str, &str); 5] = [
+    ("family name", "DUBOIS"),
+    ("given names", "Angela Claire Louise"),
+    ("e-mail", "angela@example.org"),
+    ("birthdate", "1962-08-24"),
+    ("birthdate of one who is not in the register", "1955-11-30"),
+];
+
+/// The documented filter for dependencies; our own lines all of them.
+const FILTER: &str = "info,passerelle=trace";
+
+fn settings(collector: u16) -> String {
+    format!(
+        "[audit]\nsink = \"file\"\n[traces]\nendpoint = \"http://127.0.0.1:{collector}/v1/traces\"\ninsecure_http = true\n\
+         internal_hosts = [\"127.0.0.1\"]\nsample_ratio = 1.0\npropagate = \"all\"\nheaders = {{ x-key = {{ file = \"collector.key\" }} }}\n"
+    )
+}
+
+fn files() -> Vec<(&'static str, String)> {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let scopes = r#"["openid", "family_name", "birthdate"]"#;
+    vec![
+        ("collector.key", COLLECTOR_KEY.to_owned()),
+        (
+            "data-providers/archive.toml",
+            format!(
+                "client_id = \"archive\"\nname = {{ en = \"A\" }}\nscopes = {scopes}\nsecrets = [{{ env = \"CLIENT_SECRET\" }}]\n"
+            ),
+        ),
+        (
+            "connectors/town.toml",
+            format!(
+                "name = {{ en = \"Town hall\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+                 [kind.ldap]\nurl = \"ldap://127.0.0.1:{free}\"\ninsecure_ldap = true\ninternal_hosts = [\"127.0.0.1\"]\n\
+                 bind_dn = \"cn=hub\"\nbind_password = {{ env = \"CLIENT_SECRET\" }}\nbase_dn = \"dc=example\"\n"
+            ),
+        ),
+    ]
+}
+
+async fn post(hub: &TestHub, path: &str, pairs: &[(&str, &str)]) -> Answer {
+    let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let traceparent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01");
+    hub.send(
+        TestRequest::post()
+            .uri(path)
+            .insert_header(form)
+            .insert_header(traceparent)
+            .set_payload(body),
+    )
+    .await
+}
+
+/// A whole login, with everything that may follow it.
+async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
+    let browser = hub.browser();
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("prompt", "consent"))
+        .await
+        .choose("amandier")
+        .await;
+    for (_, value) in browser.logins() {
+        canaries.add("a login's cookie", &value);
+    }
+    let received = page.sign_in_as("angela").await.consent().await.received();
+    canaries.add("a code", received.code());
+    canaries.add("a session's cookie", &browser.session().unwrap());
+    let tokens = hub.tokens("bakery", &received).await;
+    canaries.tokens(&tokens);
+    hub.userinfo(&tokens.access_token).await;
+    let ask = [
+        ("client_id", "archive"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
+    assert!(post(hub, "/api/v2/checktoken", &ask).await.body.contains("\"active\":true"));
+    // The session answers a second service.
+    browser.authorize(&Authorize::by("library")).await;
+    let forget = [
+        ("client_id", "bakery"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
+    post(hub, "/api/v2/token/revocation", &forget).await;
+    assert_eq!(hub.redeem("bakery", received.code()).await.status, 400, "a code is redeemed once");
+    let out = [
+        ("id_token_hint", tokens.raw_id_token.as_str()),
+        ("post_logout_redirect_uri", &post_logout_redirect_uri("bakery")),
+        ("state", "a state for the logout, of 40 characters"),
+    ];
+    let out = Serializer::new(String::new()).extend_pairs(out).finish();
+    assert_eq!(browser.get(&format!("/api/v2/session/end?{out}")).await.status, 303);
+}
+
+/// The commands, on good and on bad files; and a running hub that reads the bad ones.
+async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
+    let (loaded, env) = (&hub.loaded, Env::system());
+    net.catch("a Debug of the settings", format!("{:?}{:?}", loaded.settings, loaded.register));
+    net.catch("a digest", serde_json::to_string(&loaded.files.digest()).unwrap());
+    net.catch(
+        "acr explain",
+        explain::explain_levels(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string(),
+    );
+    net.catch(
+        "check",
+        app::find_startup_errors(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
+    );
+    let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
+    net.catch(
+        "the administration",
+        hub.administer(TestRequest::get().uri("/admin/connectors").insert_header(admin)).await.body,
+    );
+    let bad = format!(
+        "name = {{ en = \"Bad\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.oidc]\nissuer = \"https://idp.example\"\n\
+         client_id = \"hub\"\nclient_secret = \"{INLINE}\"\n"
+    );
+    fs::write(hub.folder().join("connectors/bad.toml"), bad).unwrap();
+    fs::write(hub.folder().join("connectors/worse.toml"), format!("client_secret = {INLINE}\n"))
+        .unwrap();
+    let numbers = format!(
+        "client_id = \"n\"\nsecrets = [{{ sha256 = \"{INLINE}\" }}]\nsecret = \"{INLINE}\"\n"
+    );
+    fs::write(hub.folder().join("service-providers/numbers.toml"), numbers).unwrap();
+    hub.reread().await;
+    let environment: Environment =
+        [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
+            .into_iter()
+            .collect();
+    let again = config::load_config(hub.folder(), &environment);
+    assert!(again.is_err());
+    net.catch("check of bad files", config::report(&again, env.now()));
+    canaries.add("a secret written into a file", INLINE);
+}
+
+async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
+    let mut key = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
+    key.set_key_id("ec");
+    key.set_key_use("enc");
+    let members = key
+        .as_ref()
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let keys = format!(
+        "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{{ {members} }}] }}"
+    );
+    let services = [("bakery", keys)];
+    let hub = TestHub::high_with(&services, |folder| {
+        let path = folder.join("passerelle.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, format!("{text}{}", settings(collector))).unwrap();
+        super::federation::put(folder, "collector.key", COLLECTOR_KEY.as_bytes());
+    })
+    .await;
+    let browser = hub.browser();
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("acr_values", "eidas2"))
+        .await
+        .choose("amandier")
+        .await;
+    let form = page
+        .form("/sandbox/")
+        .with("person", "angela")
+        .with("level", "eidas2")
+        .with("method", "pwd");
+    let received = browser.submit(&form).await.consent().await.received();
+    canaries.add("a code of the high platform", received.code());
+    canaries.add("a session's cookie of the high platform", &browser.session().unwrap());
+    let sealed: serde_json::Value =
+        serde_json::from_str(&hub.redeem("bakery", received.code()).await.body).unwrap();
+    canaries.add("a sealed ID token", sealed["id_token"].as_str().unwrap());
+    let access_token = sealed["access_token"].as_str().unwrap();
+    canaries.add("an access token of the high platform", access_token);
+    canaries.add("a sealed userinfo answer", &hub.ask_userinfo(access_token).await.body);
+    outputs(&hub, net).await;
+}
+
+/// What a hub tells its operators.
+async fn outputs(hub: &TestHub, net: &Net) {
+    hub.flush_traces().await;
+    hub.flush_audit();
+    net.catch("the metrics", hub.metrics.render());
+    let audit = fs::read_to_string(hub.folder().join("audit/audit.jsonl")).unwrap();
+    assert!(audit.lines().count() > 4, "{audit}");
+    net.catch("the audit log", audit);
+}
+
+#[actix_web::test]
+async fn no_secret_and_no_identity_comes_out_anywhere() {
+    let net = Net::default();
+    let log = Log(net.clone());
+    let lines =
+        telemetry::log_dispatch(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
+    tracing::dispatcher::set_global_default(lines).unwrap();
+    let mut canaries = Canaries::default();
+    for (name, value) in IDENTITIES.into_iter().chain([
+        ("a client secret", SECRET),
+        ("the administrator's token", ADMIN_TOKEN),
+        ("the subjects' key", SUBJECT_KEY),
+        ("the collector's key", COLLECTOR_KEY),
+    ]) {
+        canaries.add(name, value);
+    }
+    let collector = collector(&net);
+
+    let hub = TestHub::with_files(&settings(collector), &files()).await;
+    whole_life(&hub, &mut canaries).await;
+    refusals(&hub, &net, &mut canaries).await;
+    panics(&hub, &net, &mut canaries).await;
+    // From here on this test's own failures are printed again.
+    drop(std::panic::take_hook());
+    reports(&hub, &net, &mut canaries).await;
+    outputs(&hub, &net).await;
+    high(&net, collector, &mut canaries).await;
+    register_down(&net, collector, &mut canaries).await;
+
+    let found = net.found(&canaries.0);
+    assert!(found.is_empty(), "{} leaks:\n{}", found.len(), found.join("\n"));
+
+    // The net hangs where it should: each place has caught something.
+    for place in [
+        "a log line",
+        "a span",
+        "the metrics",
+        "the audit log",
+        "an error's answer",
+        "check of bad files",
+        "a digest",
+    ] {
+        assert!(
+            net.0.lock().unwrap().iter().any(|(caught, text)| caught == place && !text.is_empty()),
+            "nothing in {place}"
+        );
+    }
+    let caught = net.0.lock().unwrap().clone();
+    let all = |place: &str| {
+        caught
+            .iter()
+            .filter(|(caught, _)| caught == place)
+            .map(|(_, text)| text.as_str())
+            .collect::<String>()
+    };
+    assert!(all("a log line").contains("\"level\":\"DEBUG\""), "our own lines are all there");
+    assert!(all("a log line").contains("a panic"));
+    for span in [
+        "GET /api/v2/authorize",
+        "login step",
+        "idp complete_login",
+        "register lookup",
+        "sign",
+        "POST /api/v2/token",
+    ] {
+        assert!(all("a span").contains(&format!("\"{span}\"")), "no span {span}");
+    }
+}
+
+#[test]
+fn the_net_catches_what_is_planted_in_whatever_dress() {
+    let canary = [("the canary".to_owned(), "Canary Secret é/+ 1234".to_owned())];
+    let value = &canary[0].1;
+    for planted in [
+        format!("x{value}y"),
+        value.to_uppercase(),
+        Serializer::new(String::new()).append_pair("a", value).finish(),
+        serde_json::json!({ "a": value }).to_string(),
+        format!("Basic {}", STANDARD.encode(format!("client:{value}"))),
+        URL_SAFE_NO_PAD.encode(format!("{{\"sub\":\"{value}\"}}")),
+        format!(
+            "https://x.example/?a={}",
+            byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20")
+        ),
+    ] {
+        let net = Net::default();
+        net.catch("here", planted.clone());
+        assert!(!net.found(&canary).is_empty(), "{planted}");
+    }
+    let net = Net::default();
+    net.catch("here", "nothing but Canary text");
+    assert!(net.found(&canary).is_empty());
+}

@@ -1,0 +1,59 @@
+//! A configuration folder that a hub can start with, to be spoiled.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+pub const SETTINGS: &str = r#"
+platform = "standard"
+base_url = "http://localhost:8080"
+subject_key = { env = "SUBJECT_KEY" }
+connectors = "connectors"
+sandbox = true
+public.listen = "127.0.0.1:0"
+private.listen = "127.0.0.1:0"
+register.file.path = "register.csv"
+"#;
+
+/// The environment that the folder refers to.
+pub const VARIABLE: (&str, &str) = ("SUBJECT_KEY", "0123456789abcdef0123456789abcdef");
+
+const PERSONA: &str = r#"
+name = { en = "Persons" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+kind.persona.persons = "persons.toml"
+"#;
+
+const PERSONS: &str = "[[person]]\nid = \"ada\"\nlabel = \"Ada\"\n";
+const REGISTER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
+
+/// Runs the program on `folder`.
+pub fn passerelle(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    command.args(arguments).arg(folder).env(VARIABLE.0, VARIABLE.1).output().unwrap()
+}
+
+/// Writes what only this user may read.
+pub fn write_private(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// A configuration folder with keys, that `serve` would start with.
+pub fn good() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("connectors")).unwrap();
+    fs::create_dir(path("service-providers")).unwrap();
+    fs::write(path("passerelle.toml"), SETTINGS).unwrap();
+    fs::write(path("connectors/persons.toml"), PERSONA).unwrap();
+    fs::write(path("persons.toml"), PERSONS).unwrap();
+    fs::write(path("register.csv"), REGISTER).unwrap();
+    fs::write(path("scopes.toml"), include_str!("../../config/scopes.toml")).unwrap();
+    assert!(passerelle(&["keys", "new", "--dir"], &path("keys")).status.success());
+    folder
+}

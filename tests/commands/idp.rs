@@ -1,0 +1,280 @@
+//! `passerelle idp`, from outside: a running hub, and the commands that switch its identity
+//! providers off and on.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::folder::{SETTINGS, VARIABLE, good};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
+
+/// `passerelle serve`, stopped when the test is over.
+struct Hub<'f> {
+    process: Child,
+    folder: &'f Path,
+}
+
+impl Drop for Hub<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has then seen.
+        let _ended = self.process.kill();
+        let _gone = self.process.wait();
+    }
+}
+
+/// A folder whose hub can be administered, its private listener on a port that is free at this
+/// moment.
+fn administered() -> TempDir {
+    let folder = good();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let private = format!(
+        "private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}"
+    );
+    let settings = SETTINGS.replace("private.listen = \"127.0.0.1:0\"", &private);
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    fs::write(folder.path().join("admin.token"), format!("{TOKEN}\n")).unwrap();
+    folder
+}
+
+impl<'f> Hub<'f> {
+    fn start(folder: &'f TempDir) -> Self {
+        let (hub, lines) = Self::serving(folder);
+        // The rest is read, so that the hub never waits for a reader; it ends when the hub does.
+        let _reading = std::thread::spawn(move || lines.count());
+        hub
+    }
+
+    /// A hub, and what it logs from now on.
+    fn serving(folder: &'f TempDir) -> (Self, impl Iterator<Item = String> + Send + use<>) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+        command.arg("serve").arg("--config").arg(folder.path()).env(VARIABLE.0, VARIABLE.1);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let hub = Self { process, folder: folder.path() };
+        let mut output = Vec::new();
+        let serves = lines
+            .by_ref()
+            .inspect(|line| output.push(line.clone()))
+            .any(|line| line.contains("serving"));
+        assert!(serves, "it did not start: {output:?}");
+        (hub, lines)
+    }
+
+    fn idp(&self, arguments: &[&str]) -> (i32, String) {
+        idp(arguments, self.folder)
+    }
+}
+
+fn idp(arguments: &[&str], folder: &Path) -> (i32, String) {
+    run("idp", arguments, folder)
+}
+
+fn run(name: &str, arguments: &[&str], folder: &Path) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    let output = command.arg(name).args(arguments).arg("--config").arg(folder).output().unwrap();
+    let text =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn the_status_of_a_running_hub_is_printed_once_as_text_and_as_json() {
+    let folder = administered();
+    assert_eq!(run("status", &[], folder.path()).0, 3);
+    let hub = Hub::start(&folder);
+    let (code, output) = run("status", &["--watch"], hub.folder);
+    assert!(
+        code == 0
+            && output.contains("\nThe hub is ")
+            && output.contains("\npersons ")
+            && !output.contains('\x1b'),
+        "{code} {output}"
+    );
+    let (code, output) = run("status", &["--json"], hub.folder);
+    let view: serde_json::Value = serde_json::from_str(&output).unwrap();
+    assert_eq!((code, &view["logins_per_second"]), (0, &serde_json::json!(0.0)), "{output}");
+    assert_eq!(
+        (&view["ready"], &view["ended_logins"], &view["connectors"][0]["id"]),
+        (&true.into(), &serde_json::json!({}), &"persons".into()),
+        "{output}"
+    );
+    fs::write(folder.path().join("admin.token"), "another-token-of-sufficient-length-0123456789")
+        .unwrap();
+    assert_eq!(run("status", &[], hub.folder).0, 4);
+}
+
+#[test]
+fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
+    let folder = administered();
+    let hub = Hub::start(&folder);
+    let (code, output) = hub.idp(&["list"]);
+    assert!(
+        code == 0 && output == "persons                  on       eidas1..eidas1 Persons\n",
+        "{code} {output}"
+    );
+
+    let block = [
+        "block",
+        "persons",
+        "--reason",
+        "a test",
+        "--message",
+        "fr=Fermé",
+        "--message",
+        "en=Closed",
+        "--for",
+        "2h",
+    ];
+    let (code, output) = hub.idp(&block);
+    assert!(code == 0 && output.contains("blocked for all users by command "), "{code} {output}");
+    let (_, output) = hub.idp(&["list"]);
+    assert!(
+        output.contains("persons                  blocked ") && output.contains(": a test\n"),
+        "{output}"
+    );
+    let (_, output) = hub.idp(&["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let well =
+        serde_json::json!({ "circuit": "closed", "failure_ratio": 0.0, "p99_seconds": null });
+    assert_eq!(list["connectors"][0]["health"], well);
+    assert_eq!(
+        list["connectors"][0]["blocks"][0]["message"],
+        serde_json::json!({ "en": "Closed", "fr": "Fermé" })
+    );
+
+    // Killed, and started again: what was blocked is blocked.
+    drop(hub);
+    let hub = Hub::start(&folder);
+    let (code, output) = hub.idp(&["unblock", "persons"]);
+    assert!(code == 0 && output.starts_with("lifted: persons\n"), "{code} {output}");
+    assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
+    assert_eq!(
+        hub.idp(&["unblock", "persons"]),
+        (1, "passerelle: nothing blocks persons\n".to_owned())
+    );
+}
+
+/// A log that can't be written is lost, and locks no one out: each of these changes is a
+/// line in the log.
+#[test]
+fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
+    let folder = administered();
+    let (hub, log) = Hub::serving(&folder);
+    drop(log);
+    for _ in 0..3 {
+        let (code, output) = hub.idp(&["block", "persons", "--reason", "a test"]);
+        assert!(code == 0, "{code} {output}");
+        assert_eq!(hub.idp(&["unblock", "persons"]).0, 0);
+    }
+}
+
+#[test]
+fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
+    let folder = administered();
+    let (file, aside) = (folder.path().join("connectors/other.toml"), folder.path().join("other"));
+    fs::copy(folder.path().join("connectors/persons.toml"), &file).unwrap();
+    let hub = Hub::start(&folder);
+    assert_eq!(hub.idp(&["block", "other", "--reason", "a test"]).0, 0);
+    fs::rename(&file, aside).unwrap();
+    (0..2000)
+        .map(|_| hub.idp(&["list"]).1)
+        .find(|output| output.contains("other                    gone\n"))
+        .unwrap();
+    let (code, output) = hub.idp(&["unblock", "other"]);
+    assert!(code == 0 && output.starts_with("lifted: other\n"), "{code} {output}");
+    assert_eq!(
+        hub.idp(&["unblock", "other"]),
+        (1, "passerelle: there is no connector other; known: persons\n".to_owned())
+    );
+}
+
+/// An operator who looks for the connector to block sees which one is in trouble.
+#[test]
+fn the_list_tells_which_identity_provider_fails() {
+    let folder = administered();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let dead = format!(
+        "name = {{ en = \"Dead\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+         [kind.oidc]\nissuer = \"http://127.0.0.1:{port}\"\nclient_id = \"hub\"\nclient_secret = {{ file = \"dead.secret\" }}\n\
+         insecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n"
+    );
+    fs::write(folder.path().join("dead.secret"), "any").unwrap();
+    fs::write(folder.path().join("connectors/dead.toml"), dead).unwrap();
+    let hub = Hub::start(&folder);
+    let output = (0..2000)
+        .map(|_| hub.idp(&["list"]).1)
+        .find(|output| output.contains("some calls fail"))
+        .unwrap();
+    assert!(
+        output.contains("Dead\n  some calls fail: 100 % of the last minute's calls failed"),
+        "{output}"
+    );
+}
+
+#[test]
+fn errors_have_an_exit_code_and_a_fix() {
+    let folder = administered();
+    let put = |file: &str, content: &str| fs::write(folder.path().join(file), content).unwrap();
+    let persons = fs::read_to_string(folder.path().join("connectors/persons.toml")).unwrap();
+    put(
+        "connectors/persons.toml",
+        &persons.replace(
+            "kind.persona",
+            "block = [{ reason = \"by file\", until = 2999-01-01T00:00:00Z }]\nkind.persona",
+        ),
+    );
+    let settings = fs::read_to_string(folder.path().join("passerelle.toml")).unwrap();
+    let block = |more: &[&str]| {
+        idp(&[&["block", "persons", "--reason", "a test"], more].concat(), folder.path())
+    };
+    let expect = |(code, output): (i32, String), expected: i32, words: &str| {
+        assert!(
+            code == expected && output.contains(words),
+            "{code}, not {expected} with {words:?}: {output}"
+        );
+    };
+    expect(block(&[]), 3, "fix: start it, or give its private listener with --private URL");
+
+    let hub = Hub::start(&folder);
+    // Blocking does not require valid files.
+    put("connectors/broken.toml", "name = 3");
+    expect(
+        hub.idp(&["block", "unknown", "--reason", "a test"]),
+        1,
+        "There is no such connector.\n  known: persons",
+    );
+    expect(block(&["--sp", "unknown"]), 1, "There is no service provider of this client_id.");
+    expect(
+        block(&["--until", "tomorrow"]),
+        1,
+        "until: is not a date and time with a time zone; fix: ",
+    );
+    expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
+    expect(block(&["--for", "2 hours"]), 64, "write a number and a unit");
+    expect(
+        hub.idp(&["unblock", "persons"]),
+        1,
+        "blocked for all users by its file, until 2999-01-01T00:00:00Z: by file",
+    );
+    expect(hub.idp(&["unblock", "unknown"]), 1, "there is no connector unknown; known: persons");
+    expect(hub.idp(&["unblock", "--id", "UNKNOWN"]), 1, "There is no block of this id");
+    expect(block(&["--private", "ftp://127.0.0.1"]), 1, "is not the address of a private listener");
+    put("admin.token", &TOKEN.replace("admin", "wrong"));
+    expect(block(&[]), 4, "rejects the token");
+    put("admin.token", "short");
+    expect(block(&[]), 1, "references a token that is too short");
+    put("passerelle.toml", SETTINGS);
+    expect(block(&[]), 4, "private.admin_token is not set");
+    put("passerelle.toml", &settings);
+    put("admin.token", TOKEN);
+    let (_, list) = hub.idp(&["list"]);
+    assert!(
+        list.contains("by its file") && !list.contains("by command"),
+        "something took effect: {list}"
+    );
+}

@@ -1,0 +1,82 @@
+//! `passerelle serve`, stopped while it still starts.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use passerelle::env::Env;
+use passerelle::ids::Secret;
+use passerelle::store::memory::MemoryStore;
+use passerelle::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
+use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
+
+use crate::folder::{SETTINGS, VARIABLE, good};
+
+const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
+/// So many that taking them up takes longer than a signal.
+const SESSIONS: usize = 50_000;
+const ROOM: Capacities = Capacities {
+    logins: 0,
+    login_bytes: 0,
+    sessions: SESSIONS,
+    grants: 0,
+    logout_redirects: 0,
+    pending_logouts: 0,
+    assertions: 0,
+    login_page_codes: 0,
+    blocks: 0,
+    probes: 0,
+};
+
+/// Twice restarted in a row, and no session may be gone.
+#[test]
+fn a_hub_that_gets_a_stop_signal_while_it_starts_leaves_what_it_has_taken_up() {
+    let folder = good();
+    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
+    fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
+    let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
+    let snapshots = SnapshotFile::new(
+        &snapshot,
+        &[Secret::new(SEAL_KEY.into())],
+        "http://localhost:8080/api/v2",
+    );
+    let store = MemoryStore::new(ROOM);
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        for number in 0..SESSIONS {
+            let (key, expires_at) = (
+                RecordKey { kind: RecordKind::Session, name: number.to_string().into() },
+                env.now() + Duration::from_secs(3600),
+            );
+            let draft = NewRecord {
+                value: vec![b'x'; 500],
+                expires_at,
+                expires_unread_at: None,
+                families: [].into(),
+            };
+            store.insert(key, draft, env.now()).await.unwrap();
+        }
+    });
+    snapshots.save(&store, &env).unwrap();
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    command
+        .arg("serve")
+        .arg("--config")
+        .arg(folder.path())
+        .env(VARIABLE.0, VARIABLE.1)
+        .env("SEAL_KEY", SEAL_KEY);
+    let mut hub = command.stderr(Stdio::null()).spawn().unwrap();
+    while snapshot.exists() && hub.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    assert!(
+        Command::new("kill").args(["-TERM", &hub.id().to_string()]).status().unwrap().success()
+    );
+    assert!(hub.wait().unwrap().success(), "killed by the signal, with what it had taken up");
+
+    let next = MemoryStore::new(ROOM);
+    let SnapshotLoad::Restored { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
+        panic!("nothing was left")
+    };
+    assert_eq!(restored.records, SESSIONS);
+}

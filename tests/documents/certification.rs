@@ -1,0 +1,272 @@
+//! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is
+//! listed, and every test that is said to show the same exists.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::listed::{exists, reader, remarks, tests};
+use passerelle::config::{self, Environment};
+
+const LOGOUT: &str = "RP-Initiated Logout OP";
+const NOT_STATIC: &str = "not with static clients";
+
+/// The plans, and their modules in the Foundation's names.
+const PLANS: &[(&str, &[&str])] = &[
+    (
+        "Basic OP",
+        &[
+            "oidcc-server",
+            "oidcc-response-type-missing",
+            "oidcc-idtoken-signature",
+            "oidcc-idtoken-unsigned",
+            "oidcc-userinfo-get",
+            "oidcc-userinfo-post-header",
+            "oidcc-userinfo-post-body",
+            "oidcc-ensure-request-without-nonce-succeeds-for-code-flow",
+            "oidcc-scope-profile",
+            "oidcc-scope-email",
+            "oidcc-scope-address",
+            "oidcc-scope-phone",
+            "oidcc-scope-all",
+            "oidcc-alternate-happy-flow",
+            "oidcc-display-page",
+            "oidcc-display-popup",
+            "oidcc-prompt-login",
+            "oidcc-prompt-none-not-logged-in",
+            "oidcc-prompt-none-logged-in",
+            "oidcc-max-age-1",
+            "oidcc-max-age-10000",
+            "oidcc-ensure-request-with-unknown-parameter-succeeds",
+            "oidcc-id-token-hint",
+            "oidcc-login-hint",
+            "oidcc-ui-locales",
+            "oidcc-claims-locales",
+            "oidcc-ensure-request-with-acr-values-succeeds",
+            "oidcc-codereuse",
+            "oidcc-codereuse-30seconds",
+            "oidcc-ensure-registered-redirect-uri",
+            "oidcc-ensure-post-request-succeeds",
+            "oidcc-server-client-secret-post",
+            "oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported",
+            "oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported",
+            "oidcc-claims-essential",
+            "oidcc-ensure-request-object-with-redirect-uri",
+            "oidcc-refresh-token",
+            "oidcc-ensure-request-with-valid-pkce-succeeds",
+        ],
+    ),
+    ("Config OP", &["oidcc-discovery-endpoint-verification"]),
+    ("Form Post OP", &["every module of Basic OP, with response_mode=form_post"]),
+    (
+        LOGOUT,
+        &[
+            "oidcc-rp-initiated-logout-discovery-endpoint-verification",
+            "oidcc-rp-initiated-logout",
+            "oidcc-rp-initiated-logout-bad-id-token-hint",
+            "oidcc-rp-initiated-logout-modified-id-token-hint",
+            "oidcc-rp-initiated-logout-bad-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-no-id-token-hint",
+            "oidcc-rp-initiated-logout-no-params",
+            "oidcc-rp-initiated-logout-no-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-no-state",
+            "oidcc-rp-initiated-logout-only-state",
+        ],
+    ),
+];
+
+/// How a run of a module ends, by the suite's sources, where it does not end as `passed`.
+const OTHER_ENDS: &[(&str, &str)] = &[
+    // `@VariantNotApplicable` for static clients.
+    ("oidcc-idtoken-unsigned", "not offered"),
+    // A placeholder for a screenshot.
+    ("oidcc-prompt-login", "review"),
+    ("oidcc-max-age-1", "review"),
+    ("oidcc-ensure-registered-redirect-uri", "review"),
+    ("oidcc-ensure-request-object-with-redirect-uri", "review"),
+    ("oidcc-rp-initiated-logout-bad-id-token-hint", "review"),
+    ("oidcc-rp-initiated-logout-modified-id-token-hint", "review"),
+    ("oidcc-rp-initiated-logout-bad-post-logout-redirect-uri", "review"),
+    ("oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri", "review"),
+    ("oidcc-rp-initiated-logout-no-id-token-hint", "review"),
+    ("oidcc-rp-initiated-logout-no-params", "review"),
+    ("oidcc-rp-initiated-logout-no-post-logout-redirect-uri", "review"),
+    ("oidcc-rp-initiated-logout-only-state", "review"),
+    // `fireTestSkipped` upon what this hub answers.
+    ("oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported", "skipped"),
+    ("oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported", "skipped"),
+    ("oidcc-refresh-token", "skipped"),
+    ("every module of Basic OP, with response_mode=form_post", "as there"),
+];
+
+fn expected_end(module: &str) -> &'static str {
+    OTHER_ENDS.iter().find(|(named, _)| *named == module).map_or("passed", |(_, end)| end)
+}
+
+struct Row {
+    plan: String,
+    module: String,
+    end: String,
+    tests: String,
+}
+
+fn rows(page: &str) -> Vec<Row> {
+    let table = page.lines().skip_while(|line| !line.starts_with("| plan |")).skip(2);
+    let read = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let [plan, module, _, end, tests] = cells[..] else { panic!("five cells: {line}") };
+        Some(Row { plan: plan.into(), module: module.into(), end: end.into(), tests: tests.into() })
+    };
+    table.filter_map(read).collect()
+}
+
+fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<String> {
+    let rows = rows(page);
+    let mut faults = Vec::new();
+    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for row in &rows {
+        *seen.entry((&row.plan, &row.module)).or_default() += 1;
+        let mut complain = |fault: String| faults.push(format!("{}: {fault}", row.module));
+        let expected = expected_end(&row.module);
+        if row.end != expected {
+            complain(format!("it ends as {expected}"));
+        }
+        for test in tests(&row.tests) {
+            if !exists(test, read) {
+                complain(format!("there is no test {test}"));
+            }
+        }
+        let remarks = remarks(&row.tests);
+        if tests(&row.tests).is_empty() && remarks.is_empty() {
+            complain("a cell is empty".into());
+        }
+        for remark in remarks {
+            if remark != NOT_STATIC {
+                complain(format!("{remark:?} may not stand there"));
+            }
+        }
+    }
+    let wanted =
+        PLANS.iter().flat_map(|(plan, modules)| modules.iter().map(move |module| (*plan, *module)));
+    let wanted: Vec<(&str, &str)> = wanted.collect();
+    let missing = wanted.iter().filter(|module| seen.get(*module) != Some(&1));
+    faults
+        .extend(missing.map(|(plan, module)| format!("{module} is not there once, under {plan}")));
+    faults.extend(
+        seen.keys()
+            .filter(|row| !wanted.contains(row))
+            .map(|(_, module)| format!("{module} is no module")),
+    );
+    faults
+}
+
+#[test]
+fn every_module_is_shown_by_tests_that_exist() {
+    let faults = faults(&crate::listed::page("certification.md"), &mut reader());
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn a_forged_page_is_found_out() {
+    let page = crate::listed::page("certification.md");
+    for (from, to, fault) in [
+        ("::prompt_none_is_answered", "::prompt_none_was_answered", "there is no test"),
+        ("flow/openid.rs::", "flow/none.rs::", "there is no test"),
+        ("| oidcc-server |", "| oidcc-servers |", "oidcc-server is not there once"),
+        ("| oidcc-server |", "| oidcc-servers |", "oidcc-servers is no module"),
+        ("| Config OP |", "| Basic OP |", "is not there once, under Config OP"),
+        ("| skipped |", "| passed |", "it ends as skipped"),
+        ("| review |", "| passed |", "it ends as review"),
+        ("| not with static clients |", "| not yet: logout |", "may not stand there"),
+    ] {
+        assert!(page.contains(from), "{from}");
+        // In the table alone: the text above it has some of these words.
+        let start = page.find("| plan |").unwrap();
+        let (text, table) = page.split_at(start);
+        let found = faults(&format!("{text}{}", table.replacen(from, to, 1)), &mut reader());
+        assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
+    }
+}
+
+/// The files of the set-up: a line with a name in backquotes, then a block.
+fn setup_files(page: &str) -> Vec<(String, String)> {
+    let (mut files, mut name, mut block): (Vec<(String, String)>, Option<String>, Option<String>) =
+        (Vec::new(), None, None);
+    for line in page.lines() {
+        let text = line.strip_prefix("   ").unwrap_or(line);
+        match (&mut block, text) {
+            (Some(_), "```") => files.extend(name.take().zip(block.take())),
+            (Some(block), text) => *block += &format!("{text}\n"),
+            (None, "```toml") => block = name.is_some().then(String::new),
+            (None, text) => {
+                let named = text
+                    .strip_prefix('`')
+                    .and_then(|rest| rest.split_once('`'))
+                    .map(|(named, _)| named);
+                name = named.filter(|named| named.ends_with(".toml")).map(str::to_owned).or(name);
+            }
+        }
+    }
+    files
+}
+
+const CLIENT_SECRETS: [&str; 3] = [
+    "SERVICE_PROVIDER_CLIENT__SECRET",
+    "SERVICE_PROVIDER_CLIENT2__SECRET",
+    "SERVICE_PROVIDER_POST__SECRET",
+];
+
+#[test]
+fn the_set_up_for_a_run_loads_as_it_is_written() {
+    let page = crate::listed::page("certification.md");
+    let files = setup_files(&page);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["passerelle.toml", "connectors/upstream.toml", "service-providers/client.toml"]
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(
+            path,
+            text.replace("HOST", "login.example.org").replace("UPSTREAM\"", "idp.example.org\""),
+        )
+        .unwrap();
+    };
+    for (name, text) in &files {
+        write(name, text);
+    }
+    let client = &files.last().unwrap().1;
+    let copy = |id: &str| {
+        client.replace("client_id = \"client\"", &format!("client_id = \"{id}\"")).replace(
+            "SERVICE_PROVIDER_CLIENT__",
+            &format!("SERVICE_PROVIDER_{}__", id.to_uppercase()),
+        )
+    };
+    write("service-providers/client2.toml", &copy("client2"));
+    write(
+        "service-providers/post.toml",
+        &copy("post").replace("client_secret_basic", "client_secret_post"),
+    );
+    let secret = "a-secret-of-at-least-thirty-two-characters";
+    let environment: Environment = ["SUBJECT_KEY", "CONNECTOR_UPSTREAM__SECRET"]
+        .into_iter()
+        .chain(CLIENT_SECRETS)
+        .map(|name| (name, secret))
+        .collect();
+    let loaded = config::load_config(folder.path(), &environment);
+    assert!(loaded.is_ok(), "{}", config::report(&loaded, passerelle::env::Timestamp::default()));
+    // What a run needs, and an incomplete set-up lacked.
+    for needed in [
+        "/test/a/ALIAS/callback",
+        "/test/a/ALIAS/post_logout_redirect",
+        "scopes = [\"openid\", \"profile\", \"email\", \"address\", \"phone\"]",
+        "\"client2\": {",
+        "\"client_secret_post\": {",
+        "phone_number_verified",
+    ] {
+        assert!(page.contains(needed), "{needed}");
+    }
+}

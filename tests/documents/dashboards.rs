@@ -1,0 +1,228 @@
+//! The dashboards of `dashboards/`, held against the metrics that the code declares.
+//!
+//! Owns: what a dashboard must be to be read at night by a person who did not make it: each query
+//! names metrics and labels that exist, each metric of the hub is shown somewhere, each panel says
+//! what it shows, and none lies on another. [`promql`] reads the queries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use passerelle::protocol::catalogue::ErrorCode;
+use passerelle::telemetry::{MetricType, Metrics, markdown_page};
+use serde::Deserialize;
+
+mod faults;
+mod model;
+mod promql;
+mod rules;
+
+use faults::*;
+use model::*;
+use promql::{Selector, in_legend, matched, names};
+
+/// Prometheus' own: whether the last scrape worked.
+const FROM_PROMETHEUS: &str = "up";
+
+/// Labels that Prometheus gives to everything that it scrapes.
+const OF_THE_SCRAPE: [&str; 2] = ["instance", "job"];
+
+/// Width of Grafana's grid.
+const COLUMNS: u32 = 24;
+
+/// Each metric's labels, by the name that a query must use.
+fn declared() -> BTreeMap<String, BTreeSet<String>> {
+    let metrics = Metrics::new().unwrap();
+    let mut all = BTreeMap::from([(FROM_PROMETHEUS.to_owned(), BTreeSet::new())]);
+    for metric in metrics.declared() {
+        let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
+        if metric.metric_type == MetricType::Histogram {
+            let of_buckets = labels.iter().cloned().chain(["le".to_owned()]).collect();
+            all.insert(format!("{}_bucket", metric.name), of_buckets);
+            all.insert(format!("{}_sum", metric.name), labels.clone());
+            all.insert(format!("{}_count", metric.name), labels);
+        } else {
+            all.insert(metric.name.clone(), labels);
+        }
+    }
+    all
+}
+
+/// A histogram's three names are one metric.
+fn family(name: &str) -> &str {
+    let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    base.filter(|base| base.ends_with("_seconds")).unwrap_or(name)
+}
+
+/// Names in `expression` that lead nowhere, each with what is wrong.
+fn unknown_names(expression: &str) -> Vec<String> {
+    unknown_among(&declared(), expression)
+}
+
+fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str) -> Vec<String> {
+    let names = names(expression);
+    let mut faults = Vec::new();
+    let mut any: BTreeSet<&str> = OF_THE_SCRAPE.into();
+    if names.selectors.is_empty() {
+        faults.push("names no metric".to_owned());
+    }
+    for Selector { metric, matchers } in &names.selectors {
+        let Some(labels) = declared.get(metric) else {
+            faults.push(format!("names `{metric}`, which the code does not declare"));
+            continue;
+        };
+        any.extend(labels.iter().map(String::as_str));
+        for label in matched(matchers) {
+            if !labels.contains(&label) && !OF_THE_SCRAPE.contains(&label.as_str()) {
+                faults.push(format!(
+                    "matches `{metric}` by `{label}`, a label that it does not have"
+                ));
+            }
+        }
+    }
+    let lost = names.grouped.iter().filter(|label| !any.contains(label.as_str()));
+    faults.extend(
+        lost.map(|label| format!("groups by `{label}`, a label that none of its metrics has")),
+    );
+    let codes = expression.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_code(word));
+    let gone = codes.filter(|code| !ErrorCode::ALL.iter().any(|known| known.entry().code == *code));
+    faults
+        .extend(gone.map(|code| format!("names the error {code}, which is not in the catalogue")));
+    faults
+}
+
+/// `Y` and six digits.
+fn is_code(word: &str) -> bool {
+    word.len() == 7
+        && word.strip_prefix('Y').is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit()))
+}
+
+fn read_dashboards() -> Vec<Dashboard> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let parsed = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            serde_json::from_str(&fs::read_to_string(&path).unwrap())
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        });
+    let dashboards: Vec<Dashboard> = parsed.collect();
+    assert_eq!(
+        dashboards.len(),
+        5,
+        "each question has its dashboard, and docs and links name five"
+    );
+    dashboards
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn queries_name_only_what_the_code_declares() {
+    assert_none(&read_dashboards().iter().flat_map(query_faults).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_metric_of_the_hub_is_shown() {
+    assert_none(&unwatched(&read_dashboards()));
+}
+
+#[test]
+fn panels_say_what_they_show() {
+    assert_none(&read_dashboards().iter().flat_map(reading_faults).collect::<Vec<_>>());
+}
+
+#[test]
+fn panels_lie_side_by_side() {
+    assert_none(&read_dashboards().iter().flat_map(place_faults).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
+    let dashboards = read_dashboards();
+    let uids: BTreeSet<String> =
+        dashboards.iter().map(|dashboard| format!("/d/{}", dashboard.uid)).collect();
+    assert_eq!(uids.len(), dashboards.len());
+    for dashboard in &dashboards {
+        let mut reached: BTreeSet<String> =
+            dashboard.links.iter().map(|link| link.url.clone()).collect();
+        reached.insert(format!("/d/{}", dashboard.uid));
+        assert_eq!(reached, uids, "{}", dashboard.uid);
+        assert!(
+            dashboard.links.iter().all(|link| link.keep_time && link.include_vars),
+            "{}: a link loses what was chosen",
+            dashboard.uid
+        );
+    }
+}
+
+#[test]
+fn the_reference_is_what_the_program_prints() {
+    let metrics = Metrics::new().unwrap();
+    let written =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
+    assert!(
+        written == markdown_page(metrics.declared()),
+        "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md"
+    );
+}
+
+/// The checks above can fail: each change breaks one rule of a dashboard that keeps them all.
+#[test]
+fn forged_dashboards_are_found() {
+    const FINE: &str = r#"{ "title": "T", "uid": "u", "templating": { "list": [
+        { "name": "datasource", "type": "datasource", "query": "prometheus" },
+        { "name": "job", "type": "query", "definition": "label_values(up, job)", "query": { "query": "label_values(up, job)" } }
+    ] }, "panels": [
+        { "id": 1, "title": "A", "type": "stat", "description": "d", "gridPos": { "x": 0, "y": 0, "w": 12, "h": 4 },
+          "datasource": { "uid": "${datasource}" }, "fieldConfig": { "defaults": { "unit": "s" } }, "targets": [
+            { "expr": "sum by (to) (passerelle_login_transitions_total{job=~\"$job\", instance=~\"$instance\", to!=\"Y020020\"})",
+              "legendFormat": "{{to}}", "datasource": { "uid": "${datasource}" } } ] },
+        { "id": 2, "title": "B", "type": "text", "description": "d", "gridPos": { "x": 12, "y": 0, "w": 12, "h": 4 } }
+    ] }"#;
+    let faults = |text: &str| {
+        let dashboard: Dashboard = serde_json::from_str(text).unwrap();
+        [query_faults(&dashboard), reading_faults(&dashboard), place_faults(&dashboard)].concat()
+    };
+    assert_none(&faults(FINE));
+    let forged = [
+        ("login_transitions", "login_transition", "does not declare"),
+        ("label_values(up, job)", "label_values(upp, job)", "does not declare"),
+        (
+            "\"definition\": \"label_values(up",
+            "\"definition\": \"label_values(process_threads",
+            "differ",
+        ),
+        ("to!=", "from!=", "matches `passerelle_login_transitions_total` by `from`"),
+        ("sum by (to)", "sum by (to, from)", "groups by `from`"),
+        ("Y020020", "Y999999", "not in the catalogue"),
+        ("job=~\\\"$job\\\", ", "", "asks for `passerelle_login_transitions_total` without"),
+        ("{{to}}", "{{from}}", "a legend with `from`"),
+        ("{{to}}", "", "no legend"),
+        ("\"description\": \"d\"", "\"description\": \"\"", "no description"),
+        ("\"unit\": \"s\"", "\"decimals\": 1", "no unit"),
+        (
+            "\"uid\": \"${datasource}\" }, \"fieldConfig\"",
+            "\"uid\": \"mine\" }, \"fieldConfig\"",
+            "tied to one",
+        ),
+        ("\"query\": \"prometheus\"", "\"query\": \"loki\"", "no variable `datasource`"),
+        ("\"x\": 12", "\"x\": 11", "overlap"),
+        ("\"x\": 12", "\"x\": 13", "does not fit"),
+        ("\"id\": 2", "\"id\": 1", "share an id"),
+    ];
+    for (from, to, fault) in forged {
+        assert!(FINE.contains(from), "{from}");
+        let found = faults(&FINE.replace(from, to));
+        assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
+    }
+    let dashboard: Dashboard = serde_json::from_str(FINE).unwrap();
+    let missing = unwatched(&[dashboard]);
+    assert!(
+        missing.iter().any(|fault| fault.contains("`passerelle_http_request_duration_seconds`")),
+        "{missing:?}"
+    );
+    assert!(!missing.iter().any(|fault| fault.contains("transitions")), "{missing:?}");
+}

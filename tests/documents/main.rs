@@ -1,0 +1,15 @@
+//! Documents and dashboards, held against the code: what they name exists, and they name all that
+//! they should.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod certification;
+mod dashboards;
+mod listed;
+mod requirements;

@@ -1,0 +1,119 @@
+//! `docs/requirements.md` against the code: every sentence of the specification is listed, and
+//! every test that is said to hold one exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use crate::listed::{exists, reader, remarks, tests};
+
+/// Every number that there is.
+const NUMBERS: &[RangeInclusive<u16>] = &[
+    1..=13,
+    20..=23,
+    30..=44,
+    50..=54,
+    60..=67,
+    70..=71,
+    100..=101,
+    110..=121,
+    130..=131,
+    140..=140,
+    150..=156,
+    160..=163,
+    170..=178,
+    180..=185,
+    200..=206,
+    220..=223,
+];
+
+struct Row {
+    number: u16,
+    platform: String,
+    on_standard: String,
+    on_high: String,
+}
+
+fn rows(page: &str) -> Vec<Row> {
+    let read = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix("| R")?.strip_suffix(" |")?.split(" | ").collect();
+        let [number, platform, _, on_standard, on_high] = cells[..] else {
+            panic!("five cells: {line}")
+        };
+        let (platform, on_standard, on_high) =
+            (platform.into(), on_standard.into(), on_high.into());
+        Some(Row { number: number.parse().unwrap(), platform, on_standard, on_high })
+    };
+    page.lines().filter_map(read).collect()
+}
+
+fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<String> {
+    let rows = rows(page);
+    let mut faults = Vec::new();
+    let mut seen: BTreeMap<u16, usize> = BTreeMap::new();
+    for row in &rows {
+        *seen.entry(row.number).or_default() += 1;
+        let mut complain = |fault: String| faults.push(format!("R{:03}: {fault}", row.number));
+        for test in tests(&row.on_standard).into_iter().chain(tests(&row.on_high)) {
+            if !exists(test, read) {
+                complain(format!("there is no test {test}"));
+            }
+        }
+        for (cell, is_high) in [(&row.on_standard, false), (&row.on_high, true)] {
+            let remarks = remarks(cell);
+            let applies = row.platform == "both" || (row.platform == "high") == is_high;
+            if tests(cell).is_empty() && remarks.is_empty() {
+                complain("a cell is empty".into());
+            }
+            if remarks.contains("-") == applies {
+                complain(format!("it is for {}, and a cell says otherwise", row.platform));
+            }
+            for remark in remarks {
+                let fits = match remark {
+                    "-" => true,
+                    "as standard" => is_high && row.platform == "both",
+                    _ => false,
+                };
+                if !fits {
+                    complain(format!("{remark:?} may not stand there"));
+                }
+            }
+        }
+    }
+    let wanted: BTreeSet<u16> = NUMBERS.iter().cloned().flatten().collect();
+    faults.extend(
+        wanted
+            .iter()
+            .filter(|number| seen.get(number) != Some(&1))
+            .map(|n| format!("R{n:03} is not there once")),
+    );
+    faults.extend(
+        seen.keys()
+            .filter(|number| !wanted.contains(number))
+            .map(|n| format!("R{n:03} is no number")),
+    );
+    faults
+}
+
+#[test]
+fn every_sentence_is_held_by_tests_that_exist() {
+    let faults = faults(&crate::listed::page("requirements.md"), &mut reader());
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn a_forged_page_is_found_out() {
+    let page = crate::listed::page("requirements.md");
+    for (from, to, fault) in [
+        ("::outgoing_by_table", "::outgoing_by_tables", "there is no test"),
+        ("amr/tests.rs::", "amr/none.rs::", "there is no test"),
+        ("R131: cancelling", "R131: cancelled", "there is no test"),
+        ("| R051 |", "| R052 |", "R051 is not there once"),
+        ("| R051 |", "| R999 |", "R999 is no number"),
+        ("| as standard |", "| someday |", "may not stand there"),
+        ("| R005 | high |", "| R005 | both |", "a cell says otherwise"),
+    ] {
+        assert!(page.contains(from), "{from}");
+        let found = faults(&page.replacen(from, to, 1), &mut reader());
+        assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
+    }
+}

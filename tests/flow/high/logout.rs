@@ -1,0 +1,168 @@
+//! Logout on the high platform, by encrypted hints.
+
+use super::*;
+
+/// A logout request of the vault with this hint.
+fn ending(hint: &str) -> String {
+    let uri = post_logout_redirect_uri("vault");
+    let pairs = [
+        ("id_token_hint", hint),
+        ("post_logout_redirect_uri", &uri),
+        ("state", "a state of more than 32 characters"),
+    ];
+    format!(
+        "/api/v2/session/end?{}",
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+    )
+}
+
+// R175
+#[actix_web::test]
+async fn the_hint_of_a_logout_is_the_decrypted_token() {
+    let hub = vault().await;
+    let browser = hub.browser();
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
+    let (_, signed) = inside(tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC);
+    assert!(
+        browser.open(&ending(&signed)).await.url.starts_with(&post_logout_redirect_uri("vault"))
+    );
+    assert_eq!(browser.session(), None);
+    assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
+}
+
+/// Service providers that hand back what they got: only they could decrypt it, and the hub knows it
+/// all the same.
+#[actix_web::test]
+async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() {
+    for (alg, private) in [("ECDH-ES", &*EC), ("RSA-OAEP-256", &*RSA), ("RSA-OAEP", &*RSA)] {
+        let hub =
+            TestHub::high(&[("vault", inline(alg, private)), ("archive", inline(alg, private))])
+                .await;
+        let (browser, stranger) = (hub.browser(), hub.browser());
+        let tokens = redeemed(
+            &hub,
+            "vault",
+            &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+        )
+        .await;
+        let sealed = tokens["id_token"].as_str().unwrap().to_owned();
+        // The session is used for another service provider, and for this one again: each token
+        // counts.
+        let received =
+            browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
+        let at_archive =
+            redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
+
+        // Of another session of the same person, of another service provider, or changed: none
+        // speaks for this session.
+        let other = redeemed(
+            &hub,
+            "vault",
+            &signed_in(&stranger, &asking("vault", "eidas2"), "angela", "eidas2").await,
+        )
+        .await;
+        let changed = {
+            let (mut parts, others): (Vec<&str>, Vec<&str>) =
+                (sealed.split('.').collect(), at_archive.split('.').collect());
+            parts.splice(..2, others[..2].iter().copied());
+            parts.join(".")
+        };
+        for foreign in [other["id_token"].as_str().unwrap(), &changed] {
+            let page = browser.open(&ending(foreign)).await.assert_error(400, "Y000400");
+            assert!(
+                page.answer.body.contains("Y190104")
+                    && page.answer.body.contains("decrypt the ID token first"),
+                "{alg}"
+            );
+        }
+        let page = browser.open(&ending(&at_archive)).await.assert_error(400, "Y000400");
+        assert!(
+            page.answer.body.contains("Y190203"),
+            "{alg}: the address belongs to another service provider"
+        );
+        assert!(browser.session().is_some(), "{alg}");
+
+        let cookie = browser.session().unwrap();
+        assert!(
+            browser
+                .open(&ending(&sealed))
+                .await
+                .url
+                .starts_with(&post_logout_redirect_uri("vault")),
+            "{alg}"
+        );
+        assert_eq!(browser.session(), None, "{alg}");
+        assert_eq!(
+            hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status,
+            401,
+            "{alg}"
+        );
+        // A second click, whose first answer got lost, is led the same way.
+        browser.plant_session(&cookie);
+        assert!(
+            browser
+                .open(&ending(&sealed))
+                .await
+                .url
+                .starts_with(&post_logout_redirect_uri("vault")),
+            "{alg}"
+        );
+        assert!(stranger.session().is_some(), "{alg}: another browser's session goes on");
+    }
+}
+
+/// OpenID Connect RP-Initiated Logout 1.0, 2: the OP supports POST. No cookie comes with one from
+/// another site.
+#[actix_web::test]
+async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
+    let hub = vault().await;
+    let browser = hub.browser();
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
+    let address = ending(tokens["id_token"].as_str().unwrap());
+    let (path, query) = address.split_once('?').unwrap();
+    let fields = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let form = Form { action: path.into(), fields, buttons: Vec::new() };
+    let answer = hub.browser().post(&form, Some("cross-site")).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    assert!(
+        browser
+            .open(answer.header("location"))
+            .await
+            .url
+            .starts_with(&post_logout_redirect_uri("vault"))
+    );
+    assert_eq!(browser.session(), None);
+}
+
+#[actix_web::test]
+async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
+    let hub = vault().await;
+    let browser = hub.browser();
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
+    let whole = ending(tokens["id_token"].as_str().unwrap());
+    let (without, _) = whole.split_once("&state=").unwrap();
+    let page = browser.open(without).await.assert_error(400, "Y000400");
+    assert!(page.answer.body.contains("Y190301"), "{}", page.answer.body);
+    assert!(
+        page.answer.body.contains("The parameter state is missing or empty"),
+        "{}",
+        page.answer.body
+    );
+    assert!(page.answer.body.contains("at least 32 characters"), "{}", page.answer.body);
+    assert!(browser.session().is_some());
+}

@@ -1,0 +1,43 @@
+//! Whole logins through the whole program, in one process: no sockets, no network, no sleeping
+//! (but for a service provider on loopback that publishes its keys).
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod addresses;
+mod admin_console;
+mod attacks;
+mod audit;
+mod blocks;
+mod choice;
+mod client_keys;
+mod clients;
+mod clock;
+mod demands;
+mod high;
+mod introspection;
+mod levels;
+mod limits;
+mod logout;
+mod openid;
+mod policy;
+mod reload;
+mod revocation;
+mod sandbox;
+mod sessions;
+mod shared;
+mod sign_in;
+mod tabs;
+mod trouble;
+mod walks;
+mod watched;
+mod whole;
+mod withdrawn;
+
+use passerelle::testing::harness::{browser, federation, hub, markup, service};
+use passerelle::testing::redis_server;
