@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use passerelle::config::FieldDiagnostic;
 use passerelle::config::{self, ConfiguredConnector, Environment};
 use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
@@ -110,7 +111,7 @@ fn main() {
         let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();
         connector::build(id, &file, client_secret, means.clone())
             .map(drop)
-            .map_err(|fault| (fault.key.into(), fault.message))
+            .map_err(|fault| FieldDiagnostic::new(fault.key, "can't be built", fault.message))
     };
     let began = Instant::now();
     loaded.connectors.values().for_each(|configured| build(configured).unwrap());

@@ -15,6 +15,7 @@ mod from_settings;
 pub mod health;
 mod hub_parts;
 mod keys;
+mod local_hub;
 mod metrics_sampler;
 pub mod plan;
 mod prepare;

@@ -16,7 +16,7 @@
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
-//! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`client_network`] | nothing above |
+//! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`client_network`], [`atomic_file`] | nothing above |
 //!
 //! Tests and benchmarks also have `testing`: test doubles, sample data, and the suites that every
 //! store and register passes. It may use everything; product code may not use it, and no release
@@ -52,6 +52,7 @@
 pub mod actor;
 pub mod app;
 pub mod assurance;
+pub mod atomic_file;
 pub mod audit;
 pub mod client_network;
 pub mod config;

@@ -255,37 +255,30 @@ impl LevelFlow {
         if required != requested {
             writeln!(f, "- required: {required}, the connector's lowest level, which is higher")?;
         }
-        match &self.sent {
+        let sent = match &self.sent {
             SentLevel::AcrValues(value) => {
-                writeln!(f, "- sent to the identity provider: acr_values={value}")?
+                format!("to the identity provider: acr_values={value}")
             }
-            SentLevel::Nothing => writeln!(
-                f,
-                "- sent to the identity provider: no acr_values, because its file has no value for {required}"
-            )?,
+            SentLevel::Nothing => format!(
+                "to the identity provider: no acr_values, because its file has no value for {required}"
+            ),
             SentLevel::Disabled => {
-                writeln!(
-                    f,
-                    "- sent to the identity provider: no acr_values, because its file has send = false in [acr]"
-                )?;
+                "to the identity provider: no acr_values, because its file has send = false in [acr]"
+                    .to_owned()
             }
-            SentLevel::SandboxLevel(level) => {
-                writeln!(f, "- sent to the sandbox's page: level={level}")?
-            }
-        }
+            SentLevel::SandboxLevel(level) => format!("to the sandbox's page: level={level}"),
+        };
+        writeln!(f, "- sent {sent}")?;
         for (returned, outcome) in &self.answers {
             match outcome {
-                Ok(seen) => writeln!(
-                    f,
-                    "- {returned} is accepted: the service provider sees acr {}",
-                    seen.as_str()
-                )?,
-                Err(fault) => writeln!(
-                    f,
-                    "- {returned} is rejected ({}): {}",
-                    fault.code().entry().code,
-                    describe_error(*fault)
-                )?,
+                Ok(seen) => {
+                    let seen = seen.as_str();
+                    writeln!(f, "- {returned} is accepted: the service provider sees acr {seen}")?;
+                }
+                Err(fault) => {
+                    let code = fault.code().entry().code;
+                    writeln!(f, "- {returned} is rejected ({code}): {}", describe_error(*fault))?;
+                }
             }
         }
         if !self.reauthenticates {
@@ -299,18 +292,15 @@ impl LevelFlow {
             "- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded"
         )?;
         for (obtained, seen) in &self.sessions {
-            let obtained = obtained.as_str();
-            match seen {
-                Some(seen) => writeln!(
-                    f,
-                    "- a session with {obtained} from this connector is reused unless prompt has login: the service provider sees acr {}",
+            let reuse = match seen {
+                Some(seen) => format!(
+                    "reused unless prompt has login: the service provider sees acr {}",
                     seen.as_str()
-                )?,
-                None => writeln!(
-                    f,
-                    "- a session with {obtained} from this connector is not reused: the user authenticates again"
-                )?,
-            }
+                ),
+                None => "not reused: the user authenticates again".to_owned(),
+            };
+            let obtained = obtained.as_str();
+            writeln!(f, "- a session with {obtained} from this connector is {reuse}")?;
         }
         Ok(())
     }

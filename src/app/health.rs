@@ -3,8 +3,9 @@
 
 use std::net::SocketAddr;
 
+use super::local_hub::get_from_hub;
 use crate::config::admin_access::local_address;
-use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
+use crate::egress::safe_http_client::{CallLimits, EgressError};
 
 /// Probe of the private listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,18 +40,9 @@ pub enum HealthError {
 /// Returns an error if the hub does not answer or the probe fails.
 pub async fn probe_hub(address: SocketAddr, probe: HealthProbe) -> Result<String, HealthError> {
     let (address, path) = (local_address(address), probe.path());
-    let silent = |fault| HealthError::Unreachable { address, path, fault };
-    let guard = SafeHttpClient::new(
-        AllowedSchemes::HttpAndHttps,
-        &[address.ip().to_string()],
-        CallLimits::DEFAULT,
-    )
-    .map_err(silent)?;
-    let request = http::Request::get(format!("http://{address}{path}")).body(Vec::new());
-    let answer = guard
-        .send(request.map_err(|fault| HealthError::Unhealthy(fault.to_string()))?)
+    let answer = get_from_hub(address, path, CallLimits::DEFAULT)
         .await
-        .map_err(silent)?;
+        .map_err(|fault| HealthError::Unreachable { address, path, fault })?;
     let said = String::from_utf8_lossy(answer.body()).into_owned();
     if answer.status().is_success() { Ok(said) } else { Err(HealthError::Unhealthy(said)) }
 }

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 
 use super::build_error::BuildError;
 use super::code_store::StoreBackedCodes;
+use super::local_hub::get_from_hub;
 use super::prepare::{connector_context, connector_spec};
 use crate::config::LoadedConfig;
 use crate::config::admin_access::local_address;
 use crate::config::config_digest::ConfigDigest;
-use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
+use crate::egress::safe_http_client::{CallLimits, EgressError};
 use crate::env::Env;
 use crate::web::private_listener::CONFIG_DIGEST_PATH;
 
@@ -35,15 +36,7 @@ pub enum ActiveConfigError {
 pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, ActiveConfigError> {
     let address = local_address(listen);
     let silent = |fault| ActiveConfigError::Unreachable { address, fault };
-    let guard =
-        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[address.ip().to_string()], LIMITS)
-            .map_err(silent)?;
-    let request =
-        http::Request::get(format!("http://{address}{CONFIG_DIGEST_PATH}")).body(Vec::new());
-    let answer = guard
-        .send(request.map_err(|_| ActiveConfigError::NotAHub(address))?)
-        .await
-        .map_err(silent)?;
+    let answer = get_from_hub(listen, CONFIG_DIGEST_PATH, LIMITS).await.map_err(silent)?;
     match answer.status().as_u16() {
         200 => {
             serde_json::from_slice(answer.body()).map_err(|_| ActiveConfigError::NotAHub(address))

@@ -58,56 +58,45 @@ pub(super) fn prepare_hub(
     env: &Env,
     keys: HubKeys,
 ) -> Result<PreparedHub, Vec<BuildError>> {
-    let (settings, now) = (&loaded.settings, env.now());
+    let settings = &loaded.settings;
+    let metrics = Arc::new(Metrics::new().map_err(|error| vec![error.into()])?);
     let mut errors = Vec::new();
     let filter = collect_error(&mut errors, telemetry::validate_filter(&settings.log.filter));
-    let metrics = collect_error(&mut errors, Metrics::new().map(Arc::new));
     let discovery_publisher = DiscoveryPublisher::new(loaded);
     let federation = collect_error(
         &mut errors,
         discovery_publisher.with_discovery(Federation::from_loaded(loaded)),
     );
-    let client_keys =
-        federation.as_ref().zip(metrics.as_ref()).and_then(|(federation, metrics)| {
-            collect_error(&mut errors, KeyDirectory::new(federation, metrics).map(Arc::new))
-        });
+    let client_keys = federation.as_ref().and_then(|federation| {
+        collect_error(&mut errors, KeyDirectory::new(federation, &metrics).map(Arc::new))
+    });
     let keys = collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys));
     let code_store = StoreBackedCodes::default();
-    let connector_means = connector_context(loaded, env, keys.as_ref(), &code_store);
-    let connectors = loaded.files.connectors();
-    let connector_specs: Vec<_> = connectors
+    let connector_context = connector_context(loaded, env, keys.as_ref(), &code_store);
+    let connector_specs: Vec<_> = loaded
+        .files
+        .connectors()
         .values()
         .map(|(configured, fields)| {
-            collect_error(&mut errors, connector_spec(configured, fields, &connector_means))
+            collect_error(&mut errors, connector_spec(configured, fields, &connector_context))
         })
         .collect();
-    let register = match settings.platform {
-        // R009: identities come from the providers, so the register is not used.
-        Platform::High => Some(register::LoadedRegister::None),
-        Platform::Standard => metrics.as_ref().and_then(|metrics| {
-            collect_error(&mut errors, register::load_register(loaded, metrics, now))
-        }),
-    };
+    let register = collect_error(&mut errors, prepare_register(loaded, env, &metrics));
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
-    let subject_keys = collect_error(
-        &mut errors,
-        SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()),
-    );
-    let traces = metrics.as_ref().and_then(|metrics| {
-        collect_error(&mut errors, traces::prepare_traces(loaded, env, metrics))
-    });
-    let outer_middleware = metrics.as_ref().zip(traces.as_ref());
-    let outer_middleware = outer_middleware.and_then(|(metrics, traces)| {
-        collect_error(&mut errors, build_outer_middleware(loaded, env, metrics, traces))
+    let (secrets, country) = (loaded.subject_keys.clone(), settings.home_country.clone());
+    let subject_keys = collect_error(&mut errors, SubjectKeys::new(secrets, country));
+    let traces = collect_error(&mut errors, traces::prepare_traces(loaded, env, &metrics));
+    let outer_middleware = traces.as_ref().and_then(|traces| {
+        collect_error(&mut errors, build_outer_middleware(loaded, env, &metrics, traces))
     });
     let all = || {
         filter?;
         Some(PreparedHub {
-            metrics: metrics?,
+            metrics,
             federation: federation?,
             client_keys: client_keys?,
             keys: keys?,
-            connector_context: connector_means,
+            connector_context,
             code_store,
             connector_specs: connector_specs.into_iter().collect::<Option<_>>()?,
             register: register?,
@@ -119,6 +108,19 @@ pub(super) fn prepare_hub(
         })
     };
     all().ok_or(errors)
+}
+
+/// Loads the register. R009: on the high platform identities come from the providers, so it is not
+/// used there.
+fn prepare_register(
+    loaded: &LoadedConfig,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+) -> Result<register::LoadedRegister, BuildError> {
+    match loaded.settings.platform {
+        Platform::High => Ok(register::LoadedRegister::None),
+        Platform::Standard => register::load_register(loaded, metrics, env.now()),
+    }
 }
 
 /// Collects the error, so that the next parts are built too.

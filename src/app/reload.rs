@@ -20,7 +20,7 @@ use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::audit::{Event, EventKind};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
-use crate::config::{Diagnostic, Federation, ReloadableFiles};
+use crate::config::{Diagnostic, Federation, FieldDiagnostic, ReloadableFiles};
 use crate::connector;
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
@@ -305,6 +305,9 @@ fn to_findings<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec
     diagnostics.into_iter().map(finding).collect()
 }
 
+/// Message about a connector with a valid file that can't be built.
+const UNBUILDABLE: &str = "makes the connector unusable";
+
 fn scan(
     files: &mut ReloadableFiles,
     builder: &SnapshotBuilder,
@@ -316,9 +319,9 @@ fn scan(
         files.rescan(&|configured| match connector_spec(configured, &none, &builder.connectors) {
             Ok(_) => Ok(()),
             Err(BuildError::Connector { error: fault, .. }) => {
-                Err((fault.key.to_owned(), fault.message))
+                Err(FieldDiagnostic::new(fault.key, UNBUILDABLE, fault.message))
             }
-            Err(fault) => Err((String::new(), fault.to_string())),
+            Err(fault) => Err(FieldDiagnostic::new("", UNBUILDABLE, fault.to_string())),
         });
     let digest = files.digest();
     let next = (digest != *before).then(|| builder.build_candidate(files, running));

@@ -4,9 +4,9 @@
 //! the chain after a crash. The hub writes `audit.jsonl`; a full file becomes
 //! `audit-20261121T101500.123Z.jsonl` beside it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::AuditError;
 use super::chain::{ChainPosition, line_hash, to_rfc3339};
 use super::sink::{LogEnd, Sink};
 use super::verify::LineHeader;
+use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 
 /// Maximum length of a line; real ones are far shorter.
@@ -59,9 +60,9 @@ impl FileSink {
         now: Timestamp,
     ) -> Result<(Self, LogEnd), AuditError> {
         let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
-        let folder = folder(path);
+        let folder = parent_folder(path);
         if !folder.is_dir() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unwritable)?;
+            create_private_folder(folder).map_err(unwritable)?;
         }
         let lock = new_file(&path.with_extension("lock")).map_err(unwritable)?;
         match lock.try_lock() {
@@ -100,7 +101,7 @@ impl FileSink {
         }
         (self.size, self.day) = (0, utc_day(now));
         // Syncs the rename.
-        File::open(folder(&self.path))?.sync_all()
+        sync_folder(parent_folder(&self.path))
     }
 
     fn remove_surplus_files(&self) -> io::Result<()> {
@@ -180,7 +181,8 @@ pub fn check_writable(path: &Path) -> Result<(), AuditError> {
         OpenOptions::new().append(true).open(path).map_err(unwritable)?;
     }
     // Missing folders are created, so the nearest existing one must be writable.
-    let parent = folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    let parent =
+        parent_folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     let about = fs::metadata(parent).map_err(unwritable)?;
     if !about.is_dir() {
         return Err(unwritable(io::ErrorKind::NotADirectory.into()));
@@ -242,7 +244,7 @@ pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
             .is_some_and(is_rotation_time)
     };
     let mut old = Vec::new();
-    for entry in fs::read_dir(folder(path))? {
+    for entry in fs::read_dir(parent_folder(path))? {
         let entry = entry?;
         if entry.file_name().to_str().is_some_and(is_old) {
             old.push(entry.path());
@@ -256,10 +258,6 @@ fn parts(path: &Path) -> (String, String) {
     let text =
         |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     (text(path.file_stem()), text(path.extension()))
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Matches times such as `20261121T101500.123Z`. No other file is ever removed.

@@ -5,15 +5,15 @@
 //! through [`CheckpointStore`].
 
 use std::cmp::Ordering;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::chain::ChainPosition;
 pub use super::report::CheckpointCheck;
+use crate::atomic_file;
 
 /// Name of the file in the state folder.
 const FILE_NAME: &str = "audit-seal.json";
@@ -132,15 +132,8 @@ impl CheckpointStore for CheckpointFile {
         }
     }
 
-    /// Writes to a temporary file and renames it, so that readers find a whole version.
     fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".audit-seal-").tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec_pretty(checkpoint)?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+        atomic_file::replace_file(&self.path, &serde_json::to_vec_pretty(checkpoint)?)
     }
 }
 

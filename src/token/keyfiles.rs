@@ -24,6 +24,7 @@ use super::decryption_key::{DecryptionKey, KeyKind};
 use super::keyring::{KeyState, Keyring, KeyringError, RETIRED_KEY_LIFETIME};
 use super::signing_key::{self, KeyError, SigningKey};
 use super::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, UpstreamKeys};
+use crate::atomic_file::parent_folder;
 use crate::env::{Env, Timestamp};
 use crate::identity::pivot::Derivation;
 use crate::protocol::alg::SigningAlg;
@@ -256,9 +257,7 @@ pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKeyOutcome, K
     if exists() {
         return Ok(SubjectKeyOutcome::AlreadyExists);
     }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create_folder(folder)?;
-    }
+    create_folder(parent_folder(path))?;
     let temporary = TemporaryFile::create(path)?;
     // Another run may have finished since the first check; none can while the temporary file is
     // ours.

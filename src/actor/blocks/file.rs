@@ -4,15 +4,15 @@
 //! and then the folder is synced.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::OperatorBlock;
+use crate::atomic_file;
 use crate::config::blocks::{Block, BlockInput, BlockTarget};
 use crate::config::{FieldDiagnostic, format_rfc3339};
 use crate::env::Timestamp;
@@ -99,19 +99,7 @@ pub(super) fn write(path: &Path, blocks: &[OperatorBlock]) -> Result<(), BlocksF
     };
     let unwritable = |cause| BlocksFileError::Unwritable { path: path.into(), cause };
     let bytes = serde_json::to_vec_pretty(&file).map_err(|error| unwritable(error.into()))?;
-    write_atomically(path, &bytes).map_err(unwritable)
-}
-
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Created with mode 0600, under an unpredictable name.
-    let mut file = tempfile::Builder::new().prefix(".blocks-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    atomic_file::replace_file(path, &bytes).map_err(unwritable)
 }
 
 impl BlockRecord {

@@ -23,7 +23,7 @@ use super::config_digest::FieldDigests;
 use crate::config::federation::{Federation, UnavailableDisplay};
 use crate::config::loading::folder::list_toml_files;
 use crate::config::loading::{
-    Diagnostic, SecretContext, SecretOwner, SourceFile, safe_read, source_file,
+    Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile, safe_read, source_file,
 };
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
@@ -81,8 +81,8 @@ impl FileKind {
     }
 }
 
-/// Checks that a connector with a valid file can be built. An error consists of a key and a fix.
-pub type BuildCheck<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), (String, String)>;
+/// Checks that a connector with a valid file can be built.
+pub type BuildCheck<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), FieldDiagnostic>;
 
 /// The files that were read and checked at start.
 pub(in crate::config) struct CheckedFiles {
@@ -195,8 +195,8 @@ impl ReloadableFiles {
         let folder = &load_context.connectors;
         let connector = |source: &SourceFile| {
             let configured = connectors::check_source(source, load_context.sandbox, &context)?;
-            buildable(&configured).map_err(|(key, fix)| {
-                vec![source.diagnostic(&key, "makes the connector unusable", fix)]
+            buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {
+                vec![source.diagnostic(&key, message, fix)]
             })?;
             Ok(ConnectorEntry::new(configured))
         };

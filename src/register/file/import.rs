@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{COLUMNS, FileRegisterError, Row, Status, for_each_row};
+use crate::atomic_file::parent_folder;
 use crate::identity::pivot::Pivot;
 
 /// Maximum number of invalid lines that are listed.
@@ -271,11 +272,7 @@ fn merge(
 /// Writes beside the target, then renames, so that readers see the old file or the new one.
 fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<(), ImportError> {
     let to_import_error = |error: std::io::Error| place.write_error(&error);
-    let folder = place
-        .path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = parent_folder(&place.path);
     let file = NamedTempFile::new_in(folder).map_err(to_import_error)?; // mode 0600
     place.copy_ownership(file.as_file())?;
     let mut csv = csv::Writer::from_writer(BufWriter::new(file));

@@ -6,12 +6,13 @@
 //! serve requests. A second load would bring back redeemed codes and ended sessions. If the rename
 //! fails, the hub must not start.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::store::encryption::StoreEncryptionKeys;
@@ -89,8 +90,10 @@ impl SnapshotFile {
     /// `Unwritable`.
     pub fn check_writable(path: &Path) -> Result<(), SnapshotError> {
         // Missing folders are created, so the nearest existing one must be writable.
-        let parent =
-            folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+        let parent = parent_folder(path)
+            .ancestors()
+            .find(|folder| folder.exists())
+            .unwrap_or(Path::new("."));
         let tried = if path.is_dir() {
             Err(io::ErrorKind::IsADirectory.into())
         } else {
@@ -105,7 +108,7 @@ impl SnapshotFile {
     /// `NotRemovable`.
     pub fn load(&self, store: &MemoryStore, now: Timestamp) -> Result<SnapshotLoad, SnapshotError> {
         let taken = self.sibling_path("loading");
-        match fs::rename(&self.path, &taken).and_then(|()| sync_folder(folder(&self.path))) {
+        match fs::rename(&self.path, &taken).and_then(|()| sync_folder(parent_folder(&self.path))) {
             Ok(()) => {}
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 return Ok(SnapshotLoad::Nothing);
@@ -166,7 +169,7 @@ impl SnapshotFile {
         store: &MemoryStore,
         env: &Env,
     ) -> io::Result<SavedSnapshot> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder(&self.path))?;
+        create_private_folder(parent_folder(&self.path))?;
         // Left behind by a process that was killed while writing.
         match fs::remove_file(unfinished) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -192,7 +195,7 @@ impl SnapshotFile {
             )));
         }
         fs::rename(unfinished, &self.path)?;
-        sync_folder(folder(&self.path))?;
+        sync_folder(parent_folder(&self.path))?;
         Ok(SavedSnapshot { stats: written, bytes })
     }
 
@@ -203,13 +206,4 @@ impl SnapshotFile {
         name.push(suffix);
         name.into()
     }
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Syncs a folder, so that renames in it are on the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

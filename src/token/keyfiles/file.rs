@@ -1,14 +1,15 @@
 //! Reads and writes key files: their form, their permissions, atomic writing. Does not know what
 //! the keys are for.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::KeyFileError;
+use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::json::parse_object;
@@ -141,7 +142,7 @@ fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileError> {
 /// Creates a key folder that only its owner can read.
 pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
     let unwritable = |cause| KeyFileError::Unwritable { path: path.into(), cause };
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unwritable)
+    create_private_folder(path).map_err(unwritable)
 }
 
 /// A temporary file beside its final name, so that readers never see a partial file. Removed if
@@ -179,8 +180,7 @@ impl<'a> TemporaryFile<'a> {
             self.file.write_all(content)?;
             self.file.sync_all()?;
             fs::rename(&self.temporary, self.path)?;
-            let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+            sync_folder(parent_folder(self.path))
         };
         write().map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
     }

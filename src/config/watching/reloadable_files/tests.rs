@@ -333,7 +333,11 @@ fn a_connector_that_can_not_be_built_is_a_bad_file() {
     let mut scene = Scene::good();
     scene.connector("zz");
     scene.files.rescan(&|configured| match configured.id.as_str() {
-        "zz" => Err(("kind.oidc.issuer".into(), "write another one".into())),
+        "zz" => Err(FieldDiagnostic::new(
+            "kind.oidc.issuer",
+            "makes the connector unusable",
+            "write another one",
+        )),
         _ => Ok(()),
     });
     assert_eq!(scene.counts().0, ["idp"]);

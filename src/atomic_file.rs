@@ -1,0 +1,45 @@
+//! Replaces files atomically: a reader, and a start after a crash, finds the old content or the new.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+/// Writes a temporary file with mode 0600 beside `path`, syncs it, renames it to `path`, and syncs
+/// the folder. Creates a missing folder.
+///
+/// # Errors
+/// Returns an error if the folder or the file can't be written; `path` is unchanged then.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = parent_folder(path);
+    create_private_folder(folder)?;
+    // Under an unpredictable name.
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Creates a folder, and those above it, for this user alone (mode 0700). An existing one stays as
+/// it is.
+///
+/// # Errors
+/// Returns an error if the folder can't be created.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Syncs a folder, so that renames in it are on the disk.
+///
+/// # Errors
+/// Returns an error if the folder can't be opened or synced.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Returns the folder of a file; the current one for a bare name.
+#[must_use]
+pub fn parent_folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
