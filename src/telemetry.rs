@@ -4,12 +4,11 @@
 //! route pattern. It is never a user, a session or free text, so that metrics stay few and hold no
 //! personal data.
 
+#[cfg(feature = "otlp")]
 pub mod export;
-mod finished_span;
 pub(crate) mod log_format;
 mod logging;
 mod metrics;
-pub mod otlp;
 pub mod trace;
 
 pub use log_format::LineFormat;

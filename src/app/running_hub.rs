@@ -15,7 +15,7 @@ use super::snapshot::ShutdownSnapshot;
 use super::watchdog::Heartbeat;
 use crate::actor::Logins;
 use crate::audit::Audit;
-use crate::telemetry::export::SpanQueue;
+use crate::telemetry::trace::Tracer;
 use crate::web::readiness::Readiness;
 
 /// Delay between the last accepted connection and the first closed one: its request arrives
@@ -43,7 +43,7 @@ pub struct RunningHub {
     pub(super) private: Option<ServerHandle>,
     pub(super) readiness: Arc<Readiness>,
     pub(super) audit: Audit,
-    pub(super) traces: Option<SpanQueue>,
+    pub(super) tracer: Tracer,
     /// The files are reloaded as long as this value exists.
     pub(super) reload: Reload,
     pub(super) logins: Logins,
@@ -102,9 +102,7 @@ impl RunningHub {
         if let Some(successor) = self.snapshot {
             successor.save().await;
         }
-        if let Some(traces) = self.traces {
-            traces.flush(SPAN_FLUSH_TIMEOUT).await;
-        }
+        self.tracer.flush(SPAN_FLUSH_TIMEOUT).await;
         if let Some(private) = self.private {
             private.stop(true).await;
         }

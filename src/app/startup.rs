@@ -77,7 +77,7 @@ impl HubServer {
             private: handles.1,
             readiness: self.readiness,
             audit: self.audit,
-            traces: self.traces,
+            tracer: self.tracer,
             reload: self.reload,
             logins,
             arbiters: self.arbiters,

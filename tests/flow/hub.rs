@@ -22,7 +22,7 @@ use passerelle::grant::logout::LogoutDestination;
 use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::SpanQueue;
+use passerelle::telemetry::trace::Tracer;
 use passerelle::web::readiness::Readiness;
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ pub struct TestHub {
     others: Vec<Data<Hub>>,
     reload: Reload,
     #[allow(dead_code, reason = "only the canary's process exports")]
-    traces: Option<SpanQueue>,
+    tracer: Tracer,
     folder: TempDir,
     /// The private listeners of several hubs, and what their probes say.
     nodes: Vec<Node>,
@@ -193,8 +193,8 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let (reload, traces, nodes, others) =
-            (program.reload(), program.traces(), Vec::new(), Vec::new());
+        let (reload, tracer, nodes, others) =
+            (program.reload(), program.tracer(), Vec::new(), Vec::new());
         Self {
             serve,
             administer,
@@ -203,7 +203,7 @@ impl TestHub {
             metrics,
             hub,
             reload,
-            traces,
+            tracer,
             folder,
             nodes,
             others,
@@ -288,9 +288,7 @@ impl TestHub {
     /// Comes back when every span that waits was sent to the collector.
     #[allow(dead_code, reason = "only the canary's process exports")]
     pub async fn flush_traces(&self) {
-        if let Some(traces) = &self.traces {
-            traces.flush(Duration::from_secs(20)).await;
-        }
+        self.tracer.flush(Duration::from_secs(20)).await;
     }
 
     /// Has all hubs tell each other what they have counted, as they do each second.

@@ -25,6 +25,13 @@ pub fn check_traces(
     {
         problems.push(source.diagnostic("traces.endpoint", message, fix));
     }
+    if cfg!(not(feature = "otlp")) && traces.endpoint.is_some() {
+        problems.push(source.diagnostic(
+            "traces.endpoint",
+            "needs the Cargo feature `otlp`, which this build leaves out",
+            "build the hub with `--features otlp`, or remove the key",
+        ));
+    }
     problems.extend(source.check_hosts("traces.internal_hosts", &traces.internal_hosts));
     if !(0.0..=1.0).contains(&traces.sample_ratio) {
         problems.push(source.diagnostic(

@@ -44,7 +44,7 @@ fn recording_tracer() -> Tracer {
     struct NullTransport;
     #[async_trait::async_trait]
     impl super::super::export::SpanTransport for NullTransport {
-        async fn send(&self, _: Vec<u8>) -> Result<u64, super::super::export::ExportError> {
+        async fn send(&self, _: Vec<u8>) -> Result<usize, super::super::export::ExportError> {
             Ok(0)
         }
     }
@@ -52,7 +52,7 @@ fn recording_tracer() -> Tracer {
     let metrics = Arc::new(super::super::Metrics::new(env.now()).unwrap());
     let (queue, _) = super::super::export::span_queue(
         1,
-        super::super::otlp::Resource::default(),
+        &opentelemetry_sdk::Resource::builder_empty().build(),
         Box::new(NullTransport),
         &metrics,
     );
