@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use opentelemetry_sdk::Resource;
 use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId, SupportId};
 use passerelle::protocol::trace_context::TraceContext;
@@ -92,12 +91,8 @@ fn main() {
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
             let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-            let (queue, exporter) = span_queue(
-                10_000_000,
-                &Resource::builder_empty().build(),
-                Box::new(NullTransport),
-                &metrics,
-            );
+            let (queue, exporter) =
+                span_queue(10_000_000, Vec::new(), Box::new(NullTransport), &metrics);
             let tracer = Tracer::new(ratio, Sampling::HubRatio, Propagation::Disabled, queue, env);
             let exporting = tokio::spawn(exporter.run());
             println!(

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
 use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
-use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanData;
 use prost::Message;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, mpsc};
@@ -85,7 +85,7 @@ pub struct BatchExporter {
 #[must_use]
 pub fn span_queue(
     capacity: usize,
-    resource: &Resource,
+    resource: Vec<KeyValue>,
     transport: Box<dyn SpanTransport>,
     metrics: &Arc<Metrics>,
 ) -> (SpanQueue, BatchExporter) {
@@ -100,7 +100,7 @@ pub fn span_queue(
         metrics: Arc::clone(metrics),
     });
     let queue = Arc::clone(&state);
-    let resource = resource.into();
+    let resource = ResourceAttributesWithSchema { attributes: resource.into(), schema_url: None };
     (
         SpanQueue { sender, state },
         BatchExporter { requests, queue, resource, transport, is_down: false },

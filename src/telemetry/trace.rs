@@ -84,7 +84,7 @@ impl Tracer {
             SpanRecording::start(config, traceparent.and_then(TraceContext::parse))
         });
         let active = recording.as_ref().map(SpanRecording::start_root);
-        let span = active.as_ref().map(|active| active.id);
+        let span = active.as_ref().map(|active| active.id());
         let request = Arc::new(RequestTrace { support_id: OnceLock::new(), recording });
         Span { scope: TraceScope { request: Some(request), span, peer: None }, active }
     }
@@ -198,7 +198,7 @@ impl TraceScope {
 
     fn start_child(self, name: &'static str, kind: SpanKind) -> Span {
         let active = self.recording().and_then(|to| to.start_span(self.span, kind, name));
-        let span = active.as_ref().map_or(self.span, |active| Some(active.id));
+        let span = active.as_ref().map_or(self.span, |active| Some(active.id()));
         Span { scope: Self { span, ..self }, active }
     }
 

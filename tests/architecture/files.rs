@@ -23,7 +23,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
     ("protocol/catalogue.rs", "one row for each error code"),
     ("store/conformance/rules.rs", "the rules that every store must pass, one after another"),
-    ("telemetry/trace.rs", "everything that may enter a span"),
     ("web/pages/gallery.rs", "every page in every state"),
 ];
 

@@ -8,7 +8,6 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use openidconnect::HttpRequest;
 use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
-use opentelemetry_sdk::Resource;
 use prost::Message;
 
 use crate::config::LoadedConfig;
@@ -32,7 +31,7 @@ pub fn prepare_export(
     let settings = &loaded.settings.traces;
     let collector = Box::new(CollectorTransport::new(endpoint, loaded)?);
     let (queue, exporter) =
-        span_queue(settings.queue_spans, &resource(settings), collector, metrics);
+        span_queue(settings.queue_spans, resource(settings), collector, metrics);
     let sampling = if settings.trust_sampled { Sampling::CallerFlag } else { Sampling::HubRatio };
     let propagation = match settings.propagate {
         TracePropagation::None => Propagation::Disabled,
@@ -43,14 +42,13 @@ pub fn prepare_export(
     Ok((tracer, exporter))
 }
 
-/// Returns the configured resource. The SDK's detectors are left out: they read the environment.
-fn resource(settings: &TracesConfig) -> Resource {
+/// Returns the attributes of the resource.
+fn resource(settings: &TracesConfig) -> Vec<KeyValue> {
+    let name = KeyValue::new("service.name", settings.service_name.clone());
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let configured = settings.resource.iter();
-    Resource::builder_empty()
-        .with_attributes(configured.map(|(key, value)| KeyValue::new(key.clone(), value.clone())))
-        .with_service_name(settings.service_name.clone())
-        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
-        .build()
+    let configured = configured.map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
+    [name, version].into_iter().chain(configured).collect()
 }
 
 struct CollectorTransport {

@@ -2,7 +2,6 @@ use super::super::trace::{self, Propagation, Sampling, Tracer};
 use super::*;
 use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::protocol::trace_context::TraceContext;
-use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue as OtlpAttribute};
 use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
@@ -44,9 +43,8 @@ fn hub(room: usize, collector: &Collector) -> (Tracer, SpanQueue, BatchExporter,
         Arc::new(SeededEntropy::new(3)),
     );
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-    let resource =
-        Resource::builder_empty().with_attribute(KeyValue::new("service.name", "hub")).build();
-    let (queue, exporter) = span_queue(room, &resource, Box::new(collector.clone()), &metrics);
+    let resource = vec![KeyValue::new("service.name", "hub")];
+    let (queue, exporter) = span_queue(room, resource, Box::new(collector.clone()), &metrics);
     (
         Tracer::new(1.0, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env),
         queue,

@@ -50,12 +50,8 @@ fn recording_tracer() -> Tracer {
     }
     let env = Env::system();
     let metrics = Arc::new(super::super::Metrics::new(env.now()).unwrap());
-    let (queue, _) = super::super::export::span_queue(
-        1,
-        &opentelemetry_sdk::Resource::builder_empty().build(),
-        Box::new(NullTransport),
-        &metrics,
-    );
+    let (queue, _) =
+        super::super::export::span_queue(1, Vec::new(), Box::new(NullTransport), &metrics);
     Tracer::new(1.0, trace::Sampling::HubRatio, trace::Propagation::Disabled, queue, env)
 }
 

@@ -1,4 +1,5 @@
-//! Stands in for `recording.rs` in builds without the Cargo feature `otlp`: no span is recorded.
+//! Stands in for `recording.rs` in builds without the Cargo feature `otlp`: no tracer has a
+//! configuration, so no span is recorded and nothing here can be called.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +12,21 @@ pub(super) enum TracerConfig {}
 
 pub(super) enum SpanRecording {}
 
-pub(super) struct ActiveSpan {
-    pub id: SpanId,
-    never: std::convert::Infallible,
-}
+pub(super) enum ActiveSpan {}
 
-#[derive(Clone, Copy)]
 pub(super) enum SpanKind {
     Internal,
     Client,
+}
+
+macro_rules! uncallable {
+    ($type:ident { $(fn $name:ident($($argument:ty),*) $(-> $output:ty)?;)* }) => {
+        impl $type {
+            $(pub(super) fn $name(&self, $(_: $argument),*) $(-> $output)? {
+                match *self {}
+            })*
+        }
+    };
 }
 
 impl TracerConfig {
@@ -32,63 +39,24 @@ impl SpanRecording {
     pub(super) fn start(config: &Arc<TracerConfig>, _: Option<TraceContext>) -> Option<Self> {
         match **config {}
     }
-
-    pub(super) const fn join_login(&self, _: TraceContext) {
-        match *self {}
-    }
-
-    pub(super) const fn start_login(&self) -> TraceContext {
-        match *self {}
-    }
-
-    pub(super) const fn login(&self) -> Option<TraceContext> {
-        match *self {}
-    }
-
-    pub(super) const fn exported_trace(&self) -> Option<TraceId> {
-        match *self {}
-    }
-
-    pub(super) const fn propagation(&self) -> Propagation {
-        match *self {}
-    }
-
-    pub(super) const fn start_root(&self) -> Box<ActiveSpan> {
-        match *self {}
-    }
-
-    pub(super) fn start_span(
-        &self,
-        _: Option<SpanId>,
-        _: SpanKind,
-        _: &'static str,
-    ) -> Option<Box<ActiveSpan>> {
-        match *self {}
-    }
-
-    pub(super) fn end(&self, _: ActiveSpan) {
-        match *self {}
-    }
-
-    pub(super) fn finish(self, _: Option<SupportId>) {
-        match self {}
-    }
 }
 
-impl ActiveSpan {
-    pub(super) fn set_name<T>(&mut self, _: T) {
-        match self.never {}
-    }
+uncallable!(SpanRecording {
+    fn join_login(TraceContext);
+    fn start_login() -> TraceContext;
+    fn login() -> Option<TraceContext>;
+    fn exported_trace() -> Option<TraceId>;
+    fn propagation() -> Propagation;
+    fn start_root() -> Box<ActiveSpan>;
+    fn start_span(Option<SpanId>, SpanKind, &'static str) -> Option<Box<ActiveSpan>>;
+    fn end(ActiveSpan);
+    fn finish(Option<SupportId>);
+});
 
-    pub(super) fn set_attribute<T>(&mut self, _: &'static str, _: T) {
-        match self.never {}
-    }
-
-    pub(super) const fn set_failed(&mut self) {
-        match self.never {}
-    }
-
-    pub(super) const fn is_client(&self) -> bool {
-        match self.never {}
-    }
-}
+uncallable!(ActiveSpan {
+    fn id() -> SpanId;
+    fn set_name(impl Sized);
+    fn set_attribute(&'static str, impl Sized);
+    fn set_failed();
+    fn is_client() -> bool;
+});

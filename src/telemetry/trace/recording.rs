@@ -54,7 +54,7 @@ struct RecordedSpans {
 
 /// Recorded span that has not ended. Its trace is set when the request ends.
 pub(super) struct ActiveSpan {
-    pub id: SpanId,
+    id: SpanId,
     data: SpanData,
 }
 
@@ -248,6 +248,10 @@ impl SpanRecording {
 }
 
 impl ActiveSpan {
+    pub(super) const fn id(&self) -> SpanId {
+        self.id
+    }
+
     pub(super) fn set_name(&mut self, name: impl Into<Cow<'static, str>>) {
         self.data.name = name.into();
     }

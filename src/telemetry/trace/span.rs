@@ -47,7 +47,7 @@ impl Span {
         let (active, recording) = (self.active.as_ref()?, self.scope.recording()?);
         let trace_id = recording.exported_trace()?;
         let is_allowed = recording.propagation().includes(self.scope.peer?);
-        let context = TraceContext { trace_id, span_id: active.id, sampled: true };
+        let context = TraceContext { trace_id, span_id: active.id(), sampled: true };
         is_allowed.then(|| context.to_string())
     }
 

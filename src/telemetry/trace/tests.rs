@@ -6,7 +6,6 @@ use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use async_trait::async_trait;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
-use opentelemetry_sdk::Resource;
 use prost::Message;
 use serde_json::{Value as Json, json};
 use std::sync::Mutex;
@@ -51,9 +50,8 @@ impl Hub {
         );
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
         let collector = FakeCollector::default();
-        let resource = Resource::builder_empty().build();
         let (queue, exporter) =
-            export::span_queue(100_000, &resource, Box::new(collector.clone()), &metrics);
+            export::span_queue(100_000, Vec::new(), Box::new(collector.clone()), &metrics);
         tokio::spawn(exporter.run());
         Self {
             tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env),
