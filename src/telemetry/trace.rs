@@ -243,5 +243,6 @@ impl Drop for RequestTrace {
     }
 }
 
-#[cfg(all(test, feature = "otlp"))]
+#[cfg(test)]
+#[cfg(feature = "otlp")]
 mod tests;
