@@ -12,8 +12,7 @@ use passerelle::env::Env;
 use passerelle::ids::{ClientId, ConnectorId, SupportId};
 use passerelle::protocol::trace_context::TraceContext;
 use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::{self, ExportError, SpanTransport};
-use passerelle::telemetry::otlp::Resource;
+use passerelle::telemetry::export::{ExportError, SpanTransport, span_queue};
 use passerelle::telemetry::trace::{self, Propagation, Sampling, Tracer};
 use tokio::time::Instant;
 
@@ -25,7 +24,7 @@ struct NullTransport;
 
 #[async_trait]
 impl SpanTransport for NullTransport {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
+    async fn send(&self, body: Vec<u8>) -> Result<usize, ExportError> {
         std::hint::black_box(body);
         Ok(0)
     }
@@ -87,23 +86,18 @@ fn main() {
     runtime.block_on(async {
         println!(
             "off             {:?} per login",
-            median_duration(&login, &Tracer::disabled(), None).await
+            median_duration(&login, &Tracer::disabled()).await
         );
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
             let metrics = Arc::new(Metrics::new().unwrap());
-            let (queue, exporter) = export::span_queue(
-                10_000_000,
-                Resource::default(),
-                Box::new(NullTransport),
-                &metrics,
-            );
-            let tracer =
-                Tracer::new(ratio, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env);
+            let (queue, exporter) =
+                span_queue(10_000_000, Vec::new(), Box::new(NullTransport), &metrics);
+            let tracer = Tracer::new(ratio, Sampling::HubRatio, Propagation::Disabled, queue, env);
             let exporting = tokio::spawn(exporter.run());
             println!(
                 "sample_ratio {ratio:.1} {:?} per login, export included",
-                median_duration(&login, &tracer, Some(&queue)).await
+                median_duration(&login, &tracer).await
             );
             exporting.abort();
         }
@@ -111,20 +105,14 @@ fn main() {
 }
 
 /// Returns the median of the rounds.
-async fn median_duration(
-    login: &Login,
-    tracer: &Tracer,
-    queue: Option<&export::SpanQueue>,
-) -> Duration {
+async fn median_duration(login: &Login, tracer: &Tracer) -> Duration {
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();
         for _ in 0..LOGINS {
             login.run(tracer).await;
         }
-        if let Some(queue) = queue {
-            queue.flush(Duration::from_secs(60)).await;
-        }
+        tracer.flush(Duration::from_secs(60)).await;
         rounds.push(began.elapsed() / LOGINS);
     }
     rounds.sort();

@@ -54,7 +54,7 @@ use crate::config::LoadedConfig;
 use crate::config::model::LimitsConfig;
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::telemetry::export::SpanQueue;
+use crate::telemetry::trace::Tracer;
 use crate::web::Hub;
 use crate::web::admin::{self, AdminApi};
 use crate::web::connection::admission::ConnectionLimiter;
@@ -82,7 +82,7 @@ pub struct HubServer {
     outer_middleware: Arc<OuterMiddleware>,
     readiness: Arc<Readiness>,
     admin: Arc<AdminApi>,
-    traces: Option<SpanQueue>,
+    tracer: Tracer,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
@@ -105,7 +105,7 @@ impl HubServer {
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
         prepared.code_store.set_store(&opened.store);
         store::share_blocks(&prepared.blocks, &opened.store);
-        let traces = prepared.traces.start_export();
+        let tracer = prepared.traces.start_export();
         let audit = audit_log::start_audit(
             loaded,
             &env,
@@ -146,7 +146,7 @@ impl HubServer {
             outer_middleware: prepared.outer_middleware,
             admin,
             readiness,
-            traces,
+            tracer,
             reload,
             arbiters: parts.arbiters,
             workers,
@@ -175,10 +175,10 @@ impl HubServer {
         Arc::clone(&self.readiness)
     }
 
-    /// Returns the queue of spans for the collector, if one is configured.
+    /// Returns the tracer, for in-process tests.
     #[must_use]
-    pub fn traces(&self) -> Option<SpanQueue> {
-        self.traces.clone()
+    pub fn tracer(&self) -> Tracer {
+        self.tracer.clone()
     }
 
     /// Returns the outer middleware, for in-process tests.

@@ -5,12 +5,11 @@
 //! personal data.
 
 mod check_finding;
+#[cfg(feature = "otlp")]
 pub mod export;
-mod finished_span;
 pub(crate) mod log_format;
 mod logging;
 mod metrics;
-pub mod otlp;
 pub mod trace;
 
 pub use check_finding::CheckFinding;

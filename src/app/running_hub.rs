@@ -75,7 +75,7 @@ impl RunningHub {
                 self.listening.abort();
             }
         }
-        let HubServer { hub, arbiters, snapshot, traces, .. } = self.server;
+        let HubServer { hub, arbiters, snapshot, tracer, .. } = self.server;
         for arbiter in &arbiters {
             arbiter.stop();
         }
@@ -88,9 +88,7 @@ impl RunningHub {
         if let Some(snapshot) = snapshot {
             snapshot.save().await;
         }
-        if let Some(traces) = traces {
-            traces.flush(SPAN_FLUSH_TIMEOUT).await;
-        }
+        tracer.flush(SPAN_FLUSH_TIMEOUT).await;
         if let Some(private) = self.private {
             private.stop(true).await;
         }

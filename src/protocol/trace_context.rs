@@ -4,16 +4,17 @@
 //! starts a new trace).
 
 use std::fmt;
+use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
 /// Id of a trace: 16 bytes, not all zero.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TraceId([u8; 16]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TraceId(pub NonZero<u128>);
 
 /// Id of a span: 8 bytes, not all zero.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SpanId([u8; 8]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SpanId(pub NonZero<u64>);
 
 /// Position of a request in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -25,37 +26,22 @@ pub struct TraceContext {
     pub sampled: bool,
 }
 
-/// Error for a text that is not a `traceparent`.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("not a traceparent")]
-pub struct TraceContextError;
-
-/// `00-` and 32, 16 and 2 hex digits with a hyphen between them.
-const TRACEPARENT_CHARS: usize = 55;
-
-const SAMPLED_FLAG: u8 = 1;
+const SAMPLED_FLAG: u128 = 1;
 
 impl TraceContext {
     /// Parses a `traceparent`; `None` if it is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let known = text.get(..TRACEPARENT_CHARS)?;
-        let mut parts = known.split('-');
-        let version = decode_hex::<1>(parts.next()?)?;
-        let trace_id = TraceId::new(decode_hex(parts.next()?)?)?;
-        let span_id = SpanId::new(decode_hex(parts.next()?)?)?;
-        let [flags] = decode_hex::<1>(parts.next()?)?;
+        let mut parts = text.splitn(5, '-');
+        let version = parse_hex(parts.next()?, 2)?;
+        let trace_id = NonZero::new(parse_hex(parts.next()?, 32)?)?;
+        let span_id = NonZero::new(parse_hex(parts.next()?, 16)?)?;
+        let flags = parse_hex(parts.next()?, 2)?;
         // Later versions may add fields after a hyphen (§3.2.4); version 255 is invalid.
-        let rest = text.get(TRACEPARENT_CHARS..)?;
-        match version {
-            [0xff] => return None,
-            [0] if !rest.is_empty() => return None,
-            _ if !rest.is_empty() && !rest.starts_with('-') => return None,
-            _ => {}
-        }
-        parts.next().is_none().then_some(Self {
-            trace_id,
-            span_id,
+        let is_known = version != 0xff && (version != 0 || parts.next().is_none());
+        is_known.then_some(Self {
+            trace_id: TraceId(trace_id),
+            span_id: SpanId(span_id.try_into().ok()?),
             sampled: flags & SAMPLED_FLAG != 0,
         })
     }
@@ -74,55 +60,28 @@ impl From<TraceContext> for String {
 }
 
 impl TryFrom<String> for TraceContext {
-    type Error = TraceContextError;
-    fn try_from(text: String) -> Result<Self, TraceContextError> {
-        Self::parse(&text).ok_or(TraceContextError)
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("not a traceparent")
     }
 }
 
-macro_rules! hex_id {
-    ($name:ident, $bytes:literal) => {
-        impl $name {
-            /// Creates an id; `None` for all zeros, which is invalid.
-            #[must_use]
-            pub fn new(bytes: [u8; $bytes]) -> Option<Self> {
-                bytes.iter().any(|byte| *byte != 0).then_some(Self(bytes))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-    };
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
 }
 
-hex_id!(TraceId, 16);
-hex_id!(SpanId, 8);
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
 
-/// Decodes lower-case hex digits, the only ones that §3.2.2 allows.
-fn decode_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != 2 * N {
-        return None;
-    }
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(bytes)
+/// Parses a number of exactly `digits` lower-case hex digits, the only ones that §3.2.2 allows.
+fn parse_hex(text: &str, digits: usize) -> Option<u128> {
+    let is_hex = text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+    if text.len() == digits && is_hex { u128::from_str_radix(text, 16).ok() } else { None }
 }
 
 #[cfg(test)]
@@ -173,9 +132,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(trace: [u8; 16], span: [u8; 8], sampled: bool) {
-            prop_assume!(trace != [0; 16] && span != [0; 8]);
-            let context = TraceContext { trace_id: TraceId(trace), span_id: SpanId(span), sampled };
+        fn what_is_printed_is_read_again(
+            trace in 1..=u128::MAX,
+            span in 1..=u64::MAX,
+            sampled: bool,
+        ) {
+            let trace_id = TraceId(NonZero::new(trace).unwrap());
+            let span_id = SpanId(NonZero::new(span).unwrap());
+            let context = TraceContext { trace_id, span_id, sampled };
             prop_assert_eq!(TraceContext::parse(&context.to_string()), Some(context));
             let json = serde_json::to_string(&context).unwrap();
             prop_assert_eq!(serde_json::from_str::<TraceContext>(&json).unwrap(), context);

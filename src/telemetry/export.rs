@@ -1,19 +1,24 @@
 //! Exports spans to a collector: a bounded queue, and a task that sends batches and retries.
 //!
 //! Requests never wait: spans that do not fit are counted and dropped. A collector that is down is
-//! logged once. Does not encode ([`super::otlp`]) or transport ([`SpanTransport`]) the batches.
+//! logged once. Does not transport the batches ([`SpanTransport`]). Why this is not the SDK's batch
+//! processor: docs/design/adr/0018-own-span-recorder.md.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{Notify, mpsc, oneshot};
+use opentelemetry::KeyValue;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_sdk::trace::SpanData;
+use prost::Message;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, mpsc};
 use tokio::time::timeout;
 
-use super::finished_span::SpanBatch;
 use super::metrics::Metrics;
-use super::otlp::{self, Resource};
 
 /// Spans in one request, approximately.
 const MAX_SPANS_PER_BATCH: usize = 512;
@@ -31,11 +36,12 @@ const REJECTED: &str = "rejected";
 /// Transport of encoded spans to the collector.
 #[async_trait]
 pub trait SpanTransport: Send + Sync {
-    /// Sends one request body, and returns how many of its spans the collector rejected.
+    /// Sends one `ExportTraceServiceRequest`, and returns how many of its spans the collector
+    /// rejected.
     ///
     /// # Errors
     /// Returns whether the same body may be sent again, and why. The text names a host at most.
-    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError>;
+    async fn send(&self, body: Vec<u8>) -> Result<usize, ExportError>;
 }
 
 /// Error returned when a batch could not be exported.
@@ -50,186 +56,154 @@ pub enum ExportError {
 /// Bounded queue of finished spans. Cheap to clone.
 #[derive(Clone)]
 pub struct SpanQueue {
-    sender: mpsc::UnboundedSender<QueueItem>,
-    waiting: Arc<AtomicUsize>,
-    /// A flush is waiting: ends a retry delay.
-    flush_requested: Arc<Notify>,
-    /// A full batch is waiting.
-    batch_ready: Arc<Notify>,
-    capacity: usize,
-    metrics: Arc<Metrics>,
+    sender: mpsc::UnboundedSender<Vec<SpanData>>,
+    state: Arc<QueueState>,
 }
 
-enum QueueItem {
-    Spans(SpanBatch),
-    Flush(oneshot::Sender<()>),
+struct QueueState {
+    capacity: u32,
+    /// A permit for each span that fits.
+    room: Semaphore,
+    batch_ready: Notify,
+    /// Ends the delay before a batch or a retry.
+    flush_requested: Notify,
+    is_flushing: AtomicBool,
+    metrics: Arc<Metrics>,
 }
 
 /// Sends the spans of a [`SpanQueue`] to the collector.
-pub struct SpanExporter {
-    jobs: mpsc::UnboundedReceiver<QueueItem>,
-    waiting: Arc<AtomicUsize>,
-    flush_requested: Arc<Notify>,
-    batch_ready: Arc<Notify>,
-    metrics: Arc<Metrics>,
-    resource: Resource,
+pub struct BatchExporter {
+    requests: mpsc::UnboundedReceiver<Vec<SpanData>>,
+    queue: Arc<QueueState>,
+    resource: ResourceAttributesWithSchema,
     transport: Box<dyn SpanTransport>,
     /// The last batch could not be sent.
     is_down: bool,
 }
 
-/// Creates a queue of at most `room` spans, and its exporter, to be [run](SpanExporter::run).
+/// Creates a queue of at most `capacity` spans, and its exporter, to be [run](BatchExporter::run).
 #[must_use]
 pub fn span_queue(
-    room: usize,
-    resource: Resource,
+    capacity: usize,
+    resource: Vec<KeyValue>,
     transport: Box<dyn SpanTransport>,
     metrics: &Arc<Metrics>,
-) -> (SpanQueue, SpanExporter) {
-    let (sender, jobs) = mpsc::unbounded_channel();
-    let (waiting, metrics) = (Arc::new(AtomicUsize::new(0)), Arc::clone(metrics));
-    let (flush_requested, batch_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let queue = SpanQueue {
-        sender,
-        waiting: Arc::clone(&waiting),
-        flush_requested: Arc::clone(&flush_requested),
-        batch_ready: Arc::clone(&batch_ready),
-        capacity: room,
-        metrics: Arc::clone(&metrics),
-    };
+) -> (SpanQueue, BatchExporter) {
+    let (sender, requests) = mpsc::unbounded_channel();
+    let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
+    let state = Arc::new(QueueState {
+        capacity,
+        room: Semaphore::new(capacity as usize),
+        batch_ready: Notify::new(),
+        flush_requested: Notify::new(),
+        is_flushing: AtomicBool::new(false),
+        metrics: Arc::clone(metrics),
+    });
+    let queue = Arc::clone(&state);
+    let resource = ResourceAttributesWithSchema { attributes: resource.into(), schema_url: None };
     (
-        queue,
-        SpanExporter {
-            jobs,
-            waiting,
-            flush_requested,
-            batch_ready,
-            metrics,
-            resource,
-            transport,
-            is_down: false,
-        },
+        SpanQueue { sender, state },
+        BatchExporter { requests, queue, resource, transport, is_down: false },
     )
 }
 
 impl SpanQueue {
-    /// Adds a batch. `lost` spans of the same request were already dropped.
-    pub(super) fn enqueue(&self, batch: SpanBatch, lost: usize) {
-        let count = batch.spans.len();
-        let room = |waiting: usize| (waiting + count <= self.capacity).then_some(waiting + count);
-        let before = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok();
-        let taken = before.is_some() && self.sender.send(QueueItem::Spans(batch)).is_ok();
-        if before.is_some_and(|before| {
-            before < MAX_SPANS_PER_BATCH && before + count >= MAX_SPANS_PER_BATCH
-        }) {
-            self.batch_ready.notify_one();
+    /// Adds the spans of a request, all or none. `lost` spans of it were already dropped.
+    pub(super) fn enqueue(&self, spans: Vec<SpanData>, lost: usize) {
+        let count = spans.len();
+        let permits =
+            u32::try_from(count).ok().and_then(|n| self.state.room.try_acquire_many(n).ok());
+        let fits = permits.map(SemaphorePermit::forget).is_some();
+        let is_queued = fits && self.sender.send(spans).is_ok();
+        if self.state.is_batch_ready() {
+            self.state.batch_ready.notify_one();
         }
-        let lost = if taken { lost } else { lost + count };
+        let lost = if is_queued { lost } else { lost + count };
         if lost > 0 {
-            self.metrics.record_spans(QUEUE_FULL, lost);
+            self.state.metrics.record_spans(QUEUE_FULL, lost);
         }
     }
 
     /// Waits until every queued span was tried once, or until `limit`.
     pub async fn flush(&self, limit: Duration) {
-        let (done, flushed) = oneshot::channel();
-        if self.sender.send(QueueItem::Flush(done)).is_ok() {
-            self.flush_requested.notify_one();
-            let _late = timeout(limit, flushed).await;
+        if self.sender.is_closed() {
+            return;
         }
+        self.state.is_flushing.store(true, Ordering::Relaxed);
+        self.state.flush_requested.notify_one();
+        let _late = timeout(limit, self.state.room.acquire_many(self.state.capacity)).await;
+        self.state.is_flushing.store(false, Ordering::Relaxed);
     }
 }
 
-impl SpanExporter {
+impl QueueState {
+    fn is_batch_ready(&self) -> bool {
+        self.capacity as usize - self.room.available_permits() >= MAX_SPANS_PER_BATCH
+    }
+
+    fn is_flushing(&self) -> bool {
+        self.is_flushing.load(Ordering::Relaxed)
+    }
+}
+
+impl BatchExporter {
     /// Sends batches until every queue is dropped.
     pub async fn run(mut self) {
-        let mut pause = MIN_RETRY_DELAY;
-        while let Some(first) = self.jobs.recv().await {
-            let (batches, flush) = self.collect_batch(first).await;
-            let mut last_try = flush.is_some();
-            while !batches.is_empty() && !self.send_batches(&batches).await {
-                if last_try {
-                    self.finish_batches(&batches, REJECTED);
-                    break;
-                }
-                // New spans wait in the bounded queue.
-                last_try = timeout(pause, self.flush_requested.notified()).await.is_ok();
-                pause = (pause * 2).min(MAX_RETRY_DELAY);
-            }
-            if !self.is_down {
-                pause = MIN_RETRY_DELAY;
-            }
-            if let Some(done) = flush {
-                let _receiver_gone = done.send(());
-            }
+        while let Some(spans) = self.requests.recv().await {
+            let batch = self.collect_batch(spans).await;
+            let count = batch.len();
+            let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
+            let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
+            let rejected = self.send_with_retry(&body).await.map_or(count, |n| n.min(count));
+            self.queue.metrics.record_spans(REJECTED, rejected);
+            self.queue.metrics.record_spans(EXPORTED, count - rejected);
+            self.queue.room.add_permits(count);
         }
     }
 
-    /// Collects the batches of one request, and the flush that waits for them.
-    async fn collect_batch(
-        &mut self,
-        first: QueueItem,
-    ) -> (Vec<SpanBatch>, Option<oneshot::Sender<()>>) {
-        let (mut batches, mut count) = (Vec::new(), 0);
-        if matches!(first, QueueItem::Spans(_))
-            && self.waiting.load(Ordering::Relaxed) < MAX_SPANS_PER_BATCH
-        {
+    /// Collects the spans of one request to the collector.
+    async fn collect_batch(&mut self, mut batch: Vec<SpanData>) -> Vec<SpanData> {
+        if !self.queue.is_batch_ready() && !self.queue.is_flushing() {
             let enough = async {
                 tokio::select! {
-                    () = self.flush_requested.notified() => {}
-                    () = self.batch_ready.notified() => {}
+                    () = self.queue.flush_requested.notified() => {}
+                    () = self.queue.batch_ready.notified() => {}
                 }
             };
             let _time_is_over = timeout(BATCH_DELAY, enough).await;
         }
-        let mut next = Some(first);
-        while let Some(job) = next {
-            match job {
-                QueueItem::Flush(done) => return (batches, Some(done)),
-                QueueItem::Spans(batch) => {
-                    count += batch.spans.len();
-                    batches.push(batch);
-                }
-            }
-            if count >= MAX_SPANS_PER_BATCH {
-                break;
-            }
-            next = self.jobs.try_recv().ok();
+        while batch.len() < MAX_SPANS_PER_BATCH
+            && let Ok(spans) = self.requests.try_recv()
+        {
+            batch.extend(spans);
         }
-        (batches, None)
+        batch
     }
 
-    /// Sends the batches; returns false if they should be retried.
-    async fn send_batches(&mut self, batches: &[SpanBatch]) -> bool {
-        let body = match otlp::encode_request(&self.resource, batches) {
-            Ok(body) => body,
-            Err(error) => {
-                tracing::error!(%error, "spans can't be encoded");
-                self.finish_batches(batches, REJECTED);
-                return true;
-            }
-        };
-        match self.transport.send(body).await {
-            Ok(rejected) => {
-                if std::mem::take(&mut self.is_down) {
-                    tracing::info!("the trace collector accepts spans again");
+    /// Sends a body until the collector answers, once only while flushing. Returns how many spans
+    /// the collector rejected; `None` for all.
+    async fn send_with_retry(&mut self, body: &[u8]) -> Option<usize> {
+        let mut delay = MIN_RETRY_DELAY;
+        loop {
+            match self.transport.send(body.to_vec()).await {
+                Ok(rejected) => {
+                    if std::mem::take(&mut self.is_down) {
+                        tracing::info!("the trace collector accepts spans again");
+                    }
+                    return Some(rejected);
                 }
-                let rejected =
-                    usize::try_from(rejected).unwrap_or(usize::MAX).min(span_count(batches));
-                self.metrics.record_spans(REJECTED, rejected);
-                self.metrics.record_spans(EXPORTED, span_count(batches) - rejected);
-                self.release_capacity(batches);
-                true
+                Err(ExportError::Permanent(why)) => {
+                    self.log_failure(&why);
+                    return None;
+                }
+                Err(ExportError::Retryable(why)) => self.log_failure(&why),
             }
-            Err(ExportError::Permanent(why)) => {
-                self.log_failure(&why);
-                self.finish_batches(batches, REJECTED);
-                true
+            if self.queue.is_flushing() {
+                return None;
             }
-            Err(ExportError::Retryable(why)) => {
-                self.log_failure(&why);
-                false
-            }
+            // New spans wait in the bounded queue.
+            let _flush = timeout(delay, self.queue.flush_requested.notified()).await;
+            delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
     }
 
@@ -241,19 +215,6 @@ impl SpanExporter {
             );
         }
     }
-
-    fn finish_batches(&self, batches: &[SpanBatch], outcome: &str) {
-        self.metrics.record_spans(outcome, span_count(batches));
-        self.release_capacity(batches);
-    }
-
-    fn release_capacity(&self, batches: &[SpanBatch]) {
-        self.waiting.fetch_sub(span_count(batches), Ordering::Relaxed);
-    }
-}
-
-fn span_count(batches: &[SpanBatch]) -> usize {
-    batches.iter().map(|batch| batch.spans.len()).sum()
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ const MAX_LINES: usize = 400;
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[
     ("config/tests.rs", "one table of bad files and their messages"),
-    ("telemetry/trace.rs", "everything that may enter a span"),
     ("testing/page_gallery.rs", "every page in every state"),
     (
         "testing/store_conformance/rules.rs",

@@ -6,7 +6,11 @@ use crate::assert_none;
 use crate::source::{Source, sources};
 
 /// Public type names that stand for more than one type, each with its reason.
-const SHARED_NAMES: &[(&str, &str)] = &[];
+const SHARED_NAMES: &[(&str, &str)] = &[
+    ("ActiveSpan", "builds without the feature otlp have a stand-in"),
+    ("SpanRecording", "builds without the feature otlp have a stand-in"),
+    ("TracerConfig", "builds without the feature otlp have a stand-in"),
+];
 
 const MAX_SHARED_NAMES: usize = 20;
 

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import * as oidc from 'openid-client';
 import { DATA_SECRET, dataProviders, discover, request, startFederation, userinfo } from './federation.mjs';
 import { Browser, IDP_SECRET, freePorts, serve, signIn } from './harness.mjs';
+import { readTraces } from './otlp.mjs';
 
 /** A collector that takes everything, or answers with another status. */
 async function startCollector() {
@@ -15,14 +16,14 @@ async function startCollector() {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     if (state.status === 200) {
-      const body = Buffer.concat(chunks).toString();
-      const { resourceSpans } = JSON.parse(body);
+      const body = Buffer.concat(chunks);
+      const { resourceSpans } = readTraces(body);
       state.headers.push(request.headers);
-      state.bodies.push(body);
+      state.bodies.push(body.toString());
       state.resource = resourceSpans[0].resource;
       state.spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
     }
-    response.writeHead(state.status, { 'content-type': 'application/json' }).end('{}');
+    response.writeHead(state.status, { 'content-type': 'application/x-protobuf' }).end();
   });
   return { ...server, state };
 }

@@ -12,7 +12,7 @@ use super::secret_ref::SecretRef;
 #[serde(deny_unknown_fields, default)]
 pub struct TracesConfig {
     /// URL of the collector, for example `https://collector.example.org:4318/v1/traces` (OTLP over
-    /// HTTP, JSON). Without it nothing is traced.
+    /// HTTP, protobuf). Without it nothing is traced.
     pub endpoint: Option<String>,
     /// Headers of each request to the collector, for example `{ Authorization = { env =
     /// "OTLP_AUTHORIZATION" } }`.

@@ -17,9 +17,22 @@ fn traces_are_off_by_default() {
         (traces.endpoint.as_deref(), traces.propagate, traces.trust_sampled),
         (None, TracePropagation::None, false)
     );
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn the_collectors_headers_are_secrets() {
     let loaded = with("endpoint = \"https://collector.example/v1/traces\"").loaded();
     assert_eq!(loaded.trace_headers["Authorization"].reveal(), CLIENT_SECRET);
     assert!(!format!("{:?}", loaded.trace_headers).contains(CLIENT_SECRET));
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_build_without_otlp_rejects_a_collector() {
+    let (file, key, text) = with("endpoint = \"https://collector.example/v1/traces\"").problem();
+    assert_eq!((file.as_str(), key.as_str()), ("passerelle.toml", "traces.endpoint"));
+    assert!(text.contains("`--features otlp`"), "{text}");
 }
 
 #[test]

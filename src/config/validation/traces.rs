@@ -12,6 +12,11 @@ use crate::ids::Secret;
 /// Headers of each request to the collector, with resolved secrets.
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;
 
+const FEATURE_MISSING: (&str, &str) = (
+    "needs the Cargo feature `otlp`, which this build leaves out",
+    "build the hub with `--features otlp`, or remove the key",
+);
+
 /// Checks the table and reads the headers.
 pub fn check_traces(
     source: &SourceFile,
@@ -22,6 +27,7 @@ pub fn check_traces(
     let http = if traces.insecure_http { Http::Anywhere } else { Http::Nowhere };
     if let Some(endpoint) = &traces.endpoint
         && let Err((message, fix)) = address::parse_url_without_query(endpoint, http)
+            .and_then(|_| if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })
     {
         problems.push(source.diagnostic("traces.endpoint", message, fix));
     }

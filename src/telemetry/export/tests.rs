@@ -1,7 +1,13 @@
-use super::super::trace::{Propagation, Sampling, Tracer};
+use super::super::trace::{self, Propagation, Sampling, Tracer};
 use super::*;
 use crate::env::{Env, Timestamp};
+use crate::protocol::trace_context::TraceContext;
 use crate::testing::env::{ManualClock, SeededEntropy};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue as OtlpAttribute};
+use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use tokio::time::Instant;
@@ -9,16 +15,17 @@ use tokio::time::Instant;
 /// Collector that returns scripted responses, then success, and records the bodies.
 #[derive(Clone, Default)]
 struct Collector {
-    answers: Arc<Mutex<VecDeque<Result<u64, ExportError>>>>,
-    bodies: Arc<Mutex<Vec<serde_json::Value>>>,
+    answers: Arc<Mutex<VecDeque<Result<usize, ExportError>>>>,
+    bodies: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
 }
 
 #[async_trait]
 impl SpanTransport for Collector {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
+    async fn send(&self, body: Vec<u8>) -> Result<usize, ExportError> {
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Ok(0));
         if answer.is_ok() {
-            self.bodies.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
+            self.bodies.lock().unwrap().push(request);
         }
         answer
     }
@@ -26,21 +33,19 @@ impl SpanTransport for Collector {
 
 impl Collector {
     fn spans(&self) -> usize {
-        let spans = |body: &serde_json::Value| {
-            body.pointer("/resourceSpans/0/scopeSpans/0/spans").unwrap().as_array().unwrap().len()
-        };
-        self.bodies.lock().unwrap().iter().map(spans).sum()
+        let bodies = self.bodies.lock().unwrap();
+        bodies.iter().map(|body| body.resource_spans[0].scope_spans[0].spans.len()).sum()
     }
 }
 
-fn hub(room: usize, collector: &Collector) -> (Tracer, SpanQueue, SpanExporter, Arc<Metrics>) {
+fn hub(room: usize, collector: &Collector) -> (Tracer, SpanQueue, BatchExporter, Arc<Metrics>) {
     let env = Env::new(
         Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000))),
         Arc::new(SeededEntropy::new(3)),
     );
     let metrics = Arc::new(Metrics::new().unwrap());
-    let (queue, exporter) =
-        span_queue(room, Resource::default(), Box::new(collector.clone()), &metrics);
+    let resource = vec![KeyValue::new("service.name", "hub")];
+    let (queue, exporter) = span_queue(room, resource, Box::new(collector.clone()), &metrics);
     (
         Tracer::new(1.0, Sampling::HubRatio, Propagation::Disabled, queue.clone(), env),
         queue,
@@ -150,4 +155,65 @@ async fn a_collector_that_is_down_is_logged_once() {
     let messages: Vec<_> =
         lines.json().iter().map(|line| line["level"].as_str().unwrap().to_owned()).collect();
     assert_eq!(messages, ["WARN", "INFO", "WARN"], "down, up again, down again");
+}
+
+fn attribute(key: &str, value: Value) -> OtlpAttribute {
+    OtlpAttribute { key: key.into(), value: Some(AnyValue { value: Some(value) }), key_strindex: 0 }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_export_request_has_the_form_of_the_protocol() {
+    let collector = Collector::default();
+    let (tracer, queue, exporter, _metrics) = hub(10, &collector);
+    tokio::spawn(exporter.run());
+    let login =
+        TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01").unwrap();
+    let caller = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00";
+    let mut request = tracer.start_request(Some(caller));
+    request
+        .run(async {
+            trace::attach_login(&"7K2M9QX4T0BC".into(), Some(&login));
+            let mut call = trace::start_call("GET");
+            tokio::time::advance(Duration::from_millis(1)).await;
+            call.fail_with("timeout");
+        })
+        .await;
+    request.set_route("POST", Some("/api/v2/token".into()));
+    request.set_status(200);
+    drop(request);
+    queue.flush(LONG).await;
+    let body = collector.bodies.lock().unwrap().remove(0);
+    let [exported] = body.resource_spans.try_into().unwrap();
+    let text = |text: &str| Value::StringValue(text.to_owned());
+    assert_eq!(exported.resource.unwrap().attributes, [attribute("service.name", text("hub"))]);
+    let [scope_spans] = exported.scope_spans.try_into().unwrap();
+    let scope = scope_spans.scope.unwrap();
+    assert_eq!(
+        (scope.name.as_str(), scope.version.as_str()),
+        ("passerelle", env!("CARGO_PKG_VERSION"))
+    );
+    let [child, own] = scope_spans.spans.try_into().unwrap();
+    assert_eq!((child.kind(), own.kind()), (SpanKind::Client, SpanKind::Server));
+    assert_eq!((child.name.as_str(), own.name.as_str()), ("GET", "POST /api/v2/token"));
+    let trace_id = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
+    assert_eq!((&child.trace_id[..], &own.trace_id[..]), (&trace_id[..], &trace_id[..]));
+    assert_eq!(child.parent_span_id, own.span_id);
+    assert_eq!(own.parent_span_id, 0x00f0_67aa_01a9_02b7_u64.to_be_bytes());
+    assert_eq!(child.start_time_unix_nano, 1_800_000_000_000_000_000);
+    assert_eq!(child.end_time_unix_nano, 1_800_000_000_001_000_000);
+    assert_eq!(child.attributes, [attribute("error.type", text("timeout"))]);
+    let status = |span: &OtlpSpan| span.status.as_ref().map(|status| status.code());
+    assert_eq!((status(&child), status(&own)), (Some(StatusCode::Error), Some(StatusCode::Unset)));
+    assert_eq!(
+        own.attributes,
+        [
+            attribute("http.request.method", text("POST")),
+            attribute("http.route", text("/api/v2/token")),
+            attribute("http.response.status_code", Value::IntValue(200)),
+            attribute("passerelle.support_id", text("7K2M9QX4T0BC")),
+        ]
+    );
+    let [link] = own.links.try_into().unwrap();
+    assert_eq!((link.trace_id, link.span_id), (vec![0xaa; 16], vec![0xbb; 8]));
+    assert!(child.links.is_empty());
 }

@@ -1,19 +1,16 @@
 //! A span and its attributes: constants, registered ids, numbers and host names. No method takes
 //! arbitrary text.
 
-use std::borrow::Cow;
 use std::future::Future;
-use std::time::Duration;
 
 use futures_util::future::Either;
 use tokio::task::futures::TaskLocalFuture;
-use tokio::time::Instant;
 
-use super::{Propagation, TracePeer, TraceScope};
+use super::recording::ActiveSpan;
+use super::{TracePeer, TraceScope};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::trace_context::{SpanId, TraceContext};
-use crate::telemetry::finished_span::{AttributeValue, FinishedSpan, SpanKind};
+use crate::protocol::trace_context::TraceContext;
 
 /// An open span. It ends when dropped, also by a panic or a cancelled future.
 pub struct Span {
@@ -21,40 +18,7 @@ pub struct Span {
     pub(super) active: Option<Box<ActiveSpan>>,
 }
 
-/// Recorded span that has not ended.
-pub(super) struct ActiveSpan {
-    finished: FinishedSpan,
-    started_at: Instant,
-}
-
 impl Span {
-    /// Starts a span; without an id it is not recorded.
-    pub(super) fn start(
-        scope: TraceScope,
-        id: Option<SpanId>,
-        parent: Option<SpanId>,
-        name: &'static str,
-        kind: SpanKind,
-    ) -> Self {
-        let live = id.zip(scope.recording()).map(|(id, recording)| {
-            let since = if parent.is_none() { recording.began.1 } else { Instant::now() };
-            let began = recording.unix_nanos(since);
-            let (name, attributes) = (Cow::Borrowed(name), Vec::new());
-            let finished = FinishedSpan {
-                id,
-                parent,
-                name,
-                kind,
-                start_nanos: began,
-                end_nanos: began,
-                failed: false,
-                attributes,
-            };
-            Box::new(ActiveSpan { finished, started_at: since })
-        });
-        Self { scope, active: live }
-    }
-
     /// Runs `work` within this span. Box a large future first: it is moved by value.
     pub fn run<W: Future>(&self, work: W) -> Either<W, TaskLocalFuture<TraceScope, W>> {
         // An unrecorded span can use the running scope if it belongs to the same request.
@@ -80,74 +44,68 @@ impl Span {
     /// Returns the `traceparent` header of a call, if its peer may receive it.
     #[must_use]
     pub fn traceparent(&self) -> Option<String> {
-        let (live, party, recording) =
-            (self.active.as_ref()?, self.scope.peer?, self.scope.recording()?);
-        match (recording.rules.propagation, party) {
-            (Propagation::AllPeers, _) | (Propagation::RegisterOnly, TracePeer::Register) => {}
-            (Propagation::Disabled, _)
-            | (Propagation::RegisterOnly, TracePeer::IdentityProvider) => {
-                return None;
-            }
-        }
-        let state = recording.state();
-        let context = TraceContext {
-            trace_id: state.trace_id,
-            span_id: live.finished.id,
-            sampled: state.sampled,
-        };
-        (state.login.is_some() && state.sampled).then(|| context.to_string())
+        let (active, recording) = (self.active.as_ref()?, self.scope.recording()?);
+        let trace_id = recording.exported_trace()?;
+        let is_allowed = recording.propagation().includes(self.scope.peer?);
+        let context = TraceContext { trace_id, span_id: active.id(), sampled: true };
+        is_allowed.then(|| context.to_string())
     }
 
     /// Names the span `{method} {route}`, with the pattern of the route, never the path.
     pub fn set_route(&mut self, method: &'static str, route: Option<String>) {
-        let Some(live) = &mut self.active else { return };
-        live.finished.name = match &route {
-            Some(route) => Cow::Owned(format!("{method} {route}")),
-            None => Cow::Borrowed(method),
-        };
-        live.finished.attributes.push(("http.request.method", AttributeValue::Static(method)));
-        if let Some(route) = route {
-            live.finished.attributes.push(("http.route", AttributeValue::Id(route)));
-        }
+        let Some(active) = &mut self.active else { return };
+        active.set_attribute("http.request.method", method);
+        let Some(route) = route else { return active.set_name(method) };
+        active.set_name(format!("{method} {route}"));
+        active.set_attribute("http.route", route);
     }
 
     /// Sets the HTTP status.
     pub fn set_status(&mut self, status: u16) {
-        self.set_attribute("http.response.status_code", || AttributeValue::Number(status.into()));
-        if let Some(live) = &mut self.active {
-            // OpenTelemetry HTTP conventions: 4xx is an error of client spans only.
-            live.finished.failed |=
-                status >= if live.finished.kind == SpanKind::Client { 400 } else { 500 };
+        let Some(active) = &mut self.active else { return };
+        active.set_attribute("http.response.status_code", i64::from(status));
+        // OpenTelemetry HTTP conventions: 4xx is an error of client spans only.
+        if status >= if active.is_client() { 400 } else { 500 } {
+            active.set_failed();
         }
     }
 
     /// Sets the method and the server of an outgoing call.
     pub fn set_server(&mut self, method: &'static str, host: &str, port: Option<u16>) {
-        self.set_attribute("http.request.method", || AttributeValue::Static(method));
-        self.set_attribute("server.address", || AttributeValue::Id(host.to_owned()));
+        let Some(active) = &mut self.active else { return };
+        active.set_attribute("http.request.method", method);
+        active.set_attribute("server.address", host.to_owned());
         if let Some(port) = port {
-            self.set_attribute("server.port", || AttributeValue::Number(port.into()));
+            active.set_attribute("server.port", i64::from(port));
         }
     }
 
     /// Sets the service provider or data provider.
     pub fn set_client(&mut self, client_id: &ClientId) {
-        self.set_attribute("passerelle.client_id", || AttributeValue::Id(client_id.to_string()));
+        if let Some(active) = &mut self.active {
+            active.set_attribute("passerelle.client_id", client_id.to_string());
+        }
     }
 
     /// Sets the connector.
     pub fn set_connector(&mut self, connector: &ConnectorId) {
-        self.set_attribute("passerelle.connector", || AttributeValue::Id(connector.to_string()));
+        if let Some(active) = &mut self.active {
+            active.set_attribute("passerelle.connector", connector.to_string());
+        }
     }
 
     /// Sets the state of the login.
     pub fn set_login_state(&mut self, state: &'static str) {
-        self.set_attribute("passerelle.login.state", || AttributeValue::Static(state));
+        if let Some(active) = &mut self.active {
+            active.set_attribute("passerelle.login.state", state);
+        }
     }
 
     /// Sets the outcome, one of a few constants.
     pub fn set_outcome(&mut self, outcome: &'static str) {
-        self.set_attribute("passerelle.outcome", || AttributeValue::Static(outcome));
+        if let Some(active) = &mut self.active {
+            active.set_attribute("passerelle.outcome", outcome);
+        }
     }
 
     /// Marks the span as failed with a code of the catalogue.
@@ -156,29 +114,18 @@ impl Span {
     }
 
     /// Marks the span as failed for a reason without a code.
-    pub fn fail_with(&mut self, word: &'static str) {
-        self.set_attribute("error.type", || AttributeValue::Static(word));
-        if let Some(live) = &mut self.active {
-            live.finished.failed = true;
-        }
-    }
-
-    fn set_attribute(&mut self, key: &'static str, value: impl FnOnce() -> AttributeValue) {
-        if let Some(live) = &mut self.active {
-            live.finished.attributes.push((key, value()));
+    pub fn fail_with(&mut self, reason: &'static str) {
+        if let Some(active) = &mut self.active {
+            active.set_attribute("error.type", reason);
+            active.set_failed();
         }
     }
 }
 
 impl Drop for Span {
     fn drop(&mut self) {
-        let (Some(live), Some(recording)) = (self.active.take(), self.scope.recording()) else {
-            return;
-        };
-        let ActiveSpan { mut finished, started_at: since } = *live;
-        let took: Duration = since.elapsed();
-        finished.end_nanos =
-            finished.start_nanos.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        recording.record(finished);
+        if let (Some(active), Some(recording)) = (self.active.take(), self.scope.recording()) {
+            recording.end(*active);
+        }
     }
 }

@@ -1,28 +1,40 @@
 use super::super::Metrics;
-use super::super::export::{self, ExportError, SpanExporter, SpanTransport};
-use super::super::otlp::Resource;
+use super::super::export::{self, ExportError, SpanQueue, SpanTransport};
+use super::recording::MAX_SPANS_PER_REQUEST;
 use super::*;
+use crate::env::{Env, Timestamp};
 use crate::testing::env::{ManualClock, SeededEntropy};
 use async_trait::async_trait;
-use serde_json::Value as Json;
-use std::time::Duration;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
+use prost::Message;
+use serde_json::{Value as Json, json};
+use std::sync::Mutex;
 
 #[derive(Clone, Default)]
 struct FakeCollector(Arc<Mutex<Vec<Json>>>);
 
 #[async_trait]
 impl SpanTransport for FakeCollector {
-    async fn send(&self, body: Vec<u8>) -> Result<u64, ExportError> {
-        let body: Json = serde_json::from_slice(&body).unwrap();
-        let spans = body
-            .pointer("/resourceSpans/0/scopeSpans/0/spans")
-            .unwrap()
-            .as_array()
-            .unwrap()
-            .clone();
-        self.0.lock().unwrap().extend(spans);
+    async fn send(&self, body: Vec<u8>) -> Result<usize, ExportError> {
+        let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
+        let spans = &request.resource_spans[0].scope_spans[0].spans;
+        self.0.lock().unwrap().extend(spans.iter().map(json_span));
         Ok(0)
     }
+}
+
+fn json_span(span: &OtlpSpan) -> Json {
+    let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let links = span.links.iter().map(|link| json!({ "traceId": hex(&link.trace_id) }));
+    json!({
+        "traceId": hex(&span.trace_id),
+        "spanId": hex(&span.span_id),
+        "parentSpanId": hex(&span.parent_span_id),
+        "name": span.name,
+        "attributes": format!("{:?}", span.attributes),
+        "links": links.collect::<Vec<_>>(),
+    })
 }
 
 struct Hub {
@@ -39,8 +51,8 @@ impl Hub {
         );
         let metrics = Arc::new(Metrics::new().unwrap());
         let collector = FakeCollector::default();
-        let (queue, exporter): (_, SpanExporter) =
-            export::span_queue(100_000, Resource::default(), Box::new(collector.clone()), &metrics);
+        let (queue, exporter) =
+            export::span_queue(100_000, Vec::new(), Box::new(collector.clone()), &metrics);
         tokio::spawn(exporter.run());
         Self {
             tracer: Tracer::new(ratio, sampling, propagation, queue.clone(), env),

@@ -16,7 +16,7 @@ use crate::grant::logout::LogoutDestination;
 use crate::protocol::logout::{self, LogoutRequest};
 use crate::protocol::params::Params;
 use crate::telemetry::Metrics;
-use crate::telemetry::export::SpanQueue;
+use crate::telemetry::trace::Tracer;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::web::readiness::{CheckFinding, Readiness};
 use crate::web::{Hub, admin, routes};
@@ -62,7 +62,7 @@ pub struct TestHub {
     /// Those that share a store with it, and answer in its stead.
     others: Vec<Data<Hub>>,
     reload: Reload,
-    traces: Option<SpanQueue>,
+    tracer: Tracer,
     folder: TempDir,
     /// The private listeners of several hubs, and what their probes say.
     nodes: Vec<Node>,
@@ -194,8 +194,8 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let (reload, traces, nodes, others) =
-            (program.reload(), program.traces(), Vec::new(), Vec::new());
+        let (reload, tracer, nodes, others) =
+            (program.reload(), program.tracer(), Vec::new(), Vec::new());
         Self {
             serve,
             administer,
@@ -204,7 +204,7 @@ impl TestHub {
             metrics,
             hub,
             reload,
-            traces,
+            tracer,
             folder,
             nodes,
             others,
@@ -290,9 +290,7 @@ impl TestHub {
 
     /// Comes back when every span that waits was sent to the collector.
     pub async fn flush_traces(&self) {
-        if let Some(traces) = &self.traces {
-            traces.flush(Duration::from_secs(20)).await;
-        }
+        self.tracer.flush(Duration::from_secs(20)).await;
     }
 
     /// Has all hubs tell each other what they have counted, as they do each second.

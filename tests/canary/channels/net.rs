@@ -90,15 +90,15 @@ pub(super) fn collector(net: &Net) -> u16 {
 pub(super) fn take(mut stream: TcpStream, net: &Net) {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 65_536]);
     loop {
-        let text = String::from_utf8_lossy(&bytes);
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            let (head, body) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 4..]);
             let lengths = head.to_ascii_lowercase();
             let length = lengths.lines().find_map(|line| {
                 line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
             });
             if body.len() >= length.unwrap() {
                 // The head carries the collector's own key, and nothing of logins.
-                net.catch("a span", body);
+                net.catch("a span", String::from_utf8_lossy(body));
                 break;
             }
         }
@@ -108,7 +108,7 @@ pub(super) fn take(mut stream: TcpStream, net: &Net) {
         }
     }
     stream
-        .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+        .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n")
         .unwrap();
 }
 
