@@ -10,16 +10,32 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
 
 #[cfg(test)]
 pub mod conformance;
 pub mod counters;
 mod encryption;
+mod encryption_rules;
+pub mod kind;
 pub mod memory;
 pub mod metered;
+#[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
+
+/// The kinds of stores of this program.
+pub const KINDS: &[TableKind] = &[
+    memory::KIND,
+    #[cfg(feature = "redis")]
+    redis::KIND,
+    #[cfg(not(feature = "redis"))]
+    TableKind::missing("redis"),
+];
+
+/// The store of a hub without a `[store]` table.
+pub const DEFAULT: &dyn kind::StoreSettings = &memory::VolatileMemory;
 
 /// Kind of a record. Each kind has its own capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,7 +58,7 @@ pub enum RecordKind {
     Probes,
 }
 
-const KINDS: [RecordKind; 10] = [
+const RECORD_KINDS: [RecordKind; 10] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -78,7 +94,7 @@ impl RecordKind {
     }
 
     fn from_letter(letter: u8) -> Option<Self> {
-        KINDS.into_iter().find(|kind| kind.letter() == letter)
+        RECORD_KINDS.into_iter().find(|kind| kind.letter() == letter)
     }
 }
 

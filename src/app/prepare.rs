@@ -26,6 +26,7 @@ use crate::identity::sub::SubjectKeys;
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
+use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::web::error_pages;
@@ -41,7 +42,7 @@ pub(super) struct PreparedHub {
     pub connector_context: connector::ConnectorContext,
     pub code_store: StoreBackedCodes,
     pub connector_specs: Vec<ConnectorSpec>,
-    pub register: register::LoadedRegister,
+    pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
     pub subject_keys: SubjectKeys,
     pub discovery_publisher: DiscoveryPublisher,
@@ -83,9 +84,9 @@ pub(super) fn prepare_hub(
         .collect();
     let register = match settings.platform {
         // R009: identities come from the providers, so the register is not used.
-        Platform::High => Some(register::LoadedRegister::None),
+        Platform::High => Some(None),
         Platform::Standard => metrics.as_ref().and_then(|metrics| {
-            collect_error(&mut errors, register::load_register(loaded, metrics, now))
+            collect_error(&mut errors, register::open_register(loaded, metrics, now))
         }),
     };
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));

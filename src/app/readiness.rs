@@ -10,7 +10,6 @@ use arc_swap::ArcSwap;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
-use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::{ConnectorRow, ConnectorState};
@@ -21,6 +20,7 @@ use crate::env::Env;
 use crate::protocol::alg::SigningAlg;
 use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
+use crate::store::kind::StoreCheck;
 use crate::store::{RecordKind, Store};
 use crate::token::Keyring;
 use crate::web::admin_console::StoreUsage;

@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::reload::Reload;
-use super::snapshot::ShutdownSnapshot;
 use super::watchdog::Heartbeat;
 use crate::actor::Logins;
 use crate::audit::Audit;
+use crate::store::kind::StoreSnapshot;
 use crate::telemetry::export::SpanQueue;
 use crate::web::readiness::Readiness;
 
@@ -52,7 +52,7 @@ pub struct RunningHub {
     pub(super) not_ready_delay: Duration,
     pub(super) shutdown_timeout: Duration,
     /// Saves the store for the next process, if configured.
-    pub(super) snapshot: Option<ShutdownSnapshot>,
+    pub(super) snapshot: Option<Box<dyn StoreSnapshot>>,
 }
 
 impl RunningHub {

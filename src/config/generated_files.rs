@@ -19,7 +19,7 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
     ]
     .into_iter()
     .collect::<Environment>();
-    let loaded = load_config(&repository().join("config"), &environment);
+    let loaded = load_config(&repository().join("config"), &environment, crate::app::KINDS);
     assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
 }
 
@@ -171,7 +171,7 @@ fn templates_and_readme_do_not_repeat_wrong_statements() {
 
 #[test]
 fn the_committed_schemas_are_current() {
-    for (name, schema) in schemas() {
+    for (name, schema) in schemas(crate::app::KINDS) {
         let committed =
             fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
@@ -187,12 +187,12 @@ fn the_committed_reference_is_current() {
     let committed =
         fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
     let stale = "docs/configuration.md is stale: run `cargo run -- schemas --reference docs/configuration.md`";
-    assert!(committed == reference_markdown(), "{stale}");
+    assert!(committed == reference_markdown(crate::app::KINDS), "{stale}");
 }
 
 #[test]
 fn every_key_says_what_it_means() {
-    let page = reference_markdown();
+    let page = reference_markdown(crate::app::KINDS);
     let silent: Vec<&str> =
         page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
     assert!(silent.is_empty(), "{silent:#?}");

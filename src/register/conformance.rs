@@ -5,10 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::file::FileRegister;
-use super::http::HttpRegister;
+use super::http::{HttpRegister, HttpRegisterConfig, HttpRegisterCredentials};
 use super::{Register, RegisterAnswer};
-use crate::config::RegisterCredentials;
-use crate::config::model;
 use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::env::Timestamp;
 use crate::identity::Identity;
@@ -41,13 +39,13 @@ pub(super) fn metrics() -> Arc<Metrics> {
 }
 
 /// `[register.http]` for a server on loopback.
-pub(super) fn register_config(url: &str) -> model::HttpRegisterConfig {
+pub(super) fn register_config(url: &str) -> HttpRegisterConfig {
     let text = format!("url = \"{url}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
     toml::from_str(&text).unwrap()
 }
 
 pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
-    let credentials = RegisterCredentials {
+    let credentials = HttpRegisterCredentials {
         bearer: Some(crate::ids::Secret::new("t0ken==".into())),
         ..Default::default()
     };

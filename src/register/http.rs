@@ -6,6 +6,7 @@
 
 mod contract;
 mod credentials;
+mod settings;
 
 use std::sync::Arc;
 
@@ -17,8 +18,6 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::{ANSWER_TIMEOUT, Register, RegisterAnswer, RegisterError};
-use crate::config::RegisterCredentials;
-use crate::config::model;
 use crate::egress::circuit_breaker::{self, CircuitBreaker, CircuitState};
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
@@ -29,6 +28,9 @@ use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
+
+pub use credentials::HttpRegisterCredentials;
+pub use settings::{HttpRegisterConfig, KIND};
 
 /// Header that carries the support id into the register's log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -60,8 +62,8 @@ impl HttpRegister {
     /// # Errors
     /// Returns the key whose value is unusable: a certificate, a key or a forbidden address.
     pub fn new(
-        config: &model::HttpRegisterConfig,
-        credentials: &RegisterCredentials,
+        config: &HttpRegisterConfig,
+        credentials: &HttpRegisterCredentials,
         home_country: &str,
         metrics: Arc<Metrics>,
         now: Timestamp,

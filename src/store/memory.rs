@@ -8,6 +8,8 @@
 mod janitor;
 mod kind_cache;
 mod restore;
+mod settings;
+mod shutdown_snapshot;
 pub mod snapshot;
 pub mod snapshot_file;
 #[cfg(test)]
@@ -30,6 +32,7 @@ use crate::store::{
 use janitor::Janitor;
 use kind_cache::{CachedRecord, CapacityPool, KindCaches, RecordState, time_to_live};
 pub use restore::RestoreStats;
+pub use settings::{KIND, VolatileMemory};
 
 /// Minimum time between sweeps of a full store that has too few dead records. Keeps rejections
 /// cheap in a flood.

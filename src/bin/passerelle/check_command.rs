@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use passerelle::app;
 use passerelle::app::check::connector::{self, OnlineCheck};
 use passerelle::config::check_context::CheckContext;
 use passerelle::config::{Diagnostic, Environment};
@@ -58,7 +59,7 @@ impl ConnectorArguments {
     fn run(self) -> Result<ExitCode, String> {
         let environment = Environment::from_process();
         let context = match &self.config {
-            Some(folder) => CheckContext::from_folder(folder, &environment)
+            Some(folder) => CheckContext::from_folder(folder, &environment, app::KINDS)
                 .map_err(|problems| describe_problems(&problems))?,
             None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
         };
