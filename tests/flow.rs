@@ -10,8 +10,13 @@ mod flow {
     mod browser;
     mod client_keys;
     mod federation;
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "several hubs need a shared store")
+    )]
     mod hub;
     mod markup;
+    #[cfg(feature = "redis")]
     #[path = "../redis_server/mod.rs"]
     mod redis_server;
     mod service;
@@ -35,6 +40,7 @@ mod flow {
     mod revocation;
     mod sandbox;
     mod sessions;
+    #[cfg(feature = "redis")]
     mod shared;
     mod sign_in;
     mod tabs;

@@ -169,6 +169,7 @@ fn templates_and_readme_do_not_repeat_wrong_statements() {
     );
 }
 
+#[cfg(feature = "redis")]
 #[test]
 fn the_committed_schemas_are_current() {
     for (name, schema) in schemas(crate::app::KINDS) {
@@ -182,6 +183,7 @@ fn the_committed_schemas_are_current() {
     }
 }
 
+#[cfg(feature = "redis")]
 #[test]
 fn the_committed_reference_is_current() {
     let committed =
