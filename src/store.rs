@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
 
+mod by_kind;
 #[cfg(test)]
 pub mod conformance;
 pub mod counters;
@@ -113,6 +114,26 @@ pub struct Capacities {
     pub login_page_codes: usize,
     pub blocks: usize,
     pub probes: usize,
+}
+
+impl Capacities {
+    /// Returns the capacity that applies to a kind.
+    const fn for_kind(&self, kind: RecordKind) -> Usage {
+        let records = match kind {
+            RecordKind::Login => {
+                return Usage { records: self.logins, bytes: self.login_bytes };
+            }
+            RecordKind::Session => self.sessions,
+            RecordKind::Code | RecordKind::Token => self.grants,
+            RecordKind::LogoutRedirect => self.logout_redirects,
+            RecordKind::PendingLogout => self.pending_logouts,
+            RecordKind::Assertion => self.assertions,
+            RecordKind::LoginPageCode => self.login_page_codes,
+            RecordKind::Blocks => self.blocks,
+            RecordKind::Probes => self.probes,
+        };
+        Usage { records, bytes: usize::MAX }
+    }
 }
 
 /// Key of a record. `name` is a hash wherever the plain value is a secret.
