@@ -46,6 +46,9 @@ client_id = "hub"
 client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
+/// The kinds of the program.
+pub(crate) const KINDS: super::kinds::Kinds = crate::app::KINDS;
+
 /// A valid configuration folder that tests modify.
 pub(crate) struct Folder {
     root: TempDir,
@@ -110,7 +113,7 @@ impl Folder {
     }
 
     fn load(&self) -> Result<LoadedConfig, Vec<Diagnostic>> {
-        load_config(self.root.path(), &self.environment(), crate::app::KINDS)
+        load_config(self.root.path(), &self.environment(), KINDS)
     }
 
     /// Returns the problem with this key: file, key, and message with fix.

@@ -7,12 +7,17 @@ use crate::source::{Source, sources};
 const REGISTRATIONS: &[(&str, &str)] = &[("store.rs", "store"), ("register.rs", "register")];
 
 /// Files that name a kind, each with its reason.
-const EXCEPTIONS: &[(&str, &str)] = &[(
-    "bin/passerelle/register_command.rs",
-    "`register import` writes the format of the kind `file`, also without a configuration",
-)];
+const EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "bin/passerelle/register_command.rs",
+        "`register import` writes the format of the kind `file`, also without a configuration",
+    ),
+    ("demo/federation.rs", "writes the settings file of the demo"),
+    ("register/conformance.rs", "tests every kind, and is compiled for tests only"),
+];
 
-/// A kind: the module of its folder, its name and the public types in its folder.
+/// A kind: the module of its folder, its name, and the public types in its folder that bear the
+/// name.
 struct Kind {
     module: &'static str,
     name: String,
@@ -29,7 +34,8 @@ fn registered(sources: &[Source]) -> Vec<Kind> {
         let words = list.split(|c: char| !(c.is_ascii_alphanumeric() || "_:".contains(c)));
         for name in words.filter_map(|word| word.strip_suffix("::KIND")) {
             let own = sources.iter().filter(|source| is_in_folder(&source.path, module, name));
-            let types = own.filter(|s| !s.is_test()).flat_map(|s| s.public_types.clone()).collect();
+            let types = own.filter(|s| !s.is_test()).flat_map(|s| s.public_types.clone());
+            let types = types.filter(|own| own.to_ascii_lowercase().contains(name)).collect();
             kinds.push(Kind { module, name: name.to_owned(), types });
         }
     }
