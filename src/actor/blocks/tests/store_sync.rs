@@ -1,3 +1,8 @@
+#![cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, unused_imports, reason = "some tests need the records of a server")
+)]
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
