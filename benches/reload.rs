@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use passerelle::app;
 use passerelle::config::FieldDiagnostic;
 use passerelle::config::{self, ConfiguredConnector, Environment};
 use passerelle::connector;
@@ -91,7 +92,7 @@ fn main() {
     let environment: Environment = names.map(|name| (name, secret.to_owned())).collect();
 
     let began = Instant::now();
-    let loaded = config::load_config(folder.path(), &environment);
+    let loaded = app::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
         return print!("{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     };

@@ -14,12 +14,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use passerelle::config::StoreCredentials;
-use passerelle::config::model::RedisConfig;
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
-use passerelle::store::redis::RedisStore;
+use passerelle::store::redis::{RedisConfig, RedisCredentials, RedisStore};
 use passerelle::store::{
     Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, Store,
 };
@@ -48,10 +46,10 @@ fn main() {
         call_milliseconds: 5000,
         ..RedisConfig::with_nodes(nodes)
     };
-    let credentials = StoreCredentials {
+    let credentials = RedisCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         encryption_keys: vec![Secret::new("a key".to_owned())],
-        ..StoreCredentials::default()
+        ..RedisCredentials::default()
     };
     let capacities = Capacities {
         logins: CAPACITY,

@@ -25,13 +25,13 @@ mod register;
 mod reload;
 mod running_hub;
 pub mod service_manager;
-mod snapshot;
 pub mod socket_activation;
 mod startup;
 mod store;
 mod traces;
 mod watchdog;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,16 +44,17 @@ use self::from_settings::worker_count;
 use self::hub_parts::{HubParts, hub_core};
 pub use self::keys::HubKeys;
 use self::prepare::prepare_hub;
-pub use self::register::query_register;
+pub use self::register::{query_register, register_settings};
 pub use self::reload::Reload;
 pub use self::running_hub::{RunningHub, SocketOwner};
-use self::snapshot::ShutdownSnapshot;
 pub use self::store::probe_store;
 use crate::audit::Audit;
-use crate::config::LoadedConfig;
+use crate::config::kinds::Kinds;
 use crate::config::model::LimitsConfig;
+use crate::config::{self, Diagnostic, Environment, LoadedConfig};
 use crate::env::Env;
 use crate::ids::Secret;
+use crate::store::kind::StoreSnapshot;
 use crate::telemetry::trace::Tracer;
 use crate::web::Hub;
 use crate::web::admin::{self, AdminApi};
@@ -61,6 +62,9 @@ use crate::web::connection::admission::ConnectionLimiter;
 use crate::web::host::PrivateHosts;
 use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::readiness::Readiness;
+
+/// The kinds of stores and registers of this program.
+pub const KINDS: Kinds = Kinds { stores: crate::store::KINDS, registers: crate::register::KINDS };
 
 /// Dependencies of a hub besides its configuration.
 pub struct ProgramDeps {
@@ -89,7 +93,7 @@ pub struct HubServer {
     admission: Arc<ConnectionLimiter>,
     private_hosts: Arc<PrivateHosts>,
     limits: LimitsConfig,
-    snapshot: Option<ShutdownSnapshot>,
+    snapshot: Option<Box<dyn StoreSnapshot>>,
 }
 
 impl HubServer {
@@ -118,6 +122,7 @@ impl HubServer {
         let keys = keys::start_key_reload(prepared.keys, &settings.keys, &audit);
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
+        register::start_refresh(prepared.register.as_ref(), reload_interval);
         let parts = HubParts {
             loaded,
             core: hub_core(loaded, env, prepared.metrics, prepared.federation, audit),
@@ -125,7 +130,7 @@ impl HubServer {
             store: opened.store,
             keys,
             recent,
-            register: register::start_register(prepared.register, reload_interval),
+            register: prepared.register,
             blocks: prepared.blocks,
             live_logins: Arc::default(),
             arbiters: (0..workers).map(|_| Arbiter::new()).collect(),
@@ -140,7 +145,7 @@ impl HubServer {
         let readiness = parts.readiness(&hub, reload.clone(), opened.check);
         let admin = parts.admin(&hub, &readiness)?;
         // Last: restoring consumes the snapshot, which a later start error would lose.
-        snapshot::restore_snapshot(opened.snapshot.as_ref(), &hub.grants)?;
+        store::restore_snapshot(opened.snapshot.as_deref(), &hub.grants)?;
         Ok(Self {
             hub,
             outer_middleware: prepared.outer_middleware,
@@ -192,6 +197,17 @@ impl HubServer {
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
+}
+
+/// Reads and checks the configuration in `folder`, with the kinds that the program has.
+///
+/// # Errors
+/// Returns every problem found.
+pub fn load_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    config::load_config(folder, environment, KINDS)
 }
 
 /// Returns a random secret, for the demo.

@@ -9,6 +9,7 @@
 //! Does not know what uses the configuration.
 
 pub mod federation;
+pub mod kinds;
 mod loaded;
 mod loading;
 pub mod model;
@@ -19,7 +20,7 @@ mod watching;
 #[cfg(test)]
 mod generated_files;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use federation::connector_metadata::ConnectorMetadata;
 pub use federation::{
@@ -39,9 +40,7 @@ pub use validation::configured_connector::{ConfiguredConnector, SandboxMode};
 pub use validation::data_providers::RegisteredDataProvider;
 pub use validation::dated_secret::DatedSecret;
 pub use validation::localized_text::text_in_language;
-pub use validation::register::RegisterCredentials;
 pub use validation::service_providers::RegisteredClient;
-pub use validation::store::StoreCredentials;
 pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::theme::Theme;
 pub use validation::traces::TraceHeaders;

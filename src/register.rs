@@ -4,16 +4,21 @@
 
 pub mod file;
 pub mod http;
+pub mod kind;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::config::kinds::TableKind;
 use crate::identity::Identity;
 use crate::identity::rules::IdentityError;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;
+
+/// The kinds of registers of this program.
+pub const KINDS: &[TableKind] = &[file::KIND, http::KIND];
 
 /// Maximum time that a register may take to answer, retries included.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
@@ -136,6 +141,10 @@ pub trait Register: Send + Sync {
     fn warning(&self) -> Option<CheckFinding> {
         None
     }
+
+    /// Takes over changes of what the register was loaded from. Called at each reload of the
+    /// configuration.
+    async fn refresh(&self) {}
 
     /// Checks that the register answers, without querying a person; for `check --online`.
     ///

@@ -10,14 +10,31 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
 
+mod by_kind;
 pub mod counters;
 mod encryption;
+mod encryption_rules;
+pub mod kind;
 pub mod memory;
 pub mod metered;
+#[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
+
+/// The kinds of stores of this program.
+pub const KINDS: &[TableKind] = &[
+    memory::KIND,
+    #[cfg(feature = "redis")]
+    redis::KIND,
+    #[cfg(not(feature = "redis"))]
+    TableKind::missing("redis"),
+];
+
+/// The store of a hub without a `[store]` table.
+pub const DEFAULT: &dyn kind::StoreSettings = &memory::VolatileMemory;
 
 /// Kind of a record. Each kind has its own capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,7 +57,7 @@ pub enum RecordKind {
     Probes,
 }
 
-const KINDS: [RecordKind; 10] = [
+const RECORD_KINDS: [RecordKind; 10] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -76,7 +93,7 @@ impl RecordKind {
     }
 
     fn from_letter(letter: u8) -> Option<Self> {
-        KINDS.into_iter().find(|kind| kind.letter() == letter)
+        RECORD_KINDS.into_iter().find(|kind| kind.letter() == letter)
     }
 }
 
@@ -95,6 +112,26 @@ pub struct Capacities {
     pub login_page_codes: usize,
     pub blocks: usize,
     pub probes: usize,
+}
+
+impl Capacities {
+    /// Returns the capacity that applies to a kind.
+    const fn for_kind(&self, kind: RecordKind) -> Usage {
+        let records = match kind {
+            RecordKind::Login => {
+                return Usage { records: self.logins, bytes: self.login_bytes };
+            }
+            RecordKind::Session => self.sessions,
+            RecordKind::Code | RecordKind::Token => self.grants,
+            RecordKind::LogoutRedirect => self.logout_redirects,
+            RecordKind::PendingLogout => self.pending_logouts,
+            RecordKind::Assertion => self.assertions,
+            RecordKind::LoginPageCode => self.login_page_codes,
+            RecordKind::Blocks => self.blocks,
+            RecordKind::Probes => self.probes,
+        };
+        Usage { records, bytes: usize::MAX }
+    }
 }
 
 /// Key of a record. `name` is a hash wherever the plain value is a secret.

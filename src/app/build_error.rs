@@ -1,8 +1,8 @@
 //! Errors that keep a hub from starting.
 
 use crate::connector;
-use crate::store::memory::snapshot_file::SnapshotError;
-use crate::store::redis::RedisStoreError;
+use crate::register::kind::OpenRegisterError;
+use crate::store::kind::OpenStoreError;
 use crate::token::keyfiles;
 
 /// Error returned when a hub can't be built; each text names the fix.
@@ -21,9 +21,7 @@ pub enum BuildError {
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFileError),
     #[error(transparent)]
-    Store(#[from] RedisStoreError),
-    #[error(transparent)]
-    Snapshot(#[from] SnapshotError),
+    Store(#[from] OpenStoreError),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]
@@ -42,4 +40,10 @@ pub enum BuildError {
 
 fn join_lines(errors: &[BuildError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl From<OpenRegisterError> for BuildError {
+    fn from(error: OpenRegisterError) -> Self {
+        Self::Register(error.to_string())
+    }
 }

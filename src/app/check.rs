@@ -11,16 +11,14 @@ use super::code_store::StoreBackedCodes;
 use super::from_settings::identity_source;
 use super::keys::HubKeys;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
-use super::register;
+use super::{register, store};
 use crate::audit::file;
-use crate::config::model::AuditSink;
-use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
+use crate::config::model::{AuditSink, IdentitySource};
 use crate::config::{Federation, LoadedConfig};
 use crate::env::Env;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
 use crate::ids::ClientId;
-use crate::register::Register as _;
-use crate::store::memory::snapshot_file::SnapshotFile;
+use crate::store::kind::StoreSettings;
 use crate::telemetry::Metrics;
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
@@ -31,9 +29,8 @@ pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> 
     if audit.sink == AuditSink::File {
         faults.extend(file::check_writable(&audit.path).err().map(BuildError::from));
     }
-    if let Some(StoreConfig::Memory(memory)) = &loaded.settings.store {
-        faults.extend(SnapshotFile::check_writable(&memory.snapshot).err().map(BuildError::from));
-    }
+    let store = store::store_settings(loaded).and_then(StoreSettings::check);
+    faults.extend(store.err().map(BuildError::from));
     faults
 }
 
@@ -58,15 +55,11 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     }
     // R009: the high platform never queries the register, so its health is irrelevant.
     let asked = identity_source(loaded) == IdentitySource::Register;
-    if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
+    if asked && register::register_settings(loaded)?.is_some_and(|settings| settings.is_remote()) {
         let metrics = Arc::new(Metrics::new()?);
-        if let register::LoadedRegister::Http(register) =
-            register::load_register(loaded, &metrics, env.now())?
-        {
-            findings.push((
-                "register".to_owned(),
-                register.probe().await.map_err(|fault| fault.to_string()),
-            ));
+        if let Some(register) = register::open_register(loaded, &metrics, env.now())? {
+            let found = register.probe().await.map_err(|fault| fault.to_string());
+            findings.push(("register".to_owned(), found));
         }
     }
     Ok(findings)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::keys::SharedKeys;
+use super::register::register_settings;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::config::federation::{ClientAuthentication, Federation};
 use crate::config::model::ServiceProviderLabels;
@@ -100,14 +101,12 @@ pub(super) fn live_login_reader(
 pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources) {
     let metrics = Arc::clone(&sources.core.metrics);
     metrics.set_platform(platform_label(loaded.settings.platform));
-    let ends = |pem: &str| certificates::earliest_expiry(pem.as_bytes());
-    if let Some(end) =
-        loaded.register.identity.as_ref().and_then(|identity| ends(identity.reveal()))
-    {
-        metrics.set_certificate_expiry("register_client", end);
-    }
-    if let Some(end) = loaded.register.ca.as_deref().and_then(ends) {
-        metrics.set_certificate_expiry("register_ca", end);
+    // A register that can't be used has kept the hub from starting.
+    let register = register_settings(loaded).ok().flatten();
+    for (label, pem) in register.map(|settings| settings.certificates()).unwrap_or_default() {
+        if let Some(end) = certificates::earliest_expiry(pem.as_bytes()) {
+            metrics.set_certificate_expiry(label, end);
+        }
     }
     LabelPolicy::from_settings(loaded).apply(&sources.core.federation.load(), &metrics);
     metrics.sample_with(move |metrics| sources.report(metrics));

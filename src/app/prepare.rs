@@ -26,6 +26,7 @@ use crate::identity::sub::SubjectKeys;
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
+use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::web::error_pages;
@@ -41,7 +42,7 @@ pub(super) struct PreparedHub {
     pub connector_context: connector::ConnectorContext,
     pub code_store: StoreBackedCodes,
     pub connector_specs: Vec<ConnectorSpec>,
-    pub register: register::LoadedRegister,
+    pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
     pub subject_keys: SubjectKeys,
     pub discovery_publisher: DiscoveryPublisher,
@@ -110,16 +111,16 @@ pub(super) fn prepare_hub(
     all().ok_or(errors)
 }
 
-/// Loads the register. R009: on the high platform identities come from the providers, so it is not
+/// Opens the register. R009: on the high platform identities come from the providers, so it is not
 /// used there.
 fn prepare_register(
     loaded: &LoadedConfig,
     env: &Env,
     metrics: &Arc<Metrics>,
-) -> Result<register::LoadedRegister, BuildError> {
+) -> Result<Option<Arc<dyn Register>>, BuildError> {
     match loaded.settings.platform {
-        Platform::High => Ok(register::LoadedRegister::None),
-        Platform::Standard => register::load_register(loaded, metrics, env.now()),
+        Platform::High => Ok(None),
+        Platform::Standard => Ok(register::open_register(loaded, metrics, env.now())?),
     }
 }
 

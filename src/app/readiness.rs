@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
-use super::store::StoreCheck;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::{ConnectorRow, ConnectorState};
@@ -19,6 +18,7 @@ use crate::grant::HubCore;
 use crate::protocol::alg::SigningAlg;
 use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
+use crate::store::kind::StoreCheck;
 use crate::store::{RecordKind, Store};
 use crate::telemetry::CheckFinding;
 use crate::token::Keyring;

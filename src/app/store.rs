@@ -1,18 +1,18 @@
-//! Opens the store of a hub: the memory of this process, or Redis servers that several hubs share.
+//! Opens the store of a hub, whatever its kind.
 
 use std::sync::Arc;
 
 use super::build_error::BuildError;
-use super::snapshot::ShutdownSnapshot;
 use crate::actor::blocks::Blocks;
 use crate::config::LoadedConfig;
-use crate::config::model::{LimitsConfig, StoreConfig};
+use crate::config::model::LimitsConfig;
 use crate::env::Env;
-use crate::store::counters::Counters;
-use crate::store::memory::MemoryStore;
+use crate::grant::Grants;
+use crate::store::kind::{
+    OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
+};
 use crate::store::metered::{self, MeteredStore};
-use crate::store::redis::{RedisStore, RedisStoreError};
-use crate::store::{Capacities, Store, StoreScope};
+use crate::store::{self, Capacities, Store, StoreScope};
 use crate::telemetry::Metrics;
 
 /// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.
@@ -26,21 +26,8 @@ const MAX_OWN_CODES: usize = 50_000;
 const MAX_BLOCK_RECORDS: usize = 100;
 const MAX_PROBE_RECORDS: usize = 100;
 
-/// Returns why the store does not answer, as far as is known without a call.
-pub(super) type StoreCheck = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
-
-/// The store with its metrics, and what belongs to it.
-pub(super) struct OpenedStore {
-    pub store: Arc<dyn Store>,
-    pub check: StoreCheck,
-    /// Counters that hubs with a shared store sum up; `None` for the embedded store.
-    pub counters: Option<Arc<dyn Counters>>,
-    /// Snapshot of the embedded store, if configured.
-    pub snapshot: Option<ShutdownSnapshot>,
-}
-
-/// Opens the configured store. If shared servers do not answer, the hub starts and becomes ready
-/// when they do.
+/// Opens the configured store with its metrics. If shared servers do not answer, the hub starts and
+/// becomes ready when they do.
 ///
 /// # Errors
 /// Returns an error if the servers are configured unsafely, or the snapshot can't be written.
@@ -49,38 +36,17 @@ pub(super) fn open_store(
     env: &Env,
     metrics: &Arc<Metrics>,
 ) -> Result<OpenedStore, BuildError> {
-    let capacities = capacities(&loaded.settings.limits);
-    let (mut snapshot, mut counters): (_, Option<Arc<dyn Counters>>) = (None, None);
-    let (store, check): (Arc<dyn Store>, StoreCheck) = match &loaded.settings.store {
-        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(()))),
-        Some(StoreConfig::Memory(config)) => {
-            let store = Arc::new(MemoryStore::new(capacities));
-            snapshot = Some(ShutdownSnapshot::new(config, loaded, &store, env)?);
-            (store, Box::new(|| Ok(())))
-        }
-        Some(StoreConfig::Redis(config)) => {
-            let store = RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?;
-            let store = Arc::new(store.for_issuer(&loaded.issuer));
-            match store.join_blocking()? {
-                Ok(summary) => tracing::info!(store = summary, "shared store connected"),
-                Err(trouble) => tracing::error!(
-                    trouble,
-                    "the store does not answer yet; the hub starts, and is not ready"
-                ),
-            }
-            let checked_store = Arc::clone(&store);
-            counters = Some(Arc::clone(&store) as Arc<_>);
-            (store, Box::new(move || checked_store.last_error().map_or(Ok(()), Err)))
-        }
-    };
-    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(store, metrics));
+    let context = store_context(loaded, env, metrics);
+    let opened = store_settings(loaded)?.open(&context)?;
+    let capacities = context.capacities;
+    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(opened.store, metrics));
     let metered_store = Arc::downgrade(&store);
     metrics.sample_with(move |metrics| {
         if let Some(store) = metered_store.upgrade() {
             metered::report_records(store.as_ref(), &capacities, metrics);
         }
     });
-    Ok(OpenedStore { store, check, counters, snapshot })
+    Ok(OpenedStore { store, ..opened })
 }
 
 /// Shares the blocks through a shared store, and reads them before requests are served if the store
@@ -110,20 +76,43 @@ pub async fn probe_store(
     loaded: &LoadedConfig,
     env: &Env,
 ) -> Result<Option<Result<String, String>>, BuildError> {
-    let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
     let metrics = Arc::new(Metrics::new()?);
-    let store = RedisStore::new(
-        config,
-        &loaded.store,
-        capacities(&loaded.settings.limits),
-        env.clone(),
-        &metrics,
-    )?;
-    Ok(Some(match store.for_issuer(&loaded.issuer).inspect().await {
-        Ok(answer) => answer,
-        Err(error @ RedisStoreError::Misconfigured { .. }) => Err(error.to_string()),
-        Err(error) => return Err(error.into()),
-    }))
+    Ok(store_settings(loaded)?.probe(&store_context(loaded, env, &metrics)).await?)
+}
+
+/// Restores the snapshot, if there is one. A store that begins empty knows no used client
+/// assertion, so assertions issued before now are refused.
+///
+/// # Errors
+/// Returns an error if the snapshot might be restored again by a later start.
+pub(super) fn restore_snapshot(
+    snapshot: Option<&dyn StoreSnapshot>,
+    grants: &Grants,
+) -> Result<(), BuildError> {
+    let origin = snapshot.map_or(Ok(StoreOrigin::Empty), StoreSnapshot::restore)?;
+    if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
+        grants.assertion_quota.set_known_since(grants.core.env.now());
+    }
+    Ok(())
+}
+
+/// Returns the settings of the store.
+///
+/// # Errors
+/// Returns an error if the kind is not that of a store.
+pub(super) fn store_settings(loaded: &LoadedConfig) -> Result<&dyn StoreSettings, OpenStoreError> {
+    let Some(configured) = &loaded.store else { return Ok(store::DEFAULT) };
+    let settings = configured.settings::<Box<dyn StoreSettings>>().map(Box::as_ref);
+    settings.ok_or_else(|| OpenStoreError(format!("{configured:?} opens no store")))
+}
+
+fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> StoreContext {
+    StoreContext {
+        capacities: capacities(&loaded.settings.limits),
+        issuer: loaded.issuer.clone(),
+        env: env.clone(),
+        metrics: Arc::clone(metrics),
+    }
 }
 
 fn capacities(limits: &LimitsConfig) -> Capacities {

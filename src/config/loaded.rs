@@ -7,19 +7,19 @@ use std::sync::Arc;
 use url::Url;
 
 use super::federation::Federation;
+use super::kinds::{ConfiguredTable, KindTables, Kinds};
+use super::loading::schema::settings_schema;
 use super::loading::settings_overlay::apply_environment;
 use super::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, file_diagnostic,
     secret_rules,
 };
-use super::model::{DataProviderFile, ServiceProviderFile, Settings};
+use super::model::{DataProviderFile, RegisterConfig, ServiceProviderFile, Settings, StoreConfig};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency::{self, ClientDeclaration};
 use super::validation::data_providers::{self, RegisteredDataProvider};
-use super::validation::register::RegisterCredentials;
 use super::validation::service_providers::{self, RegisteredClient};
-use super::validation::store::StoreCredentials;
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
@@ -43,10 +43,10 @@ pub struct LoadedConfig {
     pub admin_token: Option<Secret<String>>,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
-    /// Credentials for the `http` register; empty for other registers.
-    pub register: RegisterCredentials,
-    /// Credentials and encryption keys of the store; empty for a memory store without a snapshot.
-    pub store: StoreCredentials,
+    /// The `[register]` table of the chosen kind, with its secrets.
+    pub register: Option<ConfiguredTable>,
+    /// The `[store]` table of the chosen kind, with its secrets.
+    pub store: Option<ConfiguredTable>,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
@@ -63,16 +63,17 @@ pub struct LoadedConfig {
     pub unverified_connectors: Vec<Diagnostic>,
 }
 
-/// Reads and checks the configuration in `folder`.
+/// Reads and checks the configuration in `folder`, whose tables may be of these kinds.
 ///
 /// # Errors
 /// Returns every problem found, sorted by file and line. None of them contains a value.
 pub fn load_config(
     folder: &Path,
     environment: &Environment,
+    kinds: Kinds,
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut problems = Vec::new();
-    let loaded = load_all_files(folder, environment, &mut problems);
+    let loaded = load_all_files(folder, environment, kinds, &mut problems);
     problems.sort();
     problems.dedup();
     match loaded {
@@ -84,6 +85,7 @@ pub fn load_config(
 fn load_all_files(
     folder: &Path,
     environment: &Environment,
+    kinds: Kinds,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
     let scopes = scopes::load_scopes(&folder.join("scopes.toml"), problems);
@@ -93,8 +95,10 @@ fn load_all_files(
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok();
-    let main = main.map(|source| apply_environment(source, environment, problems));
-    let settings: Option<Settings> = main.as_ref().and_then(|source| source.deserialize(problems));
+    let schema = settings_schema(kinds);
+    let main = main.map(|source| apply_environment(source, environment, &schema, problems));
+    let settings: Option<Settings> =
+        main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -106,9 +110,13 @@ fn load_all_files(
     let (platform, connectors_path) =
         settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
     let before = problems.len();
+    let tables = main
+        .as_ref()
+        .map(|source| KindTables::load(source, kinds, &schema, &context, problems))
+        .unwrap_or_default();
     let checked = match (&main, settings) {
         (Some(source), Some(settings)) => {
-            settings::check_settings(source, settings, &context, problems)
+            settings::check_settings(source, settings, kinds, &context, problems)
         }
         _ => None,
     };
@@ -198,7 +206,11 @@ fn load_all_files(
         .chain(all)
         .flat_map(|source| secret_rules::exposed_secrets(source, folder))
         .collect();
-    let (source, checked) = (main?, checked?);
+    let (source, mut checked) = (main?, checked?);
+    let KindTables { store, register } = tables;
+    checked.settings.store = store.as_ref().map(|store| StoreConfig(store.to_table()));
+    checked.settings.register =
+        register.as_ref().map(|register| RegisterConfig(register.to_table()));
     let checked_files = reloadable_files::CheckedFiles {
         services,
         data_providers,
@@ -209,7 +221,7 @@ fn load_all_files(
     let loaded = assemble(&context, (&source, checked), checked_files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    Some(LoadedConfig { exposed_secrets, ..loaded })
+    Some(LoadedConfig { exposed_secrets, store, register, ..loaded })
 }
 
 /// Builds the configuration from files that passed every check.
@@ -233,15 +245,8 @@ fn assemble(
     };
     let connectors = checked_files.connectors.iter().map(by_id).collect();
     let scopes = checked_files.scopes.1.clone();
-    let settings::CheckedSettings {
-        settings,
-        base_url,
-        subject_keys,
-        admin_token,
-        trace_headers,
-        register,
-        store,
-    } = checked;
+    let settings::CheckedSettings { settings, base_url, subject_keys, admin_token, trace_headers } =
+        checked;
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
@@ -267,8 +272,8 @@ fn assemble(
         subject_keys,
         admin_token,
         trace_headers,
-        register,
-        store,
+        register: None,
+        store: None,
         service_providers,
         data_providers,
         connectors,

@@ -2,7 +2,6 @@
 
 mod blocks;
 mod kinds;
-mod store;
 mod traces;
 use std::fs;
 use std::path::Path;
@@ -47,14 +46,17 @@ client_id = "hub"
 client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
+/// The kinds of the program.
+pub(crate) const KINDS: super::kinds::Kinds = crate::app::KINDS;
+
 /// A valid configuration folder that tests modify.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     root: TempDir,
     environment: Vec<(String, String)>,
 }
 
 impl Folder {
-    pub(super) fn good() -> Self {
+    pub(crate) fn good() -> Self {
         let variables =
             [("SUBJECT_KEY", SUBJECT_KEY), ("SECOND_KEY", CLIENT_SECRET), ("SHORT", "short")];
         let own = [("SECRET", CLIENT_SECRET), ("SHORT", "idp-secret")];
@@ -78,14 +80,14 @@ impl Folder {
             .with("connectors/idp.toml", CONNECTOR)
     }
 
-    pub(super) fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.root.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, with_own_variables(file, content.as_ref())).unwrap();
         self
     }
 
-    pub(super) fn edit(self, file: &str, from: &str, to: &str) -> Self {
+    pub(crate) fn edit(self, file: &str, from: &str, to: &str) -> Self {
         let text = fs::read_to_string(self.root.path().join(file)).unwrap();
         assert!(text.contains(from), "{file} has no {from:?}");
         self.with(file, text.replacen(from, to, 1))
@@ -96,27 +98,27 @@ impl Folder {
         self
     }
 
-    pub(super) fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.into(), value.into()));
         self
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.root.path()
     }
 
-    pub(super) fn environment(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         self.environment.iter().cloned().collect()
     }
 
     fn load(&self) -> Result<LoadedConfig, Vec<Diagnostic>> {
-        load_config(self.root.path(), &self.environment())
+        load_config(self.root.path(), &self.environment(), KINDS)
     }
 
     /// Returns the problem with this key: file, key, and message with fix.
     #[track_caller]
-    pub(super) fn problem_of(&self, key: &str) -> (String, String, String) {
+    pub(crate) fn problem_of(&self, key: &str) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be rejected");
         let problem = problems.iter().find(|problem| problem.key == key);
         let Diagnostic { file, key, message, fix, .. } =
@@ -126,7 +128,7 @@ impl Folder {
     }
 
     #[track_caller]
-    pub(super) fn loaded(&self) -> LoadedConfig {
+    pub(crate) fn loaded(&self) -> LoadedConfig {
         let loaded = self.load();
         if loaded.is_err() {
             panic!("{}", report(&loaded, crate::env::Timestamp::default()));
@@ -136,7 +138,7 @@ impl Folder {
 
     /// Returns the only problem: file (relative to the folder), key, and message with fix.
     #[track_caller]
-    pub(super) fn problem(&self) -> (String, String, String) {
+    pub(crate) fn problem(&self) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be rejected");
         let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
         let file = Path::new(&problem.file)
@@ -462,48 +464,6 @@ const THREE_AT_ONCE: &str = r#"[
 fn http_row(text: &'static str, key: &'static str, word: &'static str) -> Row {
     let table = format!("identity_source = \"provider\"\n[register.http]\n{text}\n");
     ("passerelle.toml", "identity_source = \"provider\"\n", table.leak(), key, word)
-}
-
-#[test]
-fn a_register_over_http_is_read_with_its_credentials() {
-    let table = r#"[register.http]
-url = "https://register.example.org/v1/"
-client_certificate = "r.crt"
-client_key = { env = "REGISTER_KEY" }
-ca = "r.crt"
-bearer = { env = "REGISTER_TOKEN" }
-internal_hosts = ["register.example.org"]
-"#;
-    let certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
-    let folder = Folder::good()
-        .edit("passerelle.toml", "identity_source = \"provider\"\n", table)
-        .with("r.crt", certificate);
-    let folder =
-        folder.variable("REGISTER_KEY", "the key").variable("REGISTER_TOKEN", "abc-._~+/123==");
-    let loaded = folder.loaded();
-    assert_eq!(
-        loaded.register.identity.as_ref().unwrap().reveal(),
-        &format!("{certificate}\nthe key\n")
-    );
-    assert_eq!(loaded.register.ca.as_deref(), Some(certificate));
-    assert!(!format!("{loaded:?}").contains("the key") && !format!("{loaded:?}").contains("123=="));
-    let folder = folder.variable("REGISTER_TOKEN", "Bearer abc");
-    let (_, key, text) = folder.problem();
-    assert!(
-        key == "register.http.bearer" && text.contains("without the word Bearer"),
-        "{key}: {text}"
-    );
-    let folder = folder.variable("REGISTER_TOKEN", "abc").edit(
-        "passerelle.toml",
-        "client_key = { env = \"REGISTER_KEY\" }\n",
-        "",
-    );
-    let (_, key, text) = folder.problem();
-    assert!(
-        key == "register.http.client_certificate"
-            && text.contains("add client_key, or remove both"),
-        "{key}: {text}"
-    );
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::DemoStartError;
-use crate::config::{self, Environment, LoadedConfig};
+use crate::app;
+use crate::config::{Environment, LoadedConfig};
 
 /// Configuration folder, removed when dropped. Its secrets are in the environment.
 pub struct DemoFiles {
@@ -48,7 +49,7 @@ impl DemoFiles {
     /// # Errors
     /// Returns an error if the files are invalid.
     pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
-        config::load_config(self.folder.path(), &self.environment)
+        app::load_config(self.folder.path(), &self.environment)
             .map_err(DemoStartError::Configuration)
     }
 }

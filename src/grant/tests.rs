@@ -7,6 +7,7 @@ mod encryption;
 mod hint;
 mod introspection;
 mod logout;
+#[cfg(feature = "redis")]
 pub(crate) mod released;
 mod session;
 mod token;

@@ -9,6 +9,8 @@
 //! sorted table maps the hash of a normalised pivot to a row.
 
 pub mod import;
+mod settings;
+mod watched;
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -25,6 +27,8 @@ use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
+
+pub use settings::KIND;
 
 /// Register file in memory.
 pub struct FileRegister {

@@ -6,6 +6,7 @@
 
 mod contract;
 mod credentials;
+mod settings;
 
 use std::sync::Arc;
 
@@ -17,8 +18,6 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::{ANSWER_TIMEOUT, Register, RegisterAnswer, RegisterError};
-use crate::config::RegisterCredentials;
-use crate::config::model;
 use crate::egress::circuit_breaker::{self, CircuitBreaker, CircuitState};
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
@@ -30,6 +29,9 @@ use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
 use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
+
+pub use credentials::HttpRegisterCredentials;
+pub use settings::{HttpRegisterConfig, KIND};
 
 /// Header that carries the support id into the register's log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -61,54 +63,19 @@ impl HttpRegister {
     /// # Errors
     /// Returns the key whose value is unusable: a certificate, a key or a forbidden address.
     pub fn new(
-        config: &model::HttpRegisterConfig,
-        credentials: &RegisterCredentials,
+        config: &HttpRegisterConfig,
+        credentials: &HttpRegisterCredentials,
         home_country: &str,
         metrics: Arc<Metrics>,
         now: Timestamp,
     ) -> Result<Self, HttpRegisterConfigError> {
-        let refuse = |key, reason: String| HttpRegisterConfigError { key, reason };
         credentials::check_credentials(credentials, now)?;
-        let schemes = if config.insecure_http {
-            AllowedSchemes::HttpAndHttps
-        } else {
-            AllowedSchemes::HttpsOnly
-        };
-        let limits = CallLimits {
-            max_body_bytes: contract::MAX_ANSWER_BYTES,
-            total_timeout: ANSWER_TIMEOUT,
-            ..CallLimits::DEFAULT
-        };
-        let trust = TlsOptions {
-            ca: credentials.ca.as_deref(),
-            client_identity: credentials.identity.as_ref(),
-        };
-        let client = SafeHttpClient::with_tls(schemes, &config.internal_hosts, limits, trust).map_err(|error| {
-            refuse(
-                "client_certificate",
-                format!("no TLS client can be created; check the PEM files and ca-certificates ({error})"),
-            )
-        })?;
+        let client = build_client(config, credentials)?;
         let address = url::Url::parse(&config.url).map_err(|_| {
-            refuse(
-                "url",
-                "it is not an absolute URL; begin with https:// and a host name".to_owned(),
-            )
+            refuse("url", "it is not an absolute URL; begin with https:// and a host name")
         })?;
         client.check_url(&address).map_err(|error| refuse("url", error.to_string()))?;
-        let mut headers =
-            HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
-        if let Some(bearer) = &credentials.bearer {
-            let mut value =
-                HeaderValue::from_str(&format!("Bearer {}", bearer.reveal())).map_err(|_| {
-                    refuse(
-                        "bearer",
-                        "it can't be sent in a header; put the bare token there".to_owned(),
-                    )
-                })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
+        let headers = build_headers(credentials)?;
         let watcher = Arc::clone(&metrics);
         watcher.set_register_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
         Ok(Self {
@@ -226,6 +193,47 @@ impl Register for HttpRegister {
         let request = self.request(Method::GET, "/health", Vec::new())?;
         self.call(request, StatusCode::NO_CONTENT).await.map(|_| ())
     }
+}
+
+fn refuse(key: &'static str, reason: impl Into<String>) -> HttpRegisterConfigError {
+    HttpRegisterConfigError { key, reason: reason.into() }
+}
+
+fn build_client(
+    config: &HttpRegisterConfig,
+    credentials: &HttpRegisterCredentials,
+) -> Result<SafeHttpClient, HttpRegisterConfigError> {
+    let schemes =
+        if config.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
+    let limits = CallLimits {
+        max_body_bytes: contract::MAX_ANSWER_BYTES,
+        total_timeout: ANSWER_TIMEOUT,
+        ..CallLimits::DEFAULT
+    };
+    let trust = TlsOptions {
+        ca: credentials.ca.as_deref(),
+        client_identity: credentials.identity.as_ref(),
+    };
+    SafeHttpClient::with_tls(schemes, &config.internal_hosts, limits, trust).map_err(|error| {
+        let fix = "no TLS client can be created; check the PEM files and ca-certificates";
+        refuse("client_certificate", format!("{fix} ({error})"))
+    })
+}
+
+fn build_headers(
+    credentials: &HttpRegisterCredentials,
+) -> Result<HeaderMap, HttpRegisterConfigError> {
+    let mut headers =
+        HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
+    if let Some(bearer) = &credentials.bearer {
+        let mut value =
+            HeaderValue::from_str(&format!("Bearer {}", bearer.reveal())).map_err(|_| {
+                refuse("bearer", "it can't be sent in a header; put the bare token there")
+            })?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(headers)
 }
 
 /// Describes an unexpected status, with a hint for the operator.

@@ -8,6 +8,8 @@
 mod janitor;
 mod kind_cache;
 mod restore;
+mod settings;
+mod shutdown_snapshot;
 pub mod snapshot;
 pub mod snapshot_file;
 #[cfg(test)]
@@ -21,6 +23,7 @@ use async_trait::async_trait;
 use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
+use crate::store::by_kind::ByKind;
 use crate::store::revocations::Revocations;
 use crate::store::{
     Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
@@ -28,8 +31,9 @@ use crate::store::{
 };
 
 use janitor::Janitor;
-use kind_cache::{CachedRecord, CapacityPool, KindCaches, RecordState, time_to_live};
+use kind_cache::{CachedRecord, CapacityPool, KindCache, RecordState, kind_caches, time_to_live};
 pub use restore::RestoreStats;
+pub use settings::{KIND, VolatileMemory};
 
 /// Minimum time between sweeps of a full store that has too few dead records. Keeps rejections
 /// cheap in a flood.
@@ -41,7 +45,7 @@ const MAX_RECORDS_PER_SWEEP: usize = 256;
 pub struct MemoryStore {
     /// Held for reading by every operation that changes something.
     gate: RwLock<Gate>,
-    caches: Arc<KindCaches>,
+    caches: Arc<ByKind<KindCache>>,
     revocations: Revocations,
     janitor: Janitor,
 }
@@ -56,7 +60,7 @@ impl MemoryStore {
     /// Creates an empty store, and the thread that frees its memory until the store is dropped.
     #[must_use]
     pub fn new(capacities: Capacities) -> Self {
-        let caches = Arc::new(KindCaches::new(capacities));
+        let caches = Arc::new(kind_caches(capacities));
         let janitor = Janitor::start(Arc::clone(&caches));
         Self { gate: RwLock::new(Gate::Open), caches, revocations: Revocations::default(), janitor }
     }
@@ -126,7 +130,7 @@ impl Store for MemoryStore {
         now: Timestamp,
     ) -> Result<RecordVersion, StoreError> {
         let _open = self.begin_write()?;
-        let cache = self.caches.cache_for(key.kind);
+        let cache = self.caches.get(key.kind);
         let admission_seq = self
             .revocations
             .admit(&draft.families, draft.expires_at, now)
@@ -171,7 +175,7 @@ impl Store for MemoryStore {
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
-        let slot = self.caches.cache_for(key.kind).records.get(&key.name);
+        let slot = self.caches.get(key.kind).records.get(&key.name);
         let live = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now));
         Ok(live.map(CachedRecord::into_record))
     }
@@ -181,7 +185,7 @@ impl Store for MemoryStore {
         key: &RecordKey,
         now: Timestamp,
     ) -> Result<Option<LoadedRecord>, StoreError> {
-        let cache = self.caches.cache_for(key.kind);
+        let cache = self.caches.get(key.kind);
         let slot = cache.records.get(&key.name);
         let Some(slot) =
             slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now))
@@ -221,7 +225,7 @@ impl Store for MemoryStore {
         now: Timestamp,
     ) -> Result<ReplaceOutcome, StoreError> {
         let _open = self.begin_write()?;
-        let cache = self.caches.cache_for(key.kind);
+        let cache = self.caches.get(key.kind);
         self.revocations.extend_latest_expiry(expires_at);
         let mut answer = ReplaceOutcome::Gone;
         cache.compute(&key.name, |found| match found {
@@ -256,7 +260,7 @@ impl Store for MemoryStore {
         now: Timestamp,
     ) -> Result<TakeOutcome, StoreError> {
         let _open = self.begin_write()?;
-        let cache = self.caches.cache_for(key.kind);
+        let cache = self.caches.get(key.kind);
         let mut answer = TakeOutcome::Gone;
         // One computation, not a load and a removal: a code must be redeemed at most once
         // (RFC 6749 §4.1.2). Not moka's `remove`, which also returns expired values.
@@ -288,7 +292,7 @@ impl Store for MemoryStore {
 
     async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
         let _open = self.begin_write()?;
-        self.caches.cache_for(key.kind).compute(&key.name, |_| Op::Remove);
+        self.caches.get(key.kind).compute(&key.name, |_| Op::Remove);
         Ok(())
     }
 
@@ -300,7 +304,7 @@ impl Store for MemoryStore {
     ) -> Result<bool, StoreError> {
         let _open = self.begin_write()?;
         let mut is_removed = false;
-        self.caches.cache_for(key.kind).compute(&key.name, |found| match found {
+        self.caches.get(key.kind).compute(&key.name, |found| match found {
             Some(slot) if slot.state == RecordState::Live && slot.version == version => {
                 is_removed = !self.is_dead(&slot, now);
                 Op::Remove
@@ -326,11 +330,11 @@ impl Store for MemoryStore {
     }
 
     fn count(&self, kind: RecordKind) -> usize {
-        self.caches.cache_for(kind).used()
+        self.caches.get(kind).used()
     }
 
     fn usage(&self, kind: RecordKind) -> Usage {
-        let cache = self.caches.cache_for(kind);
+        let cache = self.caches.get(kind);
         Usage { records: cache.used(), bytes: cache.pool.used_bytes() }
     }
 }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
+use crate::store::by_kind::ByKind;
 use crate::store::{
     Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
     ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
@@ -18,16 +19,7 @@ use crate::telemetry::{Metrics, StoreMeter};
 /// Store that counts each operation and its errors.
 pub struct MeteredStore {
     inner: Arc<dyn Store>,
-    login: KindMeters,
-    session: KindMeters,
-    code: KindMeters,
-    token: KindMeters,
-    logout_redirect: KindMeters,
-    pending_logout: KindMeters,
-    assertion: KindMeters,
-    login_page_code: KindMeters,
-    blocks: KindMeters,
-    probes: KindMeters,
+    by_kind: ByKind<KindMeters>,
     revoke: StoreMeter,
 }
 
@@ -35,19 +27,9 @@ impl MeteredStore {
     /// Wraps `inner` and registers its metrics.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, metrics: &Metrics) -> Self {
-        let meters = |kind| KindMeters::new(metrics, kind);
         Self {
             inner,
-            login: meters(RecordKind::Login),
-            session: meters(RecordKind::Session),
-            code: meters(RecordKind::Code),
-            token: meters(RecordKind::Token),
-            logout_redirect: meters(RecordKind::LogoutRedirect),
-            pending_logout: meters(RecordKind::PendingLogout),
-            assertion: meters(RecordKind::Assertion),
-            login_page_code: meters(RecordKind::LoginPageCode),
-            blocks: meters(RecordKind::Blocks),
-            probes: meters(RecordKind::Probes),
+            by_kind: ByKind::new(|kind| KindMeters::new(metrics, kind)),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -70,19 +52,8 @@ impl MeteredStore {
         })
     }
 
-    fn meters(&self, kind: RecordKind) -> &KindMeters {
-        match kind {
-            RecordKind::Login => &self.login,
-            RecordKind::Session => &self.session,
-            RecordKind::Code => &self.code,
-            RecordKind::Token => &self.token,
-            RecordKind::LogoutRedirect => &self.logout_redirect,
-            RecordKind::PendingLogout => &self.pending_logout,
-            RecordKind::Assertion => &self.assertion,
-            RecordKind::LoginPageCode => &self.login_page_code,
-            RecordKind::Blocks => &self.blocks,
-            RecordKind::Probes => &self.probes,
-        }
+    const fn meters(&self, kind: RecordKind) -> &KindMeters {
+        self.by_kind.get(kind)
     }
 }
 

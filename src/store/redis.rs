@@ -18,8 +18,10 @@ mod counters;
 mod family_members;
 mod keyring_check;
 mod record;
+mod rules;
 mod scripts;
 mod server_info;
+mod settings;
 #[cfg(test)]
 pub(crate) mod tests;
 mod verbs;
@@ -38,13 +40,14 @@ use self::connection_manager::ConnectionManager;
 use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordFormatError, RecordHeader, StoredState};
 use self::scripts::Scripts;
 use self::server_info::DeploymentInfo;
-use crate::config::StoreCredentials;
-use crate::config::model::RedisConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::store::encryption::{EncryptionError, StoreEncryptionKeys};
 use crate::store::{Capacities, Record, RecordKey, RecordKind, RecordVersion, StoreError};
 use crate::telemetry::Metrics;
+
+pub use rules::KIND;
+pub use settings::{RedisConfig, RedisCredentials, RedisMode};
 
 /// Time that the server keeps an expired record, because the clocks of hubs differ and a call whose
 /// reply was lost is repeated.
@@ -93,7 +96,7 @@ impl RedisStore {
     /// `Thread`: the operating system can't start the thread.
     pub fn new(
         config: &RedisConfig,
-        credentials: &StoreCredentials,
+        credentials: &RedisCredentials,
         capacities: Capacities,
         env: Env,
         metrics: &Arc<Metrics>,

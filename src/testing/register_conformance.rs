@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::config::RegisterCredentials;
-use crate::config::model;
 use crate::env::Timestamp;
 use crate::identity::Identity;
 use crate::identity::StandardClaims;
@@ -13,6 +11,7 @@ use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
 use crate::register::file::FileRegister;
 use crate::register::http::HttpRegister;
+use crate::register::http::{HttpRegisterConfig, HttpRegisterCredentials};
 use crate::register::{Register, RegisterAnswer};
 use crate::telemetry::Metrics;
 use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
@@ -41,13 +40,13 @@ pub(crate) fn metrics() -> Arc<Metrics> {
 }
 
 /// `[register.http]` for a server on loopback.
-pub(crate) fn register_config(url: &str) -> model::HttpRegisterConfig {
+pub(crate) fn register_config(url: &str) -> HttpRegisterConfig {
     let text = format!("url = \"{url}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
     toml::from_str(&text).unwrap()
 }
 
 pub(crate) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
-    let credentials = RegisterCredentials {
+    let credentials = HttpRegisterCredentials {
         bearer: Some(crate::ids::Secret::new("t0ken==".into())),
         ..Default::default()
     };

@@ -4,18 +4,22 @@
 //! Store>`. Time is passed in; the races use real threads, because a single-threaded runtime would
 //! hide them.
 
+mod capacity;
 mod model;
 mod races;
-mod rules;
+mod records;
+mod revocation;
 
 use std::sync::Arc;
 
 use crate::env::Timestamp;
 use crate::store::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 
+pub use capacity::*;
 pub use model::agrees_with_a_simple_model;
 pub use races::*;
-pub use rules::*;
+pub use records::*;
+pub use revocation::*;
 
 /// Capacities that no test exceeds.
 pub const AMPLE_CAPACITIES: Capacities = Capacities {

@@ -15,6 +15,7 @@ mod files;
 mod layers;
 mod names;
 mod source;
+mod store_kinds;
 mod words;
 
 /// Fails with one line for each finding.

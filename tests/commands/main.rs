@@ -15,3 +15,4 @@ mod idp;
 mod output;
 mod plan;
 mod restart;
+mod store_kind;

@@ -16,7 +16,6 @@ use josekit::jwe::{ECDH_ES, JweDecrypter, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::app;
-use passerelle::config::model::RegisterConfig;
 use passerelle::env::Env;
 use serde_json::{Map, Value, json};
 
@@ -257,12 +256,17 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
 /// no fault of the hub's.
 #[actix_web::test]
 async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
-    let mut hub = vault().await;
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let table = format!(
-        "url = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]"
-    );
-    hub.loaded.settings.register = Some(RegisterConfig::Http(toml::from_str(&table).unwrap()));
+    let left_over = |folder: &Path| {
+        let settings = folder.join("passerelle.toml");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        let table = format!(
+            "[register.http]\nurl = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]"
+        );
+        std::fs::write(settings, format!("{text}\n{table}\n")).unwrap();
+    };
+    let hub = TestHub::high_with(&[("vault", inline("ECDH-ES", &EC))], left_over).await;
+    assert!(hub.loaded.register.is_some());
     let found = app::probe_providers(&hub.loaded, &Env::system()).await.unwrap();
     assert!(
         !found.is_empty()

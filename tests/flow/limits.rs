@@ -11,6 +11,7 @@ use actix_web::test::TestRequest;
 use super::browser::Browser;
 use super::federation::{SECRET, home_page};
 use super::hub::{Answer, TestHub};
+#[cfg(feature = "redis")]
 use super::redis_server::Server;
 use super::service::Authorize;
 
@@ -241,6 +242,7 @@ async fn trying_one_client_after_the_other_is_slowed_and_right_secrets_pass() {
     );
 }
 
+#[cfg(feature = "redis")]
 #[actix_web::test]
 async fn going_to_another_hub_gives_no_second_share() {
     let server = Server::start(&[]);

@@ -90,7 +90,7 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
     let (store, _) = store(
         &config,
-        &StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
+        &RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
     );
     let codes: Vec<RecordKey> =
         (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();

@@ -23,12 +23,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use passerelle::config::StoreCredentials;
-use passerelle::config::model::{RedisConfig, RedisMode};
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::counters::{CounterBatch, CounterKey, Counters};
-use passerelle::store::redis::RedisStore;
+use passerelle::store::redis::{RedisConfig, RedisCredentials, RedisMode, RedisStore};
 use passerelle::store::{
     Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store,
     StoreError, TakeOutcome,
@@ -75,15 +73,15 @@ fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
     }
 }
 
-fn credentials(password: &str) -> StoreCredentials {
-    StoreCredentials {
+fn credentials(password: &str) -> RedisCredentials {
+    RedisCredentials {
         password: Some(Secret::new(password.to_owned())),
         encryption_keys: vec![Secret::new("of the tests".to_owned())],
-        ..StoreCredentials::default()
+        ..RedisCredentials::default()
     }
 }
 
-fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
+fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new().unwrap());
     (
         Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()),

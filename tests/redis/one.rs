@@ -58,10 +58,10 @@ async fn over_tls_by_the_right_authority_alone() {
     config.tls = true;
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
-    let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    let trusting = RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
     whole_life(&store(&config, &trusting).0, "a").await;
 
-    let default_user = StoreCredentials { identity: None, ..trusting.clone() };
+    let default_user = RedisCredentials { identity: None, ..trusting.clone() };
     let refused = store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), at(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
@@ -70,7 +70,7 @@ async fn over_tls_by_the_right_authority_alone() {
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
-    let mistaken = StoreCredentials { ca: Some(ca), ..trusting };
+    let mistaken = RedisCredentials { ca: Some(ca), ..trusting };
     let refused = store(&config, &mistaken).0.load(&key(RecordKind::Login, "a"), at(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
@@ -107,7 +107,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     let starts = |keys: &[&str]| {
         let encryption_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
         let (store, _) =
-            store(&config, &StoreCredentials { encryption_keys, ..credentials(PASSWORD) });
+            store(&config, &RedisCredentials { encryption_keys, ..credentials(PASSWORD) });
         move || store.join_blocking()
     };
     for by_the_book in
@@ -126,7 +126,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     // Only asking leaves no mark: it may be the next configuration that is asked about.
     let (asking, _) = store(
         &config,
-        &StoreCredentials {
+        &RedisCredentials {
             encryption_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(),
             ..credentials(PASSWORD)
         },

@@ -80,7 +80,7 @@ async fn sentinels_and_servers_over_tls_outlive_a_primary() {
     certificates(folder.path());
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
-    let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    let trusting = RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
     let config = RedisConfig { tls: true, ..config(RedisMode::Sentinel, &[]) };
     outlives_its_primary(sentinels(Some(folder.path())), config, &trusting).await;
 }
@@ -88,7 +88,7 @@ async fn sentinels_and_servers_over_tls_outlive_a_primary() {
 async fn outlives_its_primary(
     (mut primary, replica, sentinels): (Server, Server, Vec<(Server, u16)>),
     mut config: RedisConfig,
-    credentials: &StoreCredentials,
+    credentials: &RedisCredentials,
 ) {
     config.nodes = sentinels.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
     let (store, _) = store(&config, credentials);

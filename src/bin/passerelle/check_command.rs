@@ -48,7 +48,7 @@ pub struct ConnectorArguments {
 /// # Errors
 /// Returns an error if a check can't be run.
 pub fn check_config(folder: &Path, online: bool) -> CommandResult {
-    let loaded = config::load_config(folder, &Environment::from_process());
+    let loaded = app::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
         out!("{report}");
@@ -118,7 +118,7 @@ impl ConnectorArguments {
     fn run(self) -> CommandResult {
         let environment = Environment::from_process();
         let context = match &self.config {
-            Some(folder) => CheckContext::from_folder(folder, &environment)
+            Some(folder) => CheckContext::from_folder(folder, &environment, app::KINDS)
                 .map_err(|problems| describe_problems(&problems))?,
             None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
         };

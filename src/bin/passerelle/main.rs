@@ -252,16 +252,17 @@ fn print_metrics(markdown: bool) -> CommandResult<()> {
 
 fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResult<()> {
     if let Some(folder) = write {
-        let written = config::write_schemas(folder).and_then(|()| audit::write_schema(folder));
+        let written =
+            config::write_schemas(folder, app::KINDS).and_then(|()| audit::write_schema(folder));
         written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
     }
     if let Some(file) = reference {
-        let text = config::reference_markdown();
+        let text = config::reference_markdown(app::KINDS);
         std::fs::write(file, text)
             .map_err(|error| format!("{} can not be written: {error}", file.display()))?;
     }
     if write.is_none() && reference.is_none() {
-        for (name, schema) in config::schemas() {
+        for (name, schema) in config::schemas(app::KINDS) {
             outln!("{name}: {schema:#}");
         }
     }
@@ -269,7 +270,7 @@ fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResul
 }
 
 fn load_config(folder: &Path) -> CommandResult<LoadedConfig> {
-    let loaded = config::load_config(folder, &Environment::from_process());
+    let loaded = app::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }

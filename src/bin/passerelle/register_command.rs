@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use passerelle::app;
-use passerelle::config::model::RegisterConfig;
 use passerelle::env::Env;
 use passerelle::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle::identity::{Claim, Identity};
@@ -76,13 +75,12 @@ impl RegisterCommand {
         match self {
             Self::Import { source, to, replace, config } => {
                 let loaded = load_config(&config)?;
-                let configured = match &loaded.settings.register {
-                    Some(RegisterConfig::File(file)) => Some(file.path.clone()),
-                    Some(RegisterConfig::Http(_)) | None => None,
-                };
+                let register =
+                    app::register_settings(&loaded).map_err(|error| error.to_string())?;
+                let configured = register.and_then(|settings| settings.import_target());
                 let fix =
                     "the configuration has no [register.file]: give the file to write with --to";
-                let target = to.or(configured).ok_or(fix)?;
+                let target = to.as_deref().or(configured).ok_or(fix)?;
                 let keep = if replace { ImportMode::Replace } else { ImportMode::Merge };
                 let done = import(&source, &target, &loaded.settings.home_country, keep)?;
                 outln!("{}: {done}", target.display());

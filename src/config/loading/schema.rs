@@ -3,19 +3,54 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::schema_node::schema_for;
+use super::schema_node::{self, schema_for};
+use crate::config::kinds::{Kinds, TableKind};
 use crate::config::model::{
     ConnectorFile, DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile, Settings,
     ThemeFile,
 };
 
+/// Returns the schema of the settings file, with the tables of these kinds.
+pub fn settings_schema(kinds: Kinds) -> Value {
+    let mut generator = schema_node::generator();
+    let mut schema = generator.root_schema_for::<Settings>().to_value();
+    let mut variants = |kinds: &[TableKind]| {
+        let variant = |kind: &TableKind| {
+            json!({
+                "type": "object",
+                "properties": { kind.name: (kind.schema)(&mut generator) },
+                "required": [kind.name],
+                "additionalProperties": false,
+                "description": kind.summary,
+            })
+        };
+        kinds.iter().map(variant).collect::<Value>()
+    };
+    let tables =
+        [("StoreConfig", variants(kinds.stores)), ("RegisterConfig", variants(kinds.registers))];
+    let mut definitions = generator.take_definitions(false);
+    for (name, variants) in tables {
+        if let Some(Value::Object(definition)) = definitions.get_mut(name) {
+            let description = definition.remove("description").unwrap_or_default();
+            *definition = [("oneOf", variants), ("description", description)]
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect();
+        }
+    }
+    if let Some(place) = schema.pointer_mut("/$defs") {
+        *place = definitions.into();
+    }
+    schema
+}
+
 /// Returns every schema with its file name in `config/schemas`.
 #[must_use]
-pub fn schemas() -> Vec<(&'static str, Value)> {
+pub fn schemas(kinds: Kinds) -> Vec<(&'static str, Value)> {
     vec![
-        ("passerelle.schema.json", schema_for::<Settings>()),
+        ("passerelle.schema.json", settings_schema(kinds)),
         ("service-provider.schema.json", schema_for::<ServiceProviderFile>()),
         ("data-provider.schema.json", schema_for::<DataProviderFile>()),
         ("connector.schema.json", schema_for::<ConnectorFile>()),
@@ -29,9 +64,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
 ///
 /// # Errors
 /// Fails if the folder or a file can't be written.
-pub fn write_schemas(folder: &Path) -> std::io::Result<()> {
+pub fn write_schemas(folder: &Path, kinds: Kinds) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    for (name, schema) in schemas() {
+    for (name, schema) in schemas(kinds) {
         std::fs::write(folder.join(name), render_schema(&schema))?;
     }
     Ok(())

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::diagnostic::Diagnostic;
 use super::environment::{self, Environment};
-use super::schema_node::{self, SchemaNode};
+use super::schema_node::SchemaNode;
 use super::source_file::SourceFile;
-use crate::config::model::Settings;
 
-/// Overrides the settings with environment variables. A variable that the file references is a
+/// Overrides the settings, which `schema` describes, with environment variables. A variable that the file references is a
 /// secret and sets no key.
 pub fn apply_environment(
     source: SourceFile,
     environment: &Environment,
+    schema: &Value,
     problems: &mut Vec<Diagnostic>,
 ) -> SourceFile {
     let mut reserved: BTreeSet<String> = source.referenced_variables().into_iter().collect();
@@ -21,8 +23,7 @@ pub fn apply_environment(
     reserved.extend(
         by_reference.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned),
     );
-    let schema = schema_node::schema_for::<Settings>();
     let overlay =
-        environment::read_overlay(environment, &SchemaNode::root(&schema), &reserved, problems);
+        environment::read_overlay(environment, &SchemaNode::root(schema), &reserved, problems);
     source.with_overlay(overlay)
 }

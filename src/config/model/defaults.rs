@@ -23,10 +23,6 @@ pub fn amr_marker() -> String {
 pub fn home_country() -> String {
     "99100".into()
 }
-/// Returns the default of `register.http.calls`.
-pub const fn register_calls() -> usize {
-    128
-}
 /// Returns the default of `keys`.
 pub fn keys() -> PathBuf {
     "keys".into()

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::config::loading::schema_node;
 use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secrets,
@@ -37,8 +38,9 @@ impl AdminAccess {
     pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
         let source =
             SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
-        // Ignores invalid variables.
-        let source = apply_environment(source, environment, &mut Vec::new());
+        // Ignores invalid variables, and those of stores and registers.
+        let schema = schema_node::schema_for::<Settings>();
+        let source = apply_environment(source, environment, &schema, &mut Vec::new());
         let mut problems = Vec::new();
         let Some(settings) = source.deserialize::<Settings>(&mut problems) else {
             return Err(problems);

@@ -7,6 +7,8 @@ use super::configured_connector::SandboxMode;
 use super::connectors::{self, ConnectorDraft};
 use super::scopes::{self, ScopeTables};
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
+use crate::config::kinds::Kinds;
+use crate::config::loading::schema::settings_schema;
 use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
@@ -42,10 +44,14 @@ impl CheckContext {
     ///
     /// # Errors
     /// Returns the problems of these two files.
-    pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
+    pub fn from_folder(
+        folder: &Path,
+        environment: &Environment,
+        kinds: Kinds,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let scopes = scopes::load_scopes(&folder.join("scopes.toml"), &mut problems);
-        let settings = load_settings(folder, environment, &mut problems);
+        let settings = load_settings(folder, environment, kinds, &mut problems);
         match (scopes, settings) {
             (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
@@ -126,12 +132,13 @@ impl CheckContext {
 fn load_settings(
     folder: &Path,
     environment: &Environment,
+    kinds: Kinds,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<(Settings, SecretRules)> {
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    let main = apply_environment(main, environment, problems);
+    let main = apply_environment(main, environment, &settings_schema(kinds), problems);
     let settings: Settings = main.deserialize(problems)?;
     let secrets = SecretRules::new(&main, Some(&settings), folder);
     Some((settings, secrets))

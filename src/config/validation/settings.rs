@@ -5,18 +5,16 @@ use std::path::Path;
 use url::Url;
 
 use super::address::{self, Http};
-use super::register::{self, RegisterCredentials};
-use super::store::{self, StoreCredentials};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
 use super::{admin_access, audit, localized_text, proxies, quotas, secret_locations};
 use crate::assurance::amr;
+use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, RegisterConfig, Settings, StoreConfig,
-    SubjectSource, by_platform,
+    ChoiceConfig, IdentitySource, LimitsConfig, Settings, SubjectSource, by_platform,
 };
 use crate::identity::pivot::Derivation;
 use crate::ids::Secret;
@@ -34,32 +32,21 @@ pub struct CheckedSettings {
     pub admin_token: Option<Secret<String>>,
     /// Headers for the trace collector.
     pub trace_headers: TraceHeaders,
-    /// Credentials of the register.
-    pub register: RegisterCredentials,
-    /// Credentials of the store.
-    pub store: StoreCredentials,
 }
 
-/// Checks the settings and resolves their secrets. Returns `None` and reports problems if they are
-/// invalid.
+/// Checks the settings and resolves their secrets, except those of the tables of kinds. Returns
+/// `None` and reports problems if they are invalid.
 pub fn check_settings(
     source: &SourceFile,
     mut settings: Settings,
+    kinds: Kinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<CheckedSettings> {
     let before = problems.len();
     let base_url = check_base_url(source, &settings.base_url, problems);
     check_names(source, &settings, problems);
-    check_identity_source(source, &settings, problems);
-    let register = settings
-        .register
-        .as_ref()
-        .map(|configured| register::check_register(source, configured, context, problems));
-    let store = settings
-        .store
-        .as_ref()
-        .map(|configured| store::check_store(source, configured, context, problems));
+    check_identity_source(source, &settings, kinds, problems);
     check_lifetimes(source, &settings, problems);
     check_limits(source, &settings.limits, problems);
     secret_locations::check_locations(source, &settings.secrets, problems);
@@ -93,15 +80,12 @@ pub fn check_settings(
     let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
-    let (register, store) = (register.unwrap_or_default(), store.unwrap_or_default());
     (problems.len() == before).then_some(CheckedSettings {
         settings,
         base_url,
         subject_keys,
         admin_token,
         trace_headers,
-        register,
-        store,
     })
 }
 
@@ -216,12 +200,20 @@ fn check_private_hosts(source: &SourceFile, hosts: &[String], problems: &mut Vec
     }
 }
 
-fn check_identity_source(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+fn check_identity_source(
+    source: &SourceFile,
+    settings: &Settings,
+    kinds: Kinds,
+    problems: &mut Vec<Diagnostic>,
+) {
     let uses_register = settings.platform == Platform::Standard
         && settings.identity_source == IdentitySource::Register;
     if uses_register && settings.register.is_none() {
         let message = "is missing, but identities come from the register";
-        let fix = "add [register.file] or [register.http], or set identity_source = \"provider\" (deviates from the specification)";
+        let fix = format!(
+            "add {}, or set identity_source = \"provider\" (deviates from the specification)",
+            list_tables("register", kinds.registers)
+        );
         problems.push(source.diagnostic("register", message, fix));
     }
     if uses_register && settings.subject == SubjectSource::Provider {
@@ -334,11 +326,5 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
     let paths = required.into_iter().map(Some).chain([settings.theme.as_mut()]);
     for path in paths.flatten() {
         *path = folder.join(&*path);
-    }
-    if let Some(RegisterConfig::File(register)) = &mut settings.register {
-        register.path = folder.join(&register.path);
-    }
-    if let Some(StoreConfig::Memory(memory)) = &mut settings.store {
-        memory.snapshot = folder.join(&memory.snapshot);
     }
 }

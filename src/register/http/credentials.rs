@@ -1,19 +1,30 @@
-//! Checks the certificates and the key of `[register.http]` at the start.
+//! Holds the credentials of `[register.http]`, and checks its certificates and key at the start.
 
 use openssl::asn1::Asn1Time;
 use openssl::pkey::PKey;
 use openssl::x509::X509;
 
 use super::HttpRegisterConfigError;
-use crate::config::RegisterCredentials;
 use crate::env::Timestamp;
+use crate::ids::Secret;
+
+/// Credentials for mutual authentication with an `http` register. Certificates and keys are PEM.
+#[derive(Clone, Default, Debug)]
+pub struct HttpRegisterCredentials {
+    /// The hub's certificate with its chain, followed by its key.
+    pub identity: Option<Secret<String>>,
+    /// The only certificate authorities trusted for the register; `None` for the system's.
+    pub ca: Option<String>,
+    /// Bearer token, a `b64token` (RFC 6750 §2.1).
+    pub bearer: Option<Secret<String>>,
+}
 
 /// Checks the credentials. `now` is compared with the certificates' dates.
 ///
 /// # Errors
 /// Returns the configuration key and the fix.
 pub fn check_credentials(
-    credentials: &RegisterCredentials,
+    credentials: &HttpRegisterCredentials,
     now: Timestamp,
 ) -> Result<(), HttpRegisterConfigError> {
     let refuse = |key, why: &str| HttpRegisterConfigError { key, reason: why.to_owned() };

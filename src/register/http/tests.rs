@@ -216,11 +216,16 @@ async fn unknown_values_are_left_out_of_the_query() {
 #[tokio::test]
 async fn a_query_beyond_the_limit_is_rejected_and_does_not_count_as_failure() {
     let server = FakeServer::start(|_| found()).await;
-    let configured = model::HttpRegisterConfig { calls: 0, ..register_config(&server.base()) };
+    let configured = HttpRegisterConfig { calls: 0, ..register_config(&server.base()) };
     let now = Timestamp::from_seconds(1);
-    let register =
-        HttpRegister::new(&configured, &RegisterCredentials::default(), "99100", metrics(), now)
-            .unwrap();
+    let register = HttpRegister::new(
+        &configured,
+        &HttpRegisterCredentials::default(),
+        "99100",
+        metrics(),
+        now,
+    )
+    .unwrap();
     let error = register.identify(&angela(), &support_id()).await.unwrap_err();
     assert_eq!(
         (error.code().entry().code, error.was_sent(), server.request_count()),
@@ -268,17 +273,16 @@ fn unusable_certificates_are_reported_before_the_first_login() {
     let pem =
         |key: &PKey<Private>| String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
     let (good, secret) = (certificate(&own, 2_000_000_000), pem(&own));
-    let identity = |certificate: &str, key: &str| RegisterCredentials {
+    let identity = |certificate: &str, key: &str| HttpRegisterCredentials {
         identity: Some(Secret::new(format!("{certificate}\n{key}\n"))),
         ..Default::default()
     };
-    let ca = |text: &str| RegisterCredentials { ca: Some(text.to_owned()), ..Default::default() };
+    let ca =
+        |text: &str| HttpRegisterCredentials { ca: Some(text.to_owned()), ..Default::default() };
     let cut = good.replace("MI", "!!");
-    let new = |credentials: &RegisterCredentials| {
-        let configured = model::HttpRegisterConfig {
-            insecure_http: false,
-            ..register_config("https://127.0.0.1/v1")
-        };
+    let new = |credentials: &HttpRegisterCredentials| {
+        let configured =
+            HttpRegisterConfig { insecure_http: false, ..register_config("https://127.0.0.1/v1") };
         HttpRegister::new(
             &configured,
             credentials,
@@ -301,11 +305,8 @@ fn unusable_certificates_are_reported_before_the_first_login() {
     assert!(new(&identity(&good, &secret)).is_ok());
     assert!(new(&ca(&good)).is_ok());
     let refused = HttpRegister::new(
-        &model::HttpRegisterConfig {
-            insecure_http: false,
-            ..register_config("http://127.0.0.1/v1")
-        },
-        &RegisterCredentials::default(),
+        &HttpRegisterConfig { insecure_http: false, ..register_config("http://127.0.0.1/v1") },
+        &HttpRegisterCredentials::default(),
         "99100",
         metrics(),
         Timestamp::from_seconds(1),

@@ -5,7 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::kind_cache::KindCaches;
+use super::kind_cache::KindCache;
+use crate::store::by_kind::ByKind;
 
 const JANITOR_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -19,7 +20,7 @@ pub struct Janitor {
 
 impl Janitor {
     /// Starts the thread.
-    pub fn start(caches: Arc<KindCaches>) -> Self {
+    pub fn start(caches: Arc<ByKind<KindCache>>) -> Self {
         let (alive, until_dropped) = mpsc::channel();
         let rounds = move || {
             while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {

@@ -11,8 +11,9 @@ use moka::ops::compute::Op;
 use moka::sync::Cache;
 
 use crate::env::Timestamp;
+use crate::store::by_kind::ByKind;
 use crate::store::revocations::AdmissionSeq;
-use crate::store::{Capacities, Family, Record, RecordKind, RecordVersion};
+use crate::store::{Capacities, Family, Record, RecordKind, RecordVersion, Usage};
 
 /// Time that memory outlives its record, because the clocks of callers differ. Unread records get
 /// none.
@@ -79,9 +80,8 @@ impl Expiry<Arc<str>, CachedRecord> for RecordExpiry {
 
 /// Capacity shared by one or more kinds, and its use.
 pub struct CapacityPool {
-    capacity: usize,
+    capacity: Usage,
     used: AtomicUsize,
-    capacity_bytes: usize,
     /// Total bytes of the values.
     used_bytes: AtomicUsize,
     /// When a sweep last found fewer dead records than it may free.
@@ -89,20 +89,15 @@ pub struct CapacityPool {
 }
 
 impl CapacityPool {
-    fn new(capacity: usize, capacity_bytes: usize) -> Arc<Self> {
+    fn new(capacity: Usage) -> Arc<Self> {
         let (used, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self {
-            capacity,
-            used,
-            capacity_bytes,
-            used_bytes,
-            last_full_sweep: Mutex::default(),
-        })
+        Arc::new(Self { capacity, used, used_bytes, last_full_sweep: Mutex::default() })
     }
 
     /// Returns whether another record fits.
     pub fn has_room(&self) -> bool {
-        self.used.load(Ordering::Relaxed) < self.capacity && self.used_bytes() < self.capacity_bytes
+        self.used.load(Ordering::Relaxed) < self.capacity.records
+            && self.used_bytes() < self.capacity.bytes
     }
 
     /// Returns the total bytes of the values.
@@ -158,9 +153,9 @@ impl KindCache {
     /// Reserves room for a new value of so many bytes. Returns whether there was room.
     pub fn try_reserve(&self, bytes: usize) -> bool {
         let (pool, relaxed) = (&self.pool, Ordering::Relaxed);
-        let one_more = |used| (used < pool.capacity).then_some(used + 1);
+        let one_more = |used| (used < pool.capacity.records).then_some(used + 1);
         let more_bytes =
-            |used: usize| used.checked_add(bytes).filter(|used| *used <= pool.capacity_bytes);
+            |used: usize| used.checked_add(bytes).filter(|used| *used <= pool.capacity.bytes);
         if pool.used.fetch_update(relaxed, relaxed, one_more).is_err() {
             return false;
         }
@@ -181,73 +176,11 @@ impl KindCache {
     }
 }
 
-/// Caches of all kinds.
-pub struct KindCaches {
-    logins: KindCache,
-    sessions: KindCache,
-    codes: KindCache,
-    tokens: KindCache,
-    logout_redirects: KindCache,
-    pending_logouts: KindCache,
-    assertions: KindCache,
-    login_page_codes: KindCache,
-    blocks: KindCache,
-    probes: KindCache,
-}
-
-impl KindCaches {
-    /// Creates empty caches with these capacities.
-    pub fn new(capacities: Capacities) -> Self {
-        let cache = |kind, capacity| KindCache::new(kind, &CapacityPool::new(capacity, usize::MAX));
-        let grants = CapacityPool::new(capacities.grants, usize::MAX);
-        Self {
-            logins: KindCache::new(
-                RecordKind::Login,
-                &CapacityPool::new(capacities.logins, capacities.login_bytes),
-            ),
-            sessions: cache(RecordKind::Session, capacities.sessions),
-            codes: KindCache::new(RecordKind::Code, &grants),
-            tokens: KindCache::new(RecordKind::Token, &grants),
-            logout_redirects: cache(RecordKind::LogoutRedirect, capacities.logout_redirects),
-            pending_logouts: cache(RecordKind::PendingLogout, capacities.pending_logouts),
-            assertions: cache(RecordKind::Assertion, capacities.assertions),
-            login_page_codes: cache(RecordKind::LoginPageCode, capacities.login_page_codes),
-            blocks: cache(RecordKind::Blocks, capacities.blocks),
-            probes: cache(RecordKind::Probes, capacities.probes),
-        }
-    }
-
-    /// Returns the cache of a kind.
-    pub fn cache_for(&self, kind: RecordKind) -> &KindCache {
-        match kind {
-            RecordKind::Login => &self.logins,
-            RecordKind::Session => &self.sessions,
-            RecordKind::Code => &self.codes,
-            RecordKind::Token => &self.tokens,
-            RecordKind::LogoutRedirect => &self.logout_redirects,
-            RecordKind::PendingLogout => &self.pending_logouts,
-            RecordKind::Assertion => &self.assertions,
-            RecordKind::LoginPageCode => &self.login_page_codes,
-            RecordKind::Blocks => &self.blocks,
-            RecordKind::Probes => &self.probes,
-        }
-    }
-
-    /// Iterates over the caches of all kinds.
-    pub fn iter(&self) -> impl Iterator<Item = &KindCache> {
-        let Self {
-            logins,
-            sessions,
-            codes,
-            tokens,
-            logout_redirects: logouts,
-            pending_logouts: parked,
-            assertions,
-            login_page_codes: own_codes,
-            blocks,
-            probes,
-        } = self;
-        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes]
-            .into_iter()
-    }
+/// Creates an empty cache for each kind, with these capacities.
+pub fn kind_caches(capacities: Capacities) -> ByKind<KindCache> {
+    let grants = CapacityPool::new(capacities.for_kind(RecordKind::Code));
+    ByKind::new(|kind| match kind {
+        RecordKind::Code | RecordKind::Token => KindCache::new(kind, &grants),
+        _ => KindCache::new(kind, &CapacityPool::new(capacities.for_kind(kind))),
+    })
 }

@@ -64,7 +64,7 @@ impl MemoryStore {
                         RecordState::Tombstone => Some(AdmissionSeq::default()),
                     };
                     let Some(admission_seq) = admission_seq else { continue };
-                    let cache = self.caches.cache_for(key.kind);
+                    let cache = self.caches.get(key.kind);
                     if protects_from_replay(key.kind, state) {
                         cache.reserve_for_update(value.len());
                     } else if !cache.try_reserve(value.len()) {

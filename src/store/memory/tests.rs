@@ -49,7 +49,7 @@ async fn an_unread_record_frees_its_room_at_its_earlier_expiry() {
     let deadline = std::time::Instant::now() + Duration::from_secs(30);
     while store.usage(RecordKind::Login) != Usage::default() {
         assert!(std::time::Instant::now() < deadline, "the room is still taken");
-        store.caches.cache_for(RecordKind::Login).records.run_pending_tasks();
+        store.caches.get(RecordKind::Login).records.run_pending_tasks();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -66,7 +66,7 @@ fn the_janitor_ends_with_its_store() {
 #[tokio::test]
 async fn capacity_is_freed_when_moka_expired_the_record_first() {
     let store = MemoryStore::new(Capacities { logins: 2, ..store_conformance::AMPLE_CAPACITIES });
-    let cache = store.caches.cache_for(RecordKind::Login);
+    let cache = store.caches.get(RecordKind::Login);
     let short = CachedRecord {
         version: RecordVersion(1),
         state: RecordState::Live,

@@ -9,20 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::env::Timestamp;
+use crate::store::by_kind::ByKind;
 use crate::store::{Capacities, RecordKind, Usage};
 
 /// Used capacity of the records that this hub has inserted.
-pub struct CapacityTracker {
-    logins: Mutex<Pool>,
-    sessions: Mutex<Pool>,
-    grants: Mutex<Pool>,
-    logout_redirects: Mutex<Pool>,
-    pending_logouts: Mutex<Pool>,
-    assertions: Mutex<Pool>,
-    login_page_codes: Mutex<Pool>,
-    blocks: Mutex<Pool>,
-    probes: Mutex<Pool>,
-}
+/// Tokens belong to the pool of codes.
+pub struct CapacityTracker(ByKind<Mutex<Pool>>);
 
 struct Pool {
     capacity: Usage,
@@ -35,22 +27,10 @@ struct Pool {
 impl CapacityTracker {
     /// Creates a tracker without records.
     pub fn new(capacities: Capacities) -> Self {
-        let pool_with_bytes = |records, bytes| {
-            let capacity = Usage { records, bytes };
+        Self(ByKind::new(|kind| {
+            let capacity = capacities.for_kind(kind);
             Mutex::new(Pool { capacity, used: Usage::default(), by_expiry: BTreeMap::new() })
-        };
-        let pool = |records| pool_with_bytes(records, usize::MAX);
-        Self {
-            logins: pool_with_bytes(capacities.logins, capacities.login_bytes),
-            sessions: pool(capacities.sessions),
-            grants: pool(capacities.grants),
-            logout_redirects: pool(capacities.logout_redirects),
-            pending_logouts: pool(capacities.pending_logouts),
-            assertions: pool(capacities.assertions),
-            login_page_codes: pool(capacities.login_page_codes),
-            blocks: pool(capacities.blocks),
-            probes: pool(capacities.probes),
-        }
+        }))
     }
 
     /// Reserves capacity for a record until its expiry. Returns whether there was room.
@@ -122,18 +102,8 @@ impl CapacityTracker {
     }
 
     fn with<T>(&self, kind: RecordKind, act: impl FnOnce(&mut Pool, bool) -> T) -> T {
-        let (pool, is_token) = match kind {
-            RecordKind::Login => (&self.logins, false),
-            RecordKind::Session => (&self.sessions, false),
-            RecordKind::Code => (&self.grants, false),
-            RecordKind::Token => (&self.grants, true),
-            RecordKind::LogoutRedirect => (&self.logout_redirects, false),
-            RecordKind::PendingLogout => (&self.pending_logouts, false),
-            RecordKind::Assertion => (&self.assertions, false),
-            RecordKind::LoginPageCode => (&self.login_page_codes, false),
-            RecordKind::Blocks => (&self.blocks, false),
-            RecordKind::Probes => (&self.probes, false),
-        };
+        let is_token = kind == RecordKind::Token;
+        let pool = self.0.get(if is_token { RecordKind::Code } else { kind });
         act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), is_token)
     }
 }

@@ -18,9 +18,7 @@ use redis::{
     Value,
 };
 
-use crate::config::StoreCredentials;
-use crate::config::model::NodeAddress;
-use crate::config::model::{RedisConfig, RedisMode};
+use super::settings::{NodeAddress, RedisConfig, RedisCredentials, RedisMode};
 
 /// Time limit of a connection: DNS, TCP, TLS and authentication together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,7 +28,7 @@ const NODE_TIMEOUT: Duration = Duration::from_millis(600);
 /// Addresses and credentials of the servers.
 pub struct RedisClient {
     config: RedisConfig,
-    credentials: StoreCredentials,
+    credentials: RedisCredentials,
 }
 
 /// Connection with pipelined calls; clones share it.
@@ -104,7 +102,7 @@ impl Connection {
 
 impl RedisClient {
     /// Keeps the configuration; connects later.
-    pub fn new(config: &RedisConfig, credentials: &StoreCredentials) -> Self {
+    pub fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 

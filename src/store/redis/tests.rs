@@ -29,11 +29,11 @@ fn config(server: &Server, prefix: &str) -> RedisConfig {
     }
 }
 
-fn credentials(encryption_keys: &[&str]) -> StoreCredentials {
-    StoreCredentials {
+fn credentials(encryption_keys: &[&str]) -> RedisCredentials {
+    RedisCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         encryption_keys: encryption_keys.iter().map(|key| Secret::new((*key).to_owned())).collect(),
-        ..StoreCredentials::default()
+        ..RedisCredentials::default()
     }
 }
 

@@ -123,51 +123,30 @@ impl Store for RedisStore {
         let header_bytes = record::authenticated_header(StoredState::Live, next, expires_at);
         let encrypted =
             self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &value)?;
-        let (old, now_text, until, px) = (
-            expected.0.to_be_bytes(),
-            millis_text(now),
-            millis_text(expires_at),
-            server_ttl(expires_at, now),
-        );
-        let mut horizon = "0".to_owned();
+        let expected = expected.0.to_be_bytes();
+        let times = (expires_at, now);
         // Two attempts at most: for the second one, the families know the new expiry.
-        for _ in 0..2 {
-            let arguments: [&[u8]; 7] = [
-                &old,
-                &header_bytes,
-                &encrypted,
-                now_text.as_bytes(),
-                px.as_bytes(),
-                until.as_bytes(),
-                horizon.as_bytes(),
-            ];
-            let answer = self
-                .connections
-                .run_script(&self.scripts.replace, &location.key, &arguments)
-                .await?;
-            match array_items(&answer) {
-                [Value::Int(1), before @ ..] => {
-                    if let [Value::BulkString(before)] = before {
-                        self.update_capacity(location.kind, before, expires_at, Some(value.len()));
+        for families_until in [None, Some(expires_at)] {
+            let parts = [&expected[..], &header_bytes, &encrypted];
+            match self.run_replace(&location, parts, times, families_until).await? {
+                ReplaceReply::Replaced(before) => {
+                    if let Some(before) = before {
+                        self.update_capacity(location.kind, &before, expires_at, Some(value.len()));
                     }
                     return Ok(ReplaceOutcome::Replaced(next));
                 }
-                [Value::Int(0)] => return Ok(ReplaceOutcome::Stale),
-                [Value::Int(-1)] => return Ok(ReplaceOutcome::Gone),
-                [Value::Int(2), Value::BulkString(families)] => {
+                ReplaceReply::Stale => return Ok(ReplaceOutcome::Stale),
+                ReplaceReply::Gone => return Ok(ReplaceOutcome::Gone),
+                ReplaceReply::OutlivesFamilies(families) => {
                     let (insertion_id, families) =
                         families.split_first_chunk::<8>().ok_or_else(unexpected_reply)?;
                     let (families, _) = families.as_chunks::<FAMILY_HASH_BYTES>();
-                    if self
-                        .join_families(families, (&location, insertion_id), expires_at, now)
-                        .await?
-                        == JoinOutcome::Closed
-                    {
+                    let member = (&location, insertion_id);
+                    let joined = self.join_families(families, member, expires_at, now).await?;
+                    if joined == JoinOutcome::Closed {
                         return Ok(ReplaceOutcome::Gone);
                     }
-                    horizon.clone_from(&until);
                 }
-                _ => return Err(unexpected_reply()),
             }
         }
         Err(unexpected_reply())
@@ -304,7 +283,54 @@ fn read_command(key: &str) -> Cmd {
     command
 }
 
+/// Reply of the script `replace`.
+enum ReplaceReply {
+    /// With the record before, unless an earlier attempt had replaced it and its reply was lost.
+    Replaced(Option<Vec<u8>>),
+    Stale,
+    Gone,
+    /// The families forget the record before its new expiry: its insertion id and their hashes.
+    OutlivesFamilies(Vec<u8>),
+}
+
 impl RedisStore {
+    /// Runs the script `replace` with the expected version, the header and the ciphertext.
+    /// `families_until`: until when the families of the record are known to know it.
+    async fn run_replace(
+        &self,
+        location: &RecordLocation,
+        [expected, header, encrypted]: [&[u8]; 3],
+        (expires_at, now): (Timestamp, Timestamp),
+        families_until: Option<Timestamp>,
+    ) -> Result<ReplaceReply, StoreError> {
+        let (now_text, until, px) =
+            (millis_text(now), millis_text(expires_at), server_ttl(expires_at, now));
+        let horizon = families_until.map_or_else(|| "0".to_owned(), millis_text);
+        let arguments: [&[u8]; 7] = [
+            expected,
+            header,
+            encrypted,
+            now_text.as_bytes(),
+            px.as_bytes(),
+            until.as_bytes(),
+            horizon.as_bytes(),
+        ];
+        let reply =
+            self.connections.run_script(&self.scripts.replace, &location.key, &arguments).await?;
+        match array_items(&reply) {
+            [Value::Int(1), before @ ..] => Ok(ReplaceReply::Replaced(match before {
+                [Value::BulkString(before)] => Some(before.clone()),
+                _ => None,
+            })),
+            [Value::Int(0)] => Ok(ReplaceReply::Stale),
+            [Value::Int(-1)] => Ok(ReplaceReply::Gone),
+            [Value::Int(2), Value::BulkString(families)] => {
+                Ok(ReplaceReply::OutlivesFamilies(families.clone()))
+            }
+            _ => Err(unexpected_reply()),
+        }
+    }
+
     async fn insert_admitted(
         &self,
         location: &RecordLocation,

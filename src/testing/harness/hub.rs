@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{HubKeys, HubServer, ProgramDeps, Reload};
-use crate::config::{self, Environment, LoadedConfig};
+use crate::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
+use crate::config::{Environment, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::grant::logout::LogoutDestination;
 use crate::protocol::logout::{self, LogoutRequest};
@@ -177,7 +177,7 @@ impl TestHub {
         ]
         .into_iter()
         .collect();
-        let loaded = config::load_config(folder.path(), &environment).unwrap();
+        let loaded = app::load_config(folder.path(), &environment).unwrap();
 
         // The keys were made by the machine's clock, and sign from their making; a day later all of
         // them do.

@@ -1,3 +1,8 @@
+#![cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, unused_imports, reason = "some tests need the records of a server")
+)]
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,6 +13,7 @@ use tempfile::TempDir;
 use super::super::*;
 use crate::config::blocks::{BlockInput, BlockTarget};
 use crate::store::memory::MemoryStore;
+#[cfg(feature = "redis")]
 use crate::store::redis::tests::released::{Sample, released_samples};
 use crate::store::{
     Family, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
@@ -334,6 +340,7 @@ async fn of_many_changes_at_many_hubs_at_once_none_is_lost() {
     assert_eq!(all.len(), 20, "{all:?}");
 }
 
+#[cfg(feature = "redis")]
 /// Returns the stored record of two blocks, for the fixture of a release.
 pub(crate) async fn sample() -> Sample {
     let servers = FakeSharedStore::new();
@@ -344,6 +351,7 @@ pub(crate) async fn sample() -> Sample {
     Sample::new("the kill switches", &record_key(), serde_json::from_slice(&record.value).unwrap())
 }
 
+#[cfg(feature = "redis")]
 #[tokio::test]
 async fn blocks_of_the_last_release_stay_in_force() {
     for sample in released_samples(RecordKind::Blocks) {

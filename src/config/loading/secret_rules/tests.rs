@@ -262,7 +262,7 @@ fn a_connector_named_as_a_service_provider_does_not_get_its_secret() {
         "{text}"
     );
     let environment = folder.environment();
-    let around = CheckContext::from_folder(folder.path(), &environment).unwrap();
+    let around = CheckContext::from_folder(folder.path(), &environment, crate::app::KINDS).unwrap();
     let draft = around.check_connector(&folder.path().join("connectors/sp.toml"), &environment);
     assert!(
         draft.problems.iter().any(|problem| problem.message.contains("references the secret of")),

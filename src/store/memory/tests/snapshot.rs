@@ -13,14 +13,14 @@ use super::super::snapshot_file::{SnapshotError, SnapshotFile, SnapshotLoad};
 use super::super::*;
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::store::KINDS;
+use crate::store::RECORD_KINDS;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::store_conformance::{
     AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value,
 };
 
 fn kinds() -> impl Iterator<Item = RecordKind> {
-    KINDS.into_iter().filter(|kind| !kind.is_polled())
+    RECORD_KINDS.into_iter().filter(|kind| !kind.is_polled())
 }
 
 fn secrets(keys: &[&str]) -> Vec<Secret<String>> {

@@ -3,25 +3,13 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::build_error::BuildError;
-use crate::config::LoadedConfig;
-use crate::config::model::MemoryConfig;
+use super::MemoryStore;
+use super::snapshot_file::{SnapshotFile, SnapshotLoad};
 use crate::env::Env;
-use crate::grant::Grants;
-use crate::store::StoreScope;
-use crate::store::memory::MemoryStore;
-use crate::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
-
-/// Content of the store at the start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum StoreOrigin {
-    /// The records of the previous process.
-    Restored,
-    /// No records.
-    Empty,
-}
+use crate::store::kind::{OpenStoreError, StoreOrigin, StoreSnapshot};
 
 /// Snapshot of the embedded store, handed from process to process.
 pub(super) struct ShutdownSnapshot {
@@ -30,46 +18,16 @@ pub(super) struct ShutdownSnapshot {
     env: Env,
 }
 
-/// Restores the snapshot, if there is one. A store that begins empty knows no used client
-/// assertion, so assertions issued before now are refused.
-///
-/// # Errors
-/// Returns an error if the snapshot might be restored again by a later start.
-pub(super) fn restore_snapshot(
-    snapshot: Option<&ShutdownSnapshot>,
-    grants: &Grants,
-) -> Result<(), BuildError> {
-    let origin = snapshot.map_or(Ok(StoreOrigin::Empty), ShutdownSnapshot::restore)?;
-    if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
-        grants.assertion_quota.set_known_since(grants.core.env.now());
+impl ShutdownSnapshot {
+    /// Creates the snapshot of a store in this file.
+    pub fn new(file: SnapshotFile, store: &Arc<MemoryStore>, env: &Env) -> Self {
+        Self { snapshots: Arc::new(file), store: Arc::clone(store), env: env.clone() }
     }
-    Ok(())
 }
 
-impl ShutdownSnapshot {
-    /// Prepares the snapshot file.
-    ///
-    /// # Errors
-    /// Returns an error if a snapshot can't be written at the configured path.
-    pub fn new(
-        config: &MemoryConfig,
-        loaded: &LoadedConfig,
-        store: &Arc<MemoryStore>,
-        env: &Env,
-    ) -> Result<Self, BuildError> {
-        SnapshotFile::check_writable(&config.snapshot)?;
-        let snapshots =
-            SnapshotFile::new(&config.snapshot, &loaded.store.encryption_keys, &loaded.issuer);
-        Ok(Self { snapshots: Arc::new(snapshots), store: Arc::clone(store), env: env.clone() })
-    }
-
-    /// Restores the snapshot. Call it once nothing else can keep the hub from starting, and before
-    /// requests are served. Blocks on the disk.
-    ///
-    /// # Errors
-    /// Returns an error if the snapshot can't be removed, because a later start would restore it
-    /// again. A snapshot that can't be read is not an error: the hub starts without its sessions.
-    fn restore(&self) -> Result<StoreOrigin, BuildError> {
+#[async_trait]
+impl StoreSnapshot for ShutdownSnapshot {
+    fn restore(&self) -> Result<StoreOrigin, OpenStoreError> {
         let begun = Instant::now();
         let found = self.snapshots.load(&self.store, self.env.now())?;
         let origin = if matches!(found, SnapshotLoad::Restored { .. }) {
@@ -108,10 +66,8 @@ impl ShutdownSnapshot {
         Ok(origin)
     }
 
-    /// Saves the store; nothing may be stored afterwards. A failure is logged and does not stop the
-    /// shutdown.
-    pub async fn save(self) {
-        let Self { snapshots, store, env } = self;
+    async fn save(self: Box<Self>) {
+        let Self { snapshots, store, env } = *self;
         let begun = Instant::now();
         let saving = tokio::task::spawn_blocking(move || snapshots.save(&store, &env));
         match saving.await.map_err(std::io::Error::from).and_then(|saved| saved) {

@@ -1,11 +1,11 @@
-//! Tests the rules that a single caller observes.
+//! Tests the rules of each operation on one record.
 
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value};
+use super::{AMPLE_CAPACITIES, at, code, key, new_record, take, value};
 use crate::store::{
-    Capacities, Family, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    Capacities, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
 };
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
@@ -141,68 +141,6 @@ pub async fn insert_overwrites_expired_records_but_not_tombstones<
     assert_eq!(store.count(RecordKind::Code), 1);
 }
 
-pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
-    F: Future<Output = Arc<dyn Store>>,
->(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(Capacities { logins: 3, ..AMPLE_CAPACITIES }).await;
-    let login = |n: u64| key(RecordKind::Login, &n.to_string());
-    for n in 0..3 {
-        store.insert(login(n), new_record("1", at(10)), at(0)).await.unwrap();
-    }
-    for n in 3..50 {
-        assert_eq!(
-            store.insert(login(n), new_record("1", at(10)), at(n / 10)).await,
-            Err(StoreError::Full)
-        );
-    }
-    for n in 0..3 {
-        assert_eq!(value(&store, &login(n), at(9)).await.unwrap(), "1");
-        let replaced = store.replace(&login(n), RecordVersion(1), "2".into(), at(10), at(9)).await;
-        assert_eq!(
-            replaced,
-            Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
-            "a full store still serves its records"
-        );
-    }
-    assert_eq!(
-        store.insert(key(RecordKind::Session, "s"), new_record("1", at(10)), at(9)).await,
-        Ok(RecordVersion(1))
-    );
-}
-
-pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(Capacities { logins: 2, ..AMPLE_CAPACITIES }).await;
-    let login = |name: &str| key(RecordKind::Login, name);
-    store.insert(login("a"), new_record("1", at(10)), at(0)).await.unwrap();
-    store.insert(login("b"), new_record_in_family("1", at(100), "family"), at(0)).await.unwrap();
-    store.remove(&login("a")).await.unwrap();
-    assert_eq!(
-        store.insert(login("c"), new_record("1", at(20)), at(1)).await,
-        Ok(RecordVersion(1)),
-        "after a removal"
-    );
-    assert_eq!(
-        store.insert(login("d"), new_record("1", at(40)), at(2)).await,
-        Err(StoreError::Full)
-    );
-    assert_eq!(
-        store.insert(login("d"), new_record("1", at(40)), at(20)).await,
-        Ok(RecordVersion(1)),
-        "after an expiry"
-    );
-    store.revoke(&Family("family".into()), at(100), at(21)).await.unwrap();
-    assert_eq!(
-        store.insert(login("e"), new_record("1", at(40)), at(25)).await,
-        Ok(RecordVersion(1)),
-        "after a revocation"
-    );
-    assert_eq!(store.count(RecordKind::Login), 2);
-}
-
 pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
@@ -307,91 +245,6 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
     }
 }
 
-pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(Capacities { login_bytes: 100, ..AMPLE_CAPACITIES }).await;
-    let login = |name: &str| key(RecordKind::Login, name);
-    let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
-    store.insert(login("a"), new_record(&forty, at(20)), at(0)).await.unwrap();
-    store.insert(login("b"), new_record(&forty, at(20)), at(0)).await.unwrap();
-    assert_eq!(
-        store.insert(login("c"), new_record(&forty, at(20)), at(0)).await,
-        Err(StoreError::Full)
-    );
-    store.insert(login("c"), new_record("4", at(20)), at(0)).await.unwrap();
-    let replaced =
-        store.replace(&login("a"), RecordVersion(1), sixty.clone().into(), at(20), at(1)).await;
-    assert_eq!(
-        replaced,
-        Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
-        "a running login may grow"
-    );
-    assert_eq!(
-        store.insert(login("d"), new_record("", at(20)), at(1)).await,
-        Err(StoreError::Full)
-    );
-    store.remove(&login("a")).await.unwrap();
-    assert_eq!(
-        store.insert(login("d"), new_record(&forty[..20], at(20)), at(1)).await,
-        Ok(RecordVersion(1)),
-        "after a removal"
-    );
-    store
-        .insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1))
-        .await
-        .unwrap();
-    assert_eq!(
-        store.insert(login("e"), new_record(&sixty, at(40)), at(20)).await,
-        Ok(RecordVersion(1)),
-        "after an expiry"
-    );
-}
-
-pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(Capacities { grants: 2, ..AMPLE_CAPACITIES }).await;
-    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
-    store.insert(key(RecordKind::Token, "a"), new_record("1", at(20)), at(0)).await.unwrap();
-    for kind in [RecordKind::Code, RecordKind::Token] {
-        assert_eq!(
-            store.insert(key(kind, "b"), new_record("1", at(20)), at(1)).await,
-            Err(StoreError::Full)
-        );
-    }
-    assert_eq!((store.count(RecordKind::Code), store.count(RecordKind::Token)), (1, 1));
-    assert_eq!(
-        store.insert(key(RecordKind::Token, "b"), new_record("1", at(20)), at(10)).await,
-        Ok(RecordVersion(1)),
-        "the code's capacity"
-    );
-}
-
-pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(Capacities { assertions: 1, ..AMPLE_CAPACITIES }).await;
-    let used = |name: &str| key(RecordKind::Assertion, name);
-    store.insert(used("a"), new_record("", at(10)), at(0)).await.unwrap();
-    assert_eq!(
-        store.insert(used("b"), new_record("", at(20)), at(9)).await,
-        Err(StoreError::Full),
-        "live records are not evicted"
-    );
-    assert_eq!(
-        store.insert(used("a"), new_record("", at(20)), at(9)).await,
-        Err(StoreError::Exists),
-        "a full store still reports a replay"
-    );
-    store.insert(code("a"), new_record("1", at(20)), at(9)).await.unwrap();
-    assert_eq!(
-        store.insert(used("b"), new_record("", at(20)), at(10)).await,
-        Ok(RecordVersion(1)),
-        "the expired one's capacity"
-    );
-}
-
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(AMPLE_CAPACITIES).await;
     let kinds = [
@@ -429,82 +282,4 @@ pub async fn remove_removes_tombstones_too<F: Future<Output = Arc<dyn Store>>>(
     store.remove(&code("a")).await.unwrap();
     assert_eq!(take(&store, &code("a"), "t", at(70), at(2)).await, "gone");
     assert_eq!(store.count(RecordKind::Code), 0);
-}
-
-pub async fn revocation_is_effective_at_once<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(AMPLE_CAPACITIES).await;
-    let token = |name: &str| key(RecordKind::Token, name);
-    store.insert(token("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
-    store.insert(code("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
-    store.insert(token("b"), new_record_in_family("other", at(60), "other"), at(0)).await.unwrap();
-    store.revoke(&Family("mine".into()), at(50), at(1)).await.unwrap();
-    assert_eq!(value(&store, &token("a"), at(1)).await, None);
-    assert_eq!(take(&store, &code("a"), "t", at(99), at(1)).await, "gone");
-    assert_eq!(
-        store.replace(&token("a"), RecordVersion(1), "2".into(), at(99), at(1)).await,
-        Ok(ReplaceOutcome::Gone)
-    );
-    assert_eq!(
-        store.insert(token("c"), new_record_in_family("1", at(60), "mine"), at(49)).await,
-        Err(StoreError::Revoked)
-    );
-    assert_eq!(value(&store, &token("b"), at(1)).await.unwrap(), "other");
-}
-
-pub async fn either_family_revokes<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    for revoked in ["session", "grant"] {
-        let store = make(AMPLE_CAPACITIES).await;
-        let in_families = |names: &[&str]| NewRecord {
-            families: names.iter().map(|name| Family((*name).into())).collect(),
-            ..new_record("1", at(60))
-        };
-        store.insert(code("both"), in_families(&["session", "grant"]), at(0)).await.unwrap();
-        store
-            .insert(code("neither"), in_families(&["another session", "another grant"]), at(0))
-            .await
-            .unwrap();
-        store.revoke(&Family(revoked.into()), at(60), at(1)).await.unwrap();
-        assert_eq!(value(&store, &code("both"), at(1)).await, None, "{revoked}");
-        assert_eq!(
-            store.insert(code("late"), in_families(&["session", "grant"]), at(2)).await,
-            Err(StoreError::Revoked),
-            "{revoked}"
-        );
-        assert_eq!(value(&store, &code("neither"), at(1)).await.unwrap(), "1");
-    }
-}
-
-pub async fn a_reopened_family_does_not_contain_its_old_records<
-    F: Future<Output = Arc<dyn Store>>,
->(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(AMPLE_CAPACITIES).await;
-    store.insert(code("old"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
-    store.revoke(&Family("mine".into()), at(20), at(10)).await.unwrap();
-    store.revoke(&Family("mine".into()), at(15), at(11)).await.unwrap();
-    assert_eq!(
-        store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(19)).await,
-        Err(StoreError::Revoked)
-    );
-    assert_eq!(
-        store.insert(code("new"), new_record_in_family("1", at(60), "mine"), at(20)).await,
-        Ok(RecordVersion(1))
-    );
-    assert_eq!(value(&store, &code("new"), at(21)).await.unwrap(), "1");
-    assert_eq!(value(&store, &code("old"), at(21)).await, None, "revoked records never come back");
-}
-
-pub async fn a_tombstone_survives_revocation<F: Future<Output = Arc<dyn Store>>>(
-    make: impl Fn(Capacities) -> F,
-) {
-    let store = make(AMPLE_CAPACITIES).await;
-    store.insert(code("a"), new_record_in_family("1", at(10), "mine"), at(0)).await.unwrap();
-    take(&store, &code("a"), "issued", at(70), at(1)).await;
-    store.revoke(&Family("mine".into()), at(70), at(2)).await.unwrap();
-    assert_eq!(take(&store, &code("a"), "t", at(99), at(3)).await, "already taken issued");
 }

@@ -1,0 +1,128 @@
+//! Reads one table of a kind: its values, files and secrets.
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::ConfiguredTable;
+use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
+use crate::config::model::SecretRef;
+use crate::config::validation::address::{self, Http};
+use crate::config::validation::references::read_pem;
+use crate::config::validation::value_checks::check_range;
+use crate::ids::Secret;
+
+/// The table of a kind in the settings file. Keys are relative to the table, and every problem is
+/// reported at its line.
+pub struct KindTable<'a> {
+    source: &'a SourceFile,
+    /// `["store", "redis"]`.
+    path: [&'a str; 2],
+    /// Schema of the settings file.
+    schema: &'a Value,
+    context: SecretContext<'a>,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> KindTable<'a> {
+    pub(super) fn new(
+        source: &'a SourceFile,
+        path: [&'a str; 2],
+        schema: &'a Value,
+        context: SecretContext<'a>,
+        problems: &'a mut Vec<Diagnostic>,
+    ) -> Self {
+        Self { source, path, schema, context, problems }
+    }
+
+    /// Deserializes the table. Returns `None` and reports every error if that fails.
+    pub fn deserialize<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let schema = || self.schema.clone();
+        self.source.deserialize_at(&self.path, schema, self.problems)
+    }
+
+    /// Returns the table for the program: as operators may see it, and what the store or register
+    /// is built from.
+    pub fn configured(
+        &self,
+        table: &impl Serialize,
+        settings: impl Any + Send + Sync,
+    ) -> ConfiguredTable {
+        let [_, kind] = self.path;
+        // Tables consist of texts, numbers and lists, so this can't fail.
+        let table = serde_json::to_value(table).unwrap_or_default();
+        ConfiguredTable {
+            table: Map::from_iter([(kind.to_owned(), table)]),
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// Reports that the program was built without the kind.
+    pub(super) fn report_missing_feature(&mut self) -> Option<ConfiguredTable> {
+        let [_, kind] = self.path;
+        let message = format!("needs the Cargo feature `{kind}`, which this program lacks");
+        let fix = format!("build it with `cargo build --features {kind}`, or use another kind");
+        self.report("", message, fix);
+        None
+    }
+
+    /// Reports a problem at a key of the table; the empty key is the table itself.
+    pub fn report(&mut self, key: &str, message: impl Into<String>, fix: impl Into<String>) {
+        self.problems.push(self.source.diagnostic(&self.full_key(key), message, fix));
+    }
+
+    fn full_key(&self, key: &str) -> String {
+        let table = self.path.join(".");
+        if key.is_empty() { table } else { format!("{table}.{key}") }
+    }
+
+    /// Reports a number that is not from `least` to `most`.
+    pub fn check_range(&mut self, key: &str, value: u64, (least, most): (u64, u64)) {
+        check_range(self.source, &self.full_key(key), value, (least, most), self.problems);
+    }
+
+    /// Reports each entry that is not a host.
+    pub fn check_hosts(&mut self, key: &str, hosts: &[String]) {
+        self.problems.extend(self.source.check_hosts(&self.full_key(key), hosts));
+    }
+
+    /// Parses an https URL without a query; http is allowed too if `insecure_http` is set. Reports
+    /// any other text.
+    pub fn check_url(&mut self, key: &str, text: &str, insecure_http: bool) -> Option<Url> {
+        let http = if insecure_http { Http::Anywhere } else { Http::Nowhere };
+        address::parse_url_without_query(text, http)
+            .map_err(|(message, fix)| self.report(key, message, fix))
+            .ok()
+    }
+
+    /// Returns the absolute path of a file, which is relative to the configuration folder.
+    #[must_use]
+    pub fn resolve_path(&self, path: &Path) -> PathBuf {
+        self.context.folder.join(path)
+    }
+
+    /// Reads a PEM file of certificates. Returns `None` if none is named, or reports why it can't
+    /// be read.
+    pub fn read_pem(&mut self, key: &str, file: Option<&Path>) -> Option<String> {
+        let read = read_pem(self.source, &self.full_key(key), file?, self.context.folder);
+        read.map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    /// Reads the secret behind a reference. Returns `None` if there is no reference, or reports why
+    /// it leads to no secret.
+    pub fn resolve_secret(
+        &mut self,
+        key: &str,
+        reference: Option<&SecretRef>,
+    ) -> Option<Secret<String>> {
+        let key = self.full_key(key);
+        secrets::resolve_secret(self.source, &key, reference?, &self.context)
+            .map_err(|problem| self.problems.push(problem))
+            .ok()
+    }
+}

@@ -1,0 +1,54 @@
+//! Defines and checks `[register.file]`, and registers the kind `file`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::watched::WatchedRegister;
+use crate::config::kinds::{ConfiguredTable, KindTable, TableKind};
+use crate::register::Register;
+use crate::register::kind::{
+    OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
+};
+
+/// A register in a CSV file.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileRegisterConfig {
+    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
+    /// birthcountry, status. A `status` is `active` (or empty), `deceased` or `refused`; persons
+    /// with the last two are rejected (Y010003, Y010004).
+    pub path: PathBuf,
+}
+
+/// The kind `file`.
+pub const KIND: TableKind = TableKind {
+    name: "file",
+    summary: "A CSV file.",
+    schema: |generator| generator.subschema_for::<FileRegisterConfig>(),
+    load,
+};
+
+fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
+    let mut config: FileRegisterConfig = table.deserialize()?;
+    config.path = table.resolve_path(&config.path);
+    if !config.path.is_file() {
+        let fix = "create the CSV file; the path is relative to the configuration folder";
+        table.report("path", "names a file that is missing", fix);
+    }
+    let shown = config.clone();
+    Some(register_settings(table, &shown, config))
+}
+
+impl RegisterSettings for FileRegisterConfig {
+    fn open(&self, context: RegisterContext) -> Result<Arc<dyn Register>, OpenRegisterError> {
+        let register = WatchedRegister::load(&self.path, context.home_country);
+        Ok(Arc::new(register.map_err(|error| OpenRegisterError(error.to_string()))?))
+    }
+
+    fn import_target(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+}

@@ -1,0 +1,56 @@
+//! Holds one value for each kind of record.
+
+use super::{RECORD_KINDS, RecordKind};
+
+/// One value for each kind of record.
+pub struct ByKind<T> {
+    login: T,
+    session: T,
+    code: T,
+    token: T,
+    logout_redirect: T,
+    pending_logout: T,
+    assertion: T,
+    login_page_code: T,
+    blocks: T,
+    probes: T,
+}
+
+impl<T> ByKind<T> {
+    /// Makes the value of each kind.
+    pub fn new(make: impl Fn(RecordKind) -> T) -> Self {
+        Self {
+            login: make(RecordKind::Login),
+            session: make(RecordKind::Session),
+            code: make(RecordKind::Code),
+            token: make(RecordKind::Token),
+            logout_redirect: make(RecordKind::LogoutRedirect),
+            pending_logout: make(RecordKind::PendingLogout),
+            assertion: make(RecordKind::Assertion),
+            login_page_code: make(RecordKind::LoginPageCode),
+            blocks: make(RecordKind::Blocks),
+            probes: make(RecordKind::Probes),
+        }
+    }
+
+    /// Returns the value of a kind.
+    pub const fn get(&self, kind: RecordKind) -> &T {
+        match kind {
+            RecordKind::Login => &self.login,
+            RecordKind::Session => &self.session,
+            RecordKind::Code => &self.code,
+            RecordKind::Token => &self.token,
+            RecordKind::LogoutRedirect => &self.logout_redirect,
+            RecordKind::PendingLogout => &self.pending_logout,
+            RecordKind::Assertion => &self.assertion,
+            RecordKind::LoginPageCode => &self.login_page_code,
+            RecordKind::Blocks => &self.blocks,
+            RecordKind::Probes => &self.probes,
+        }
+    }
+
+    /// Iterates over the values of all kinds.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        RECORD_KINDS.iter().map(|kind| self.get(*kind))
+    }
+}

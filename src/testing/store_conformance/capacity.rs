@@ -1,0 +1,156 @@
+//! Tests the limits of a store, and what releases capacity.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, value};
+use crate::store::{
+    Capacities, Family, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
+
+pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
+    F: Future<Output = Arc<dyn Store>>,
+>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { logins: 3, ..AMPLE_CAPACITIES }).await;
+    let login = |n: u64| key(RecordKind::Login, &n.to_string());
+    for n in 0..3 {
+        store.insert(login(n), new_record("1", at(10)), at(0)).await.unwrap();
+    }
+    for n in 3..50 {
+        assert_eq!(
+            store.insert(login(n), new_record("1", at(10)), at(n / 10)).await,
+            Err(StoreError::Full)
+        );
+    }
+    for n in 0..3 {
+        assert_eq!(value(&store, &login(n), at(9)).await.unwrap(), "1");
+        let replaced = store.replace(&login(n), RecordVersion(1), "2".into(), at(10), at(9)).await;
+        assert_eq!(
+            replaced,
+            Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
+            "a full store still serves its records"
+        );
+    }
+    assert_eq!(
+        store.insert(key(RecordKind::Session, "s"), new_record("1", at(10)), at(9)).await,
+        Ok(RecordVersion(1))
+    );
+}
+
+pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { logins: 2, ..AMPLE_CAPACITIES }).await;
+    let login = |name: &str| key(RecordKind::Login, name);
+    store.insert(login("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    store.insert(login("b"), new_record_in_family("1", at(100), "family"), at(0)).await.unwrap();
+    store.remove(&login("a")).await.unwrap();
+    assert_eq!(
+        store.insert(login("c"), new_record("1", at(20)), at(1)).await,
+        Ok(RecordVersion(1)),
+        "after a removal"
+    );
+    assert_eq!(
+        store.insert(login("d"), new_record("1", at(40)), at(2)).await,
+        Err(StoreError::Full)
+    );
+    assert_eq!(
+        store.insert(login("d"), new_record("1", at(40)), at(20)).await,
+        Ok(RecordVersion(1)),
+        "after an expiry"
+    );
+    store.revoke(&Family("family".into()), at(100), at(21)).await.unwrap();
+    assert_eq!(
+        store.insert(login("e"), new_record("1", at(40)), at(25)).await,
+        Ok(RecordVersion(1)),
+        "after a revocation"
+    );
+    assert_eq!(store.count(RecordKind::Login), 2);
+}
+
+pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { login_bytes: 100, ..AMPLE_CAPACITIES }).await;
+    let login = |name: &str| key(RecordKind::Login, name);
+    let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
+    store.insert(login("a"), new_record(&forty, at(20)), at(0)).await.unwrap();
+    store.insert(login("b"), new_record(&forty, at(20)), at(0)).await.unwrap();
+    assert_eq!(
+        store.insert(login("c"), new_record(&forty, at(20)), at(0)).await,
+        Err(StoreError::Full)
+    );
+    store.insert(login("c"), new_record("4", at(20)), at(0)).await.unwrap();
+    let replaced =
+        store.replace(&login("a"), RecordVersion(1), sixty.clone().into(), at(20), at(1)).await;
+    assert_eq!(
+        replaced,
+        Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
+        "a running login may grow"
+    );
+    assert_eq!(
+        store.insert(login("d"), new_record("", at(20)), at(1)).await,
+        Err(StoreError::Full)
+    );
+    store.remove(&login("a")).await.unwrap();
+    assert_eq!(
+        store.insert(login("d"), new_record(&forty[..20], at(20)), at(1)).await,
+        Ok(RecordVersion(1)),
+        "after a removal"
+    );
+    store
+        .insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1))
+        .await
+        .unwrap();
+    assert_eq!(
+        store.insert(login("e"), new_record(&sixty, at(40)), at(20)).await,
+        Ok(RecordVersion(1)),
+        "after an expiry"
+    );
+}
+
+pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { grants: 2, ..AMPLE_CAPACITIES }).await;
+    store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Token, "a"), new_record("1", at(20)), at(0)).await.unwrap();
+    for kind in [RecordKind::Code, RecordKind::Token] {
+        assert_eq!(
+            store.insert(key(kind, "b"), new_record("1", at(20)), at(1)).await,
+            Err(StoreError::Full)
+        );
+    }
+    assert_eq!((store.count(RecordKind::Code), store.count(RecordKind::Token)), (1, 1));
+    assert_eq!(
+        store.insert(key(RecordKind::Token, "b"), new_record("1", at(20)), at(10)).await,
+        Ok(RecordVersion(1)),
+        "the code's capacity"
+    );
+}
+
+pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { assertions: 1, ..AMPLE_CAPACITIES }).await;
+    let used = |name: &str| key(RecordKind::Assertion, name);
+    store.insert(used("a"), new_record("", at(10)), at(0)).await.unwrap();
+    assert_eq!(
+        store.insert(used("b"), new_record("", at(20)), at(9)).await,
+        Err(StoreError::Full),
+        "live records are not evicted"
+    );
+    assert_eq!(
+        store.insert(used("a"), new_record("", at(20)), at(9)).await,
+        Err(StoreError::Exists),
+        "a full store still reports a replay"
+    );
+    store.insert(code("a"), new_record("1", at(20)), at(9)).await.unwrap();
+    assert_eq!(
+        store.insert(used("b"), new_record("", at(20)), at(10)).await,
+        Ok(RecordVersion(1)),
+        "the expired one's capacity"
+    );
+}
