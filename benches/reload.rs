@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use passerelle::config::{self, ConfiguredConnector, Environment};
+use passerelle::app;
+use passerelle::config::{self, ConfiguredConnector, Environment, SandboxMode};
 use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::egress::http_client_pool::HttpClientPool;
@@ -90,7 +91,7 @@ fn main() {
     let environment: Environment = names.map(|name| (name, secret.to_owned())).collect();
 
     let began = Instant::now();
-    let loaded = config::load_config(folder.path(), &environment);
+    let loaded = app::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
         return print!("{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     };
@@ -102,13 +103,12 @@ fn main() {
     let means = connector::ConnectorContext {
         env: Env::system(),
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
-        sandbox: connector::PersonaSupport::Disabled,
+        sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(NoCodeStore),
     };
     let build = |configured: &ConfiguredConnector| {
-        let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();
-        connector::build(id, &file, client_secret, means.clone())
+        connector::build(configured, means.clone())
             .map(drop)
             .map_err(|fault| (fault.key.into(), fault.message))
     };

@@ -33,6 +33,7 @@ mod store;
 mod traces;
 mod watchdog;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,8 @@ pub use self::running_hub::{RunningHub, SocketOwner};
 use self::snapshot::ShutdownSnapshot;
 pub use self::store::probe_store;
 use crate::audit::Audit;
-use crate::config::{CurrentFederation, LoadedConfig};
+use crate::config::{self, CurrentFederation, Diagnostic, Environment, LoadedConfig};
+use crate::connector;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::telemetry::Metrics;
@@ -203,6 +205,17 @@ impl HubServer {
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
+}
+
+/// Reads and checks the configuration in `folder`, with the connector kinds of this program.
+///
+/// # Errors
+/// Returns every problem found.
+pub fn load_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    config::load_config(folder, environment, connector::KINDS)
 }
 
 /// Returns a random secret, for the demo.

@@ -4,8 +4,7 @@
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{CONTENT_SECURITY_POLICY, WWW_AUTHENTICATE};
 use actix_web::{App, test};
-use passerelle::app::{HubServer, ProgramDeps};
-use passerelle::config;
+use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::web::routes;
 
 mod folder;
@@ -14,7 +13,7 @@ use folder::{VARIABLE, good};
 /// What the hub answers to GET: the answer itself, and its text.
 async fn get(address: &str) -> (ServiceResponse, String) {
     let folder = good();
-    let loaded = config::load_config(folder.path(), &[VARIABLE].into_iter().collect()).unwrap();
+    let loaded = app::load_config(folder.path(), &[VARIABLE].into_iter().collect()).unwrap();
     let hub = HubServer::build(&loaded, ProgramDeps::system()).unwrap().hub();
     let app =
         test::init_service(App::new().configure(|config| routes::configure_routes(config, hub)))

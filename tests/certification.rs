@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use listed::{exists, reader, remarks, tests};
+use passerelle::app;
 use passerelle::config::{self, Environment};
 
 mod listed;
@@ -263,7 +264,7 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
         .chain(CLIENT_SECRETS)
         .map(|name| (name, secret))
         .collect();
-    let loaded = config::load_config(folder.path(), &environment);
+    let loaded = app::load_config(folder.path(), &environment);
     assert!(loaded.is_ok(), "{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     // What a run needs, and an incomplete set-up lacked.
     for needed in [

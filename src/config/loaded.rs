@@ -14,6 +14,7 @@ use super::loading::{
 };
 use super::model::{DataProviderFile, ServiceProviderFile, Settings};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
+use super::validation::connector_kind::{ConnectorKindFormat, SupportedKinds};
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency::{self, ClientDeclaration};
 use super::validation::data_providers::{self, RegisteredDataProvider};
@@ -63,16 +64,17 @@ pub struct LoadedConfig {
     pub unverified_connectors: Vec<Diagnostic>,
 }
 
-/// Reads and checks the configuration in `folder`.
+/// Reads and checks the configuration in `folder`, with connectors of these kinds.
 ///
 /// # Errors
 /// Returns every problem found, sorted by file and line. None of them contains a value.
 pub fn load_config(
     folder: &Path,
     environment: &Environment,
+    kinds: &'static [ConnectorKindFormat],
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut problems = Vec::new();
-    let loaded = load_all_files(folder, environment, &mut problems);
+    let loaded = load_all_files(folder, environment, kinds, &mut problems);
     problems.sort();
     problems.dedup();
     match loaded {
@@ -81,15 +83,57 @@ pub fn load_config(
     }
 }
 
+/// The files other than `passerelle.toml` and connectors, deserialized.
+struct ParsedFiles {
+    scopes: Option<(SourceFile, scopes::ScopeTables)>,
+    notices: Option<(SourceFile, Vec<notices::Notice>)>,
+    services: Vec<(SourceFile, ServiceProviderFile)>,
+    data_providers: Vec<(SourceFile, DataProviderFile)>,
+}
+
+impl ParsedFiles {
+    fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
+        Self {
+            scopes: scopes::load_scopes(&folder.join("scopes.toml"), problems),
+            notices: notices::load_notices(&folder.join("notices.toml"), problems),
+            services: service_providers::read_drafts(
+                &folder.join(service_providers::FOLDER),
+                problems,
+            ),
+            data_providers: data_providers::read_drafts(
+                &folder.join(data_providers::FOLDER),
+                problems,
+            ),
+        }
+    }
+
+    /// Finds conflicts between service providers and data providers.
+    fn conflicts(&self, checked: Option<&settings::CheckedSettings>) -> Vec<Diagnostic> {
+        let services = self.services.iter();
+        let services =
+            services.map(|(source, file)| ClientDeclaration::from_service_provider(source, file));
+        let data_providers = self.data_providers.iter();
+        let data_providers = data_providers
+            .map(|(source, file)| ClientDeclaration::from_data_provider(source, file));
+        let declarations: Vec<_> = services.chain(data_providers).collect();
+        let conflicts = match checked {
+            Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
+            None => consistency::duplicate_ids(&declarations)
+                .into_iter()
+                .chain(consistency::sector_conflicts(&declarations))
+                .collect(),
+        };
+        conflicts.into_iter().map(|conflict| conflict.problem).collect()
+    }
+}
+
 fn load_all_files(
     folder: &Path,
     environment: &Environment,
+    kinds: &'static [ConnectorKindFormat],
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
-    let scopes = scopes::load_scopes(&folder.join("scopes.toml"), problems);
-    let notices = notices::load_notices(&folder.join("notices.toml"), problems);
-    let drafts = service_providers::read_drafts(&folder.join(service_providers::FOLDER), problems);
-    let data_drafts = data_providers::read_drafts(&folder.join(data_providers::FOLDER), problems);
+    let parsed = ParsedFiles::read(folder, problems);
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok();
@@ -101,96 +145,37 @@ fn load_all_files(
         .unwrap_or_default();
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
-
-    let sandbox = settings.as_ref().map(|settings| SandboxMode::from_flag(settings.sandbox));
-    let (platform, connectors_path) =
-        settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
-    let before = problems.len();
-    let checked = match (&main, settings) {
-        (Some(source), Some(settings)) => {
-            settings::check_settings(source, settings, &context, problems)
-        }
-        _ => None,
-    };
+    // Checking a connector requires the settings.
+    let platform = settings.as_ref().map(|settings| settings.platform);
+    let connectors = settings.as_ref().and_then(|settings| {
+        let sandbox = SandboxMode::from_flag(settings.sandbox);
+        let kinds = SupportedKinds { formats: kinds, sandbox };
+        let connectors =
+            load_connectors(&folder.join(&settings.connectors), kinds, &context, problems)?;
+        problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
+        Some(connectors)
+    });
+    let checked = main.as_ref().zip(settings).and_then(|(source, settings)| {
+        settings::check_settings(source, settings, &context, problems)
+    });
     let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
         Some(file) => theme::load_theme(file, problems),
         None => theme::built_in_theme(problems),
     };
-    // Checking a connector requires the sandbox setting.
-    let connectors = match (sandbox, connectors_path) {
-        (Some(sandbox), Some(path)) => {
-            load_connectors(&folder.join(path), sandbox, &context, problems)
-        }
-        _ => None,
-    };
-    let mut warnings = Vec::new();
-    if let (Some(connectors), Some(platform)) = (&connectors, platform) {
-        problems.extend(unreachable_service_providers(&drafts, connectors, platform));
-        let is_known =
-            |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
-        warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
-        let warnings_for = |(source, connector): &(SourceFile, ConfiguredConnector)| {
-            connector_diagnostics::connector_warnings(source.path(), &connector.file, platform)
-        };
-        warnings.extend(connectors.iter().flat_map(warnings_for));
-        let known = drafts.iter().map(|(_, file)| &file.client_id).collect();
-        let folder =
-            checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
-        warnings.extend(connector_diagnostics::unknown_service_provider_warnings(
-            folder,
-            connectors.iter().map(|(_, connector)| connector),
-            &known,
-        ));
+    problems.extend(parsed.conflicts(checked.as_ref()));
+    let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
+    if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
+        warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
-    let scopes_or_built_in = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
-    warnings.extend(drafts.iter().filter_map(insecure_http_warning));
-    let declarations: Vec<_> = drafts
-        .iter()
-        .map(|(source, file)| ClientDeclaration::from_service_provider(source, file))
-        .chain(
-            data_drafts
-                .iter()
-                .map(|(source, file)| ClientDeclaration::from_data_provider(source, file)),
-        )
-        .collect();
-    let conflicts = match &checked {
-        Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
-        None => consistency::duplicate_ids(&declarations)
-            .into_iter()
-            .chain(consistency::sector_conflicts(&declarations))
-            .collect(),
-    };
-    problems.extend(conflicts.into_iter().map(|conflict| conflict.problem));
-    let newest = checked
-        .as_ref()
-        .and_then(|checked| checked.subject_keys.keys().next_back().copied())
-        .unwrap_or(1);
-    let service = |(source, file): (SourceFile, ServiceProviderFile)| {
-        service_providers::check_scopes(&source, &file, &scopes_or_built_in, problems);
-        let client =
-            service_providers::check_file(&source, file, newest, platform, &context, problems);
-        (source, client)
-    };
-    let services: Vec<(SourceFile, RegisteredClient)> = drafts.into_iter().map(service).collect();
-    let provider = |(source, file): (SourceFile, DataProviderFile)| {
-        data_providers::check_scopes(&source, &file, &scopes_or_built_in.scopes, problems);
-        let registered = data_providers::check_file(&source, file, newest, &context, problems);
-        (source, registered)
-    };
-    let data_providers: Vec<(SourceFile, RegisteredDataProvider)> =
-        data_drafts.into_iter().map(provider).collect();
-    let clients = services
-        .iter()
-        .map(|(source, _)| source)
-        .chain(data_providers.iter().map(|(source, _)| source));
+    let newest =
+        checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied());
+    let clients =
+        ClientChecks { context, platform, newest: newest.unwrap_or(1) }.check(parsed, problems);
     let all: Vec<&SourceFile> =
-        clients.chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
-    problems.extend(
-        consistency::shared_secret_conflicts(all.iter().copied(), folder)
-            .into_iter()
-            .map(|conflict| conflict.problem),
-    );
-    if problems.len() > before {
+        clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
+    let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
+    problems.extend(shared.into_iter().map(|conflict| conflict.problem));
+    if !problems.is_empty() {
         return None;
     }
     let exposed_secrets = main
@@ -198,23 +183,126 @@ fn load_all_files(
         .chain(all)
         .flat_map(|source| secret_rules::exposed_secrets(source, folder))
         .collect();
-    let (source, checked) = (main?, checked?);
-    let checked_files = reloadable_files::CheckedFiles {
-        services,
-        data_providers,
-        connectors: connectors?,
-        scopes: scopes?,
-        notices: notices?,
-    };
-    let loaded = assemble(&context, (&source, checked), checked_files, theme?, warnings)
+    let files = clients.with_connectors(connectors?)?;
+    let (main, checked) = (main?, checked?);
+    let load_context = load_context(&context, kinds, &checked);
+    let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
     Some(LoadedConfig { exposed_secrets, ..loaded })
 }
 
+/// What service providers and data providers are checked against.
+struct ClientChecks<'a> {
+    context: SecretContext<'a>,
+    platform: Option<Platform>,
+    /// Version of the newest subject key.
+    newest: u32,
+}
+
+impl ClientChecks<'_> {
+    /// Checks every service provider and data provider.
+    fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
+        let Self { context, platform, newest } = self;
+        let ParsedFiles { scopes, notices, services, data_providers } = parsed;
+        let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
+        let service = |(source, file): (SourceFile, ServiceProviderFile)| {
+            service_providers::check_scopes(&source, &file, &tables, problems);
+            let client =
+                service_providers::check_file(&source, file, *newest, *platform, context, problems);
+            (source, client)
+        };
+        let services = services.into_iter().map(service).collect();
+        let provider = |(source, file): (SourceFile, DataProviderFile)| {
+            data_providers::check_scopes(&source, &file, &tables.scopes, problems);
+            let registered = data_providers::check_file(&source, file, *newest, context, problems);
+            (source, registered)
+        };
+        let data_providers = data_providers.into_iter().map(provider).collect();
+        CheckedClients { services, data_providers, scopes, notices }
+    }
+}
+
+/// The files of [`ParsedFiles`], checked.
+struct CheckedClients {
+    services: Vec<(SourceFile, RegisteredClient)>,
+    data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    scopes: Option<(SourceFile, scopes::ScopeTables)>,
+    notices: Option<(SourceFile, Vec<notices::Notice>)>,
+}
+
+impl CheckedClients {
+    fn sources(&self) -> impl Iterator<Item = &SourceFile> {
+        let data_providers = self.data_providers.iter().map(|(source, _)| source);
+        self.services.iter().map(|(source, _)| source).chain(data_providers)
+    }
+
+    fn with_connectors(
+        self,
+        connectors: Vec<(SourceFile, ConfiguredConnector)>,
+    ) -> Option<reloadable_files::CheckedFiles> {
+        let Self { services, data_providers, scopes, notices } = self;
+        let (scopes, notices) = scopes.zip(notices)?;
+        Some(reloadable_files::CheckedFiles {
+            services,
+            data_providers,
+            connectors,
+            scopes,
+            notices,
+        })
+    }
+}
+
+/// Returns the warnings about connectors, and about references to missing ones.
+fn connector_warnings(
+    services: &[(SourceFile, ServiceProviderFile)],
+    connectors: &[(SourceFile, ConfiguredConnector)],
+    settings: &Settings,
+) -> Vec<Diagnostic> {
+    let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
+    let mut warnings = service_providers::unknown_connectors(services, is_known);
+    for (source, connector) in connectors {
+        let platform = settings.platform;
+        warnings.extend(connector_diagnostics::connector_warnings(
+            source.path(),
+            connector,
+            platform,
+        ));
+    }
+    let known = services.iter().map(|(_, file)| &file.client_id).collect();
+    warnings.extend(connector_diagnostics::unknown_service_provider_warnings(
+        &settings.connectors,
+        connectors.iter().map(|(_, connector)| connector),
+        &known,
+    ));
+    warnings
+}
+
+/// Returns what the files are checked against while the hub runs.
+fn load_context(
+    context: &SecretContext<'_>,
+    kinds: &'static [ConnectorKindFormat],
+    checked: &settings::CheckedSettings,
+) -> reloadable_files::LoadContext {
+    let settings::CheckedSettings { settings, subject_keys, .. } = checked;
+    let sandbox = SandboxMode::from_flag(settings.sandbox);
+    reloadable_files::LoadContext {
+        folder: context.folder.to_owned(),
+        connectors: settings.connectors.clone(),
+        environment: context.environment.clone(),
+        secrets: context.secrets.clone(),
+        kinds: SupportedKinds { formats: kinds, sandbox },
+        platform: settings.platform,
+        subject_keys: subject_keys.clone(),
+        subject: settings.subject,
+        order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
+        choice: settings.choice.clone(),
+    }
+}
+
 /// Builds the configuration from files that passed every check.
 fn assemble(
-    context: &SecretContext<'_>,
+    load_context: reloadable_files::LoadContext,
     (source, checked): (&SourceFile, settings::CheckedSettings),
     checked_files: reloadable_files::CheckedFiles,
     theme: Theme,
@@ -245,18 +333,6 @@ fn assemble(
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
-    let load_context = reloadable_files::LoadContext {
-        folder: context.folder.to_owned(),
-        connectors: settings.connectors.clone(),
-        environment: context.environment.clone(),
-        secrets: context.secrets.clone(),
-        sandbox: SandboxMode::from_flag(settings.sandbox),
-        platform: settings.platform,
-        subject_keys: subject_keys.clone(),
-        subject: settings.subject,
-        order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
-        choice: settings.choice.clone(),
-    };
     let files = ReloadableFiles::new(load_context, checked_files)?;
     let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}/api/v2", settings.base_url);
@@ -284,7 +360,7 @@ fn assemble(
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
     folder: &Path,
-    sandbox: SandboxMode,
+    kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Vec<(SourceFile, ConfiguredConnector)>> {
@@ -293,7 +369,7 @@ fn load_connectors(
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
         match source
-            .and_then(|source| Ok((connectors::check_source(&source, sandbox, context)?, source)))
+            .and_then(|source| Ok((connectors::check_source(&source, kinds, context)?, source)))
         {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),

@@ -10,6 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
+use crate::connector::KINDS;
 use crate::env::Timestamp;
 
 pub(super) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -111,7 +112,7 @@ impl Folder {
     }
 
     fn load(&self) -> Result<LoadedConfig, Vec<Diagnostic>> {
-        load_config(self.root.path(), &self.environment())
+        load_config(self.root.path(), &self.environment(), KINDS)
     }
 
     /// Returns the problem with this key: file, key, and message with fix.

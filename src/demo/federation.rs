@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::app::fresh_secret;
-use crate::config::{self, Environment, LoadedConfig};
+use crate::app::{self, fresh_secret};
+use crate::config::{Environment, LoadedConfig};
 use crate::demo::DemoStartError;
 use crate::demo::data_provider::{self, RECORD_PATH};
 use crate::demo::service_provider::{HubRegistration, ServiceProviderSettings};
@@ -78,7 +78,7 @@ impl DemoFiles {
     /// # Errors
     /// Returns an error if the files are invalid.
     pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
-        config::load_config(self.folder.path(), &self.environment)
+        app::load_config(self.folder.path(), &self.environment)
             .map_err(DemoStartError::Configuration)
     }
 }

@@ -386,7 +386,7 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
         [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
             .into_iter()
             .collect();
-    let again = config::load_config(hub.folder(), &environment);
+    let again = app::load_config(hub.folder(), &environment);
     assert!(again.is_err());
     net.catch("check of bad files", config::report(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);

@@ -15,8 +15,8 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle::app::{HubKeys, HubServer, ProgramDeps, Reload};
-use passerelle::config::{self, Environment, LoadedConfig};
+use passerelle::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
+use passerelle::config::{Environment, LoadedConfig};
 use passerelle::env::{Clock as _, Env, ManualClock, SeededEntropy, Timestamp};
 use passerelle::grant::logout::LogoutDestination;
 use passerelle::protocol::logout::{self, LogoutRequest};
@@ -176,7 +176,7 @@ impl TestHub {
         ]
         .into_iter()
         .collect();
-        let loaded = config::load_config(folder.path(), &environment).unwrap();
+        let loaded = app::load_config(folder.path(), &environment).unwrap();
 
         // The keys were made by the machine's clock, and sign from their making; a day later all of
         // them do.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use passerelle::app::check::connector::{self, OnlineCheck};
+use passerelle::app::check::connector;
 use passerelle::config::check_context::CheckContext;
 use passerelle::config::{Diagnostic, Environment};
+use passerelle::connector::KINDS;
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
@@ -58,23 +59,16 @@ impl ConnectorArguments {
     fn run(self) -> Result<ExitCode, String> {
         let environment = Environment::from_process();
         let context = match &self.config {
-            Some(folder) => CheckContext::from_folder(folder, &environment)
+            Some(folder) => CheckContext::from_folder(folder, &environment, KINDS)
                 .map_err(|problems| describe_problems(&problems))?,
-            None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
+            None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new(".")), KINDS),
         };
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
-        let online = if self.online { OnlineCheck::Run } else { OnlineCheck::Skip };
         let file = self.file;
         let report = block_on(async move {
-            Ok(connector::check_connector(
-                &file,
-                &context,
-                &environment,
-                sample.as_deref(),
-                online,
-                &Env::system(),
-            )
-            .await)
+            let (sample, env) = (sample.as_deref(), Env::system());
+            let online = self.online.then_some(&env);
+            Ok(connector::check_connector(&file, &context, &environment, sample, online).await)
         })?;
         if self.json {
             outln!("{}", report.to_json().map_err(|error| error.to_string())?);

@@ -14,6 +14,7 @@ use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::audit;
 use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::config::{self, Environment, LoadedConfig};
+use passerelle::connector;
 use passerelle::demo::Demo;
 use passerelle::env::Env;
 use passerelle::protocol::catalogue;
@@ -305,7 +306,7 @@ fn run_demo(port: u16) -> Result<(), String> {
 }
 
 fn check_config(folder: &Path, online: bool) -> Result<ExitCode, String> {
-    let loaded = config::load_config(folder, &Environment::from_process());
+    let loaded = app::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
         out!("{report}");
@@ -397,16 +398,17 @@ fn print_plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitC
 
 fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String> {
     if let Some(folder) = write {
-        let written = config::write_schemas(folder).and_then(|()| audit::write_schema(folder));
+        let written = config::write_schemas(folder, connector::KINDS)
+            .and_then(|()| audit::write_schema(folder));
         written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
     }
     if let Some(file) = reference {
-        let text = config::reference_markdown();
+        let text = config::reference_markdown(connector::KINDS);
         std::fs::write(file, text)
             .map_err(|error| format!("{} can not be written: {error}", file.display()))?;
     }
     if write.is_none() && reference.is_none() {
-        for (name, schema) in config::schemas() {
+        for (name, schema) in config::schemas(connector::KINDS) {
             outln!("{name}: {schema:#}");
         }
     }
@@ -414,7 +416,7 @@ fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), S
 }
 
 fn load_config(folder: &Path) -> Result<LoadedConfig, String> {
-    let loaded = config::load_config(folder, &Environment::from_process());
+    let loaded = app::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}"))
 }

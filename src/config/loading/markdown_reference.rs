@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::schema;
 use super::schema_node::{SchemaNode, ValueKind};
+use crate::config::validation::connector_kind::ConnectorKindFormat;
 
 const INTRODUCTION: &str = "# Configuration
 
@@ -20,7 +21,7 @@ table.
 
 /// Returns the reference page: one table for each kind of file.
 #[must_use]
-pub fn reference_markdown() -> String {
+pub fn reference_markdown(kinds: &[ConnectorKindFormat]) -> String {
     let titles = [
         "passerelle.toml",
         "service-providers/*.toml",
@@ -31,7 +32,7 @@ pub fn reference_markdown() -> String {
         "theme file",
     ];
     let mut page = INTRODUCTION.to_owned();
-    for (title, (_, schema)) in titles.iter().zip(schema::schemas()) {
+    for (title, (_, schema)) in titles.iter().zip(schema::schemas(kinds)) {
         // Writing to a String can't fail.
         let _ = write!(
             page,

@@ -1,12 +1,17 @@
 //! Navigates the JSON Schema of a type.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
+
+/// Returns a generator of schemas.
+pub fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().into_generator()
+}
 
 /// Returns the JSON Schema of `T`.
 pub fn schema_for<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+    generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Kind of value that a key takes.

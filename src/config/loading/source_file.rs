@@ -240,17 +240,28 @@ impl SourceFile {
         &self,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<T> {
+        self.deserialize_at(&[], schema_node::schema_for::<T>, problems)
+    }
+
+    /// Deserializes the table at a path, likewise. `file_schema` returns the schema of the file.
+    pub fn deserialize_at<T: DeserializeOwned>(
+        &self,
+        table: &[&str],
+        file_schema: impl FnOnce() -> serde_json::Value,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<T> {
         // Generating the schema takes longer than reading a file, and only errors need it.
-        let schema = LazyCell::new(schema_node::schema_for::<T>);
+        let schema = LazyCell::new(file_schema);
         let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
         let mut reported: Vec<Vec<String>> = Vec::new();
         loop {
             let merged = Figment::new().merge(DictProvider(&file)).merge(DictProvider(&overlay));
-            let error = match merged.extract::<T>() {
+            let error = match extract_at::<T>(&merged, table) {
                 Ok(shape) => return reported.is_empty().then_some(shape),
                 Err(error) => error,
             };
-            let mut path = error.path.clone();
+            let prefix = table.iter().map(|key| (*key).to_owned());
+            let mut path: Vec<String> = prefix.chain(error.path.clone()).collect();
             if let Fault::MissingField(name) = &error.kind {
                 path.push(name.to_string());
             }
@@ -263,7 +274,7 @@ impl SourceFile {
             reported.push(path.clone());
             let is_removed =
                 remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
-            if missing || !is_removed || reported.len() > 50 {
+            if missing || !is_removed || path.len() <= table.len() || reported.len() > 50 {
                 return None;
             }
         }
@@ -309,6 +320,17 @@ impl SourceFile {
                 self.diagnostic(&key, "does not have the required form", hint)
             }
         }
+    }
+}
+
+/// Extracts the table at a path. Paths in errors are relative to the table.
+fn extract_at<T: DeserializeOwned>(file: &Figment, table: &[&str]) -> figment::error::Result<T> {
+    if table.is_empty() {
+        return file.extract();
+    }
+    match file.find_value(&table.join("."))? {
+        Value::Dict(_, values) => Figment::new().merge(DictProvider(&values)).extract(),
+        other => Err(Fault::InvalidType(other.to_actual(), "a table".into()).into()),
     }
 }
 

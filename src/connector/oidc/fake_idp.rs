@@ -10,11 +10,9 @@ use serde_json::{Value, json};
 
 use super::OidcConnector;
 use crate::assurance::Level;
-use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, PersonaSupport};
+use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, testing};
 use crate::digest;
 use crate::egress::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
-use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, ManualClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
 use crate::login::upstream::{
@@ -196,13 +194,8 @@ impl OidcFixture {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let context = ConnectorContext {
-            env,
-            upstream_keys: Arc::clone(&keys),
-            sandbox: PersonaSupport::Disabled,
-            http_clients: HttpClientPool::default(),
-            code_store: crate::connector::one_time_code::in_memory::code_store(),
-        };
+        let context =
+            ConnectorContext { upstream_keys: Arc::clone(&keys), ..testing::context(env) };
         let connector = build_connector(
             &server.base(),
             levels,
@@ -263,13 +256,7 @@ pub fn connector(
         LEVELS,
         more,
         internal,
-        ConnectorContext {
-            env,
-            upstream_keys: keys,
-            sandbox: PersonaSupport::Disabled,
-            http_clients: HttpClientPool::default(),
-            code_store: crate::connector::one_time_code::in_memory::code_store(),
-        },
+        ConnectorContext { upstream_keys: keys, ..testing::context(env) },
     )
 }
 
@@ -298,15 +285,8 @@ fn build_connector(
         {more}
         "#
     );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    OidcConnector::new(
-        "fake".into(),
-        &file,
-        kind,
-        with_secret.then(|| Secret::new(SECRET.into())),
-        context,
-    )
+    let configured = testing::configured("fake", &text, with_secret.then_some(SECRET));
+    OidcConnector::new(configured.kind.downcast_ref().unwrap(), &configured, context)
 }
 
 pub fn authorization_request() -> UpstreamAuthorizationRequest {

@@ -1,46 +1,8 @@
-//! Interface between the sandbox's page and its connector, and the persons that the page offers.
+//! Defines the persons of a persons file, and the failures that a user can pick.
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-
-use crate::assurance::Level;
-use crate::connector::one_time_code::CodeStoreError;
-
-/// Model of the sandbox's login page.
-#[async_trait]
-pub trait PersonaPage: Send + Sync {
-    /// Returns the options of the page.
-    fn options(&self) -> PersonaOptions<'_>;
-
-    /// Converts the submitted form to the query (without `?`) for the connector's callback. The
-    /// fields are `state` (from the query of the page), `person` (an ID), `level` (`eidas1` …),
-    /// `method` (repeatable) and `failure` (absent or empty for none). Other fields are ignored.
-    ///
-    /// # Errors
-    /// `InvalidField` if a field is missing or not among the options, `CodeStore` if the choice
-    /// can't be stored.
-    async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, PersonaChoiceError>;
-}
-
-/// Options of the page, in display order.
-pub struct PersonaOptions<'a> {
-    pub personas: &'a [Persona],
-    /// Lowest first.
-    pub levels: Vec<Level>,
-    pub methods: &'static [&'static str],
-    pub failures: &'static [SimulatedFailure],
-}
-
-/// Error of a submitted choice.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum PersonaChoiceError {
-    #[error("the field {0} is missing, or its value is not one of the options")]
-    InvalidField(&'static str),
-    #[error("the choice can't be stored: {0}")]
-    CodeStore(#[from] CodeStoreError),
-}
 
 /// Failure that the page can simulate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
