@@ -17,9 +17,7 @@ mod validation;
 mod watching;
 
 #[cfg(test)]
-mod generated_files;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use federation::connector_metadata::ConnectorMetadata;
 pub use federation::{

@@ -13,6 +13,7 @@ mod http_clients;
 pub mod hub_page;
 pub mod kind;
 pub mod kinds;
+#[cfg(feature = "ldap")]
 pub mod ldap;
 mod mapped;
 pub mod oauth2;

@@ -5,7 +5,8 @@
 //! A process of its own: its log is the process's. The tokens of a real identity provider and of a
 //! real register are among the peers (`traces.test.mjs`).
 
-#[cfg(test)]
+// One of its connectors is a directory.
+#[cfg(all(test, feature = "ldap"))]
 #[allow(dead_code, reason = "the whole programs' tests use all of it")]
 mod flow {
     mod browser;

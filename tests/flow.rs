@@ -36,6 +36,7 @@ mod flow {
     mod sandbox;
     mod sessions;
     mod shared;
+    #[cfg(feature = "ldap")]
     mod sign_in;
     mod tabs;
     mod trouble;

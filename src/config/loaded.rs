@@ -1,30 +1,33 @@
 //! Loads and checks the configuration folder.
 
+mod parsed_files;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use url::Url;
 
+use self::parsed_files::{ClientChecks, ParsedFiles};
 use super::federation::Federation;
 use super::loading::settings_overlay::apply_environment;
 use super::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, file_diagnostic,
     secret_rules,
 };
-use super::model::{DataProviderFile, ServiceProviderFile, Settings};
+use super::model::{ServiceProviderFile, Settings};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_kind::{ConnectorKindFormat, SupportedKinds};
 use super::validation::connector_rules::ConnectorOrder;
-use super::validation::consistency::{self, ClientDeclaration};
-use super::validation::data_providers::{self, RegisteredDataProvider};
+use super::validation::consistency;
+use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::register::RegisterCredentials;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::store::StoreCredentials;
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, notices, scopes, settings};
+use super::validation::{connector_diagnostics, connectors, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
@@ -83,50 +86,6 @@ pub fn load_config(
     }
 }
 
-/// The files other than `passerelle.toml` and connectors, deserialized.
-struct ParsedFiles {
-    scopes: Option<(SourceFile, scopes::ScopeTables)>,
-    notices: Option<(SourceFile, Vec<notices::Notice>)>,
-    services: Vec<(SourceFile, ServiceProviderFile)>,
-    data_providers: Vec<(SourceFile, DataProviderFile)>,
-}
-
-impl ParsedFiles {
-    fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
-        Self {
-            scopes: scopes::load_scopes(&folder.join("scopes.toml"), problems),
-            notices: notices::load_notices(&folder.join("notices.toml"), problems),
-            services: service_providers::read_drafts(
-                &folder.join(service_providers::FOLDER),
-                problems,
-            ),
-            data_providers: data_providers::read_drafts(
-                &folder.join(data_providers::FOLDER),
-                problems,
-            ),
-        }
-    }
-
-    /// Finds conflicts between service providers and data providers.
-    fn conflicts(&self, checked: Option<&settings::CheckedSettings>) -> Vec<Diagnostic> {
-        let services = self.services.iter();
-        let services =
-            services.map(|(source, file)| ClientDeclaration::from_service_provider(source, file));
-        let data_providers = self.data_providers.iter();
-        let data_providers = data_providers
-            .map(|(source, file)| ClientDeclaration::from_data_provider(source, file));
-        let declarations: Vec<_> = services.chain(data_providers).collect();
-        let conflicts = match checked {
-            Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
-            None => consistency::duplicate_ids(&declarations)
-                .into_iter()
-                .chain(consistency::sector_conflicts(&declarations))
-                .collect(),
-        };
-        conflicts.into_iter().map(|conflict| conflict.problem).collect()
-    }
-}
-
 fn load_all_files(
     folder: &Path,
     environment: &Environment,
@@ -134,10 +93,7 @@ fn load_all_files(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
     let parsed = ParsedFiles::read(folder, problems);
-    let main = SourceFile::read(&folder.join("passerelle.toml"))
-        .map_err(|problem| problems.push(problem))
-        .ok();
-    let main = main.map(|source| apply_environment(source, environment, problems));
+    let main = read_main_file(folder, environment, problems);
     let settings: Option<Settings> = main.as_ref().and_then(|source| source.deserialize(problems));
     let rules = main
         .as_ref()
@@ -167,10 +123,7 @@ fn load_all_files(
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
-    let newest =
-        checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied());
-    let clients =
-        ClientChecks { context, platform, newest: newest.unwrap_or(1) }.check(parsed, problems);
+    let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
     let all: Vec<&SourceFile> =
         clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
     let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
@@ -192,64 +145,17 @@ fn load_all_files(
     Some(LoadedConfig { exposed_secrets, ..loaded })
 }
 
-/// What service providers and data providers are checked against.
-struct ClientChecks<'a> {
-    context: SecretContext<'a>,
-    platform: Option<Platform>,
-    /// Version of the newest subject key.
-    newest: u32,
-}
-
-impl ClientChecks<'_> {
-    /// Checks every service provider and data provider.
-    fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
-        let Self { context, platform, newest } = self;
-        let ParsedFiles { scopes, notices, services, data_providers } = parsed;
-        let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
-        let service = |(source, file): (SourceFile, ServiceProviderFile)| {
-            service_providers::check_scopes(&source, &file, &tables, problems);
-            let client =
-                service_providers::check_file(&source, file, *newest, *platform, context, problems);
-            (source, client)
-        };
-        let services = services.into_iter().map(service).collect();
-        let provider = |(source, file): (SourceFile, DataProviderFile)| {
-            data_providers::check_scopes(&source, &file, &tables.scopes, problems);
-            let registered = data_providers::check_file(&source, file, *newest, context, problems);
-            (source, registered)
-        };
-        let data_providers = data_providers.into_iter().map(provider).collect();
-        CheckedClients { services, data_providers, scopes, notices }
-    }
-}
-
-/// The files of [`ParsedFiles`], checked.
-struct CheckedClients {
-    services: Vec<(SourceFile, RegisteredClient)>,
-    data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
-    scopes: Option<(SourceFile, scopes::ScopeTables)>,
-    notices: Option<(SourceFile, Vec<notices::Notice>)>,
-}
-
-impl CheckedClients {
-    fn sources(&self) -> impl Iterator<Item = &SourceFile> {
-        let data_providers = self.data_providers.iter().map(|(source, _)| source);
-        self.services.iter().map(|(source, _)| source).chain(data_providers)
-    }
-
-    fn with_connectors(
-        self,
-        connectors: Vec<(SourceFile, ConfiguredConnector)>,
-    ) -> Option<reloadable_files::CheckedFiles> {
-        let Self { services, data_providers, scopes, notices } = self;
-        let (scopes, notices) = scopes.zip(notices)?;
-        Some(reloadable_files::CheckedFiles {
-            services,
-            data_providers,
-            connectors,
-            scopes,
-            notices,
-        })
+fn read_main_file(
+    folder: &Path,
+    environment: &Environment,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<SourceFile> {
+    match SourceFile::read(&folder.join("passerelle.toml")) {
+        Ok(source) => Some(apply_environment(source, environment, problems)),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
     }
 }
 

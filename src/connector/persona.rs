@@ -38,13 +38,6 @@ use crate::protocol::catalogue::ErrorCode;
 pub use person::{Persona, SimulatedFailure};
 pub use settings::PersonaKind;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PersonsFile {
-    person: Vec<Persona>,
-}
-
-const BUILT_IN_PERSONAS: &str = include_str!("persona/persons.toml");
 const MAX_STATE_BYTES: usize = 1024;
 
 /// The kind of `[kind.persona]`.
@@ -128,7 +121,7 @@ impl PersonaConnector {
             codes: OneTimeCodes::new(id, code_store),
             id: id.clone(),
             env,
-            personas: read_personas(kind)?,
+            personas: person::read_persons(kind.persons.as_deref())?,
             acr_policy: kind.acr_policy(file),
         })
     }
@@ -136,43 +129,6 @@ impl PersonaConnector {
     fn offered_levels(&self) -> impl Iterator<Item = Level> {
         self.acr_policy.values.keys().copied()
     }
-}
-
-/// Returns a message with the line only. The parser's message may contain values, and the file may
-/// not be a persons file at all.
-fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let line = 1 + before.matches('\n').count();
-    format!(
-        "line {line} is invalid TOML or not part of a person: write [[person]] tables with the keys of docs/configuration.md"
-    )
-}
-
-fn read_personas(kind: &PersonaKind) -> Result<Vec<Persona>, ConnectorConfigError> {
-    let invalid = |message: String| ConnectorConfigError::new("kind.persona.persons", message);
-    let text = match &kind.persons {
-        None => BUILT_IN_PERSONAS.to_owned(),
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| invalid(format!("{} can't be read: {error}", path.display())))?,
-    };
-    let PersonsFile { person: persons } =
-        toml::from_str(&text).map_err(|error| invalid(parse_error_message(&text, &error)))?;
-    let mut ids = std::collections::HashSet::new();
-    if let Some(duplicate) =
-        persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
-    {
-        return Err(invalid(format!(
-            "the id {:?} is empty or repeated; give each person a unique id",
-            duplicate.id
-        )));
-    }
-    if persons.is_empty() {
-        return Err(invalid(
-            "it contains no [[person]]; add one, or remove the key to use the built-in persons"
-                .into(),
-        ));
-    }
-    Ok(persons)
 }
 
 #[async_trait]

@@ -15,7 +15,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("actor/health.rs", "everything that changes the health of one identity provider"),
     ("actor/steps.rs", "one login step, from the stored login to the stored result"),
     ("bin/passerelle/main.rs", "the commands and their help texts"),
-    ("config/tests.rs", "one table of bad files and their messages"),
     ("demo/federation.rs", "the demo's files, written side by side"),
     ("demo/service_provider.rs", "a service provider in one file, as an integrator reads it"),
     ("egress/safe_http_client.rs", "every check of an outbound call, in order"),

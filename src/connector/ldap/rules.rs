@@ -75,3 +75,6 @@ impl LdapKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

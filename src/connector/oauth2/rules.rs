@@ -67,3 +67,6 @@ impl KindSettings for Oauth2Kind {
         self.insecure_http.then_some("insecure_http")
     }
 }
+
+#[cfg(test)]
+mod tests;

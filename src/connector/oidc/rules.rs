@@ -161,3 +161,6 @@ impl OidcKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

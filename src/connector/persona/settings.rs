@@ -46,3 +46,6 @@ impl KindSettings for PersonaKind {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;
