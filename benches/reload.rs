@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use passerelle::app;
 use passerelle::config::FieldDiagnostic;
-use passerelle::config::{self, ConfiguredConnector, Environment};
+use passerelle::config::{self, ConfiguredConnector, Environment, SandboxMode};
 use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::egress::http_client_pool::HttpClientPool;
@@ -104,13 +104,12 @@ fn main() {
     let means = connector::ConnectorContext {
         env: Env::system(),
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
-        sandbox: connector::PersonaSupport::Disabled,
+        sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(NoCodeStore),
     };
     let build = |configured: &ConfiguredConnector| {
-        let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();
-        connector::build(id, &file, client_secret, means.clone())
+        connector::build(configured, means.clone())
             .map(drop)
             .map_err(|fault| FieldDiagnostic::new(fault.key, "can't be built", fault.message))
     };

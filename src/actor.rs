@@ -34,6 +34,7 @@ mod step_audit;
 mod steps;
 mod unauthenticated_logins;
 
+pub use crate::connector::sandbox_form::{SandboxOffer, SandboxUser};
 pub use choices::{ChoiceEntry, UnavailableReason};
 pub use health::Availability;
 pub use login_services::LoginServices;
@@ -42,6 +43,6 @@ pub use logins::{LoginAdmissionError, Logins};
 pub use logouts::{LogoutOutcome, Logouts};
 pub use prober::OutboundNetwork;
 pub use registry::Connectors;
-pub use sandbox::{SandboxError, SandboxOffer, SandboxUser};
+pub use sandbox::SandboxError;
 pub use sign_in::{PasswordCredentials, PasswordOutcome};
 pub use unauthenticated_logins::{UNSEEN_LOGIN_LIFETIME, UnauthenticatedLogins};

@@ -64,7 +64,11 @@ use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::readiness::Readiness;
 
 /// The kinds of stores and registers of this program.
-pub const KINDS: Kinds = Kinds { stores: crate::store::KINDS, registers: crate::register::KINDS };
+pub const KINDS: Kinds = Kinds {
+    stores: crate::store::KINDS,
+    registers: crate::register::KINDS,
+    connectors: crate::connector::KINDS,
+};
 
 /// Dependencies of a hub besides its configuration.
 pub struct ProgramDeps {

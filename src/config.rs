@@ -18,8 +18,6 @@ mod validation;
 mod watching;
 
 #[cfg(test)]
-mod generated_files;
-#[cfg(test)]
 pub(crate) mod tests;
 
 pub use federation::connector_metadata::ConnectorMetadata;
@@ -46,8 +44,9 @@ pub use validation::theme::Theme;
 pub use validation::traces::TraceHeaders;
 pub use validation::validity::{Validity, ValidityStatus, format_rfc3339};
 pub use validation::{
-    admin_access, blocks, check_context, client_assertions, client_keys, connector_rules,
-    connectors, data_providers, logo, mapping, notices, proxies, scopes, service_providers, theme,
+    address, admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
+    connector_rules, connectors, data_providers, logo, mapping, notices, proxies, scopes,
+    service_providers, theme,
 };
 pub use watching::current_federation::CurrentFederation;
 pub use watching::reloadable_files::ReloadableFiles;

@@ -1,4 +1,5 @@
-//! L2 · Adapters to identity providers: one trait, [`Connector`], and one module per kind.
+//! L2 · Adapters to identity providers: one trait, [`Connector`], and one folder per kind
+//! ([`ConnectorKind`], [`kinds`]).
 //!
 //! Responsible for the upstream protocols and every check on the responses of identity providers
 //! (docs/design/upstream-verification.md). Does not know actors, stores, service providers or
@@ -10,6 +11,9 @@ pub mod diagnostic;
 mod error;
 mod http_clients;
 pub mod hub_page;
+pub mod kind;
+pub mod kinds;
+#[cfg(feature = "ldap")]
 pub mod ldap;
 mod mapped;
 pub mod oauth2;
@@ -18,53 +22,56 @@ pub mod one_time_code;
 mod online_check;
 pub mod persona;
 mod port;
+pub mod sandbox_form;
 
 use std::sync::Arc;
 
 pub use error::{ConnectorConfigError, ConnectorError};
-use ldap::LdapConnector;
-use oauth2::Oauth2Connector;
-use oidc::OidcConnector;
-use persona::PersonaConnector;
-pub use port::{Connector, ConnectorContext, PersonaSupport, acr_policy};
+pub use kind::{ConnectorKind, acr_policy_from_file, connector_kind};
+pub use kinds::KINDS;
+pub use port::{Connector, ConnectorContext};
 
-use crate::config;
-use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::ids::{ConnectorId, Secret};
+use crate::assurance::acr::AcrPolicy;
+use crate::config::{self, ConfiguredConnector};
+use diagnostic::{HubEndpoints, RegistrationParameter};
 
-/// Builds the connector that a file describes. `client_secret` is the resolved secret of the file,
-/// if it has one. Paths in the file must be absolute or relative to the working directory.
+/// Builds a configured connector.
 ///
 /// # Errors
 /// Returns the key whose value can't be used.
 pub fn build(
-    id: ConnectorId,
-    file: &ConnectorFile,
-    client_secret: Option<Secret<String>>,
+    configured: &ConfiguredConnector,
     context: ConnectorContext,
 ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
-    let mapping = config::mapping::parse_mapping(file).map_err(|errors| {
+    let claims = configured.kind.protocol_claims();
+    let mapping = config::mapping::parse_mapping(&configured.file, claims).map_err(|errors| {
         let to_text = |error: config::FieldDiagnostic| {
             format!("{}: {}; {}", error.key, error.message, error.fix)
         };
         let errors: Vec<_> = errors.into_iter().map(to_text).collect();
         ConnectorConfigError::new("mapping", errors.join("; "))
     })?;
-    let connector: Arc<dyn Connector> = match &file.kind {
-        ConnectorKind::Oidc(kind) => {
-            Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, context)?)
-        }
-        ConnectorKind::Oauth2(kind) => {
-            Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, context)?)
-        }
-        ConnectorKind::Ldap(kind) => {
-            Arc::new(LdapConnector::new(id.clone(), file, kind, client_secret, context)?)
-        }
-        ConnectorKind::Persona(kind) => {
-            Arc::new(PersonaConnector::new(id.clone(), file, kind, context)?)
-        }
-    };
-    Ok(mapped::with_mapping(id, connector, mapping))
+    let kind = kind::kind_of_connector(configured)
+        .ok_or_else(|| ConnectorConfigError::new("kind", "it can't be built; use another kind"))?;
+    Ok(mapped::with_mapping(configured.id.clone(), kind.build(configured, context)?, mapping))
+}
+
+/// Returns the `acr` policy of a configured connector.
+#[must_use]
+pub fn acr_policy(configured: &ConfiguredConnector) -> AcrPolicy {
+    kind::kind_of_connector(configured).map_or_else(
+        || acr_policy_from_file(&configured.file),
+        |kind| kind.acr_policy(&configured.file),
+    )
+}
+
+/// Returns what to register at the identity provider of a configured connector.
+#[must_use]
+pub fn registration(
+    configured: &ConfiguredConnector,
+    hub: &HubEndpoints,
+) -> Vec<RegistrationParameter> {
+    kind::kind_of_connector(configured).map(|kind| kind.registration(hub)).unwrap_or_default()
 }
 
 /// Compiles the examples of the contributor's guide as doc tests.

@@ -6,6 +6,8 @@
 #[cfg(test)]
 pub mod code_store;
 #[cfg(test)]
+pub mod connectors;
+#[cfg(test)]
 pub mod counter_conformance;
 pub mod env;
 #[cfg(test)]

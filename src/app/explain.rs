@@ -9,7 +9,6 @@ use std::fmt;
 use crate::actor::registry::gate_input;
 use crate::assurance::acr::{self, AcrPolicy, LevelError};
 use crate::assurance::{AcrCheck, AuthenticationRequirement};
-use crate::config::model::ConnectorKind;
 use crate::config::{Federation, LoadedConfig};
 use crate::connector;
 use crate::identity::scopes::ScopeTableError;
@@ -122,11 +121,8 @@ pub fn explain_levels(
         federation.rules_for(&client_id),
         platform,
     );
-    let mut verdict =
-        evaluate_levels(platform, asked, &facts, &connector::acr_policy(&configured.file));
-    if let (LevelDecision::Allowed(way), ConnectorKind::Persona(_)) =
-        (&mut verdict, &configured.file.kind)
-    {
+    let mut verdict = evaluate_levels(platform, asked, &facts, &connector::acr_policy(configured));
+    if let (LevelDecision::Allowed(way), true) = (&mut verdict, configured.kind.is_sandbox()) {
         way.sent = SentLevel::SandboxLevel(way.required.as_str().to_owned());
         // Its page offers nothing else.
         way.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));

@@ -15,7 +15,7 @@ use super::traces::{self, TraceExport};
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::ConnectorSpec;
 use crate::config::config_digest::FieldDigests;
-use crate::config::{ConfiguredConnector, Federation, LoadedConfig};
+use crate::config::{ConfiguredConnector, Federation, LoadedConfig, SandboxMode};
 use crate::connector;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
@@ -143,11 +143,7 @@ pub(super) fn connector_context(
     connector::ConnectorContext {
         env: env.clone(),
         upstream_keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
-        sandbox: if loaded.settings.sandbox {
-            connector::PersonaSupport::Enabled
-        } else {
-            connector::PersonaSupport::Disabled
-        },
+        sandbox: SandboxMode::from_flag(loaded.settings.sandbox),
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(code_store.clone()),
     }
@@ -162,13 +158,8 @@ pub(super) fn connector_spec(
     fields: &Arc<FieldDigests>,
     context: &connector::ConnectorContext,
 ) -> Result<ConnectorSpec, BuildError> {
-    let connector = connector::build(
-        configured.id.clone(),
-        &configured.file,
-        configured.client_secret.clone(),
-        context.clone(),
-    )
-    .map_err(|error| BuildError::Connector { id: configured.id.to_string(), error })?;
+    let connector = connector::build(configured, context.clone())
+        .map_err(|error| BuildError::Connector { id: configured.id.to_string(), error })?;
     Ok(ConnectorSpec {
         id: configured.id.clone(),
         connector,

@@ -1,5 +1,6 @@
 //! Defines what a kind of store or register contributes to the configuration: the shape of its
-//! table, its rules and its secrets. The program hands in its [`Kinds`].
+//! table, its rules and its secrets. The program hands in its [`Kinds`]; for those of connectors
+//! see [`ConnectorKindFormat`].
 //!
 //! The settings file names the kind by the key of its table: `[store.<name>]`,
 //! `[register.<name>]`.
@@ -14,6 +15,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use super::loading::{Diagnostic, SecretContext, SourceFile};
+use super::validation::connector_kind::ConnectorKindFormat;
 
 pub use table::KindTable;
 
@@ -45,13 +47,15 @@ impl TableKind {
     }
 }
 
-/// The kinds of stores and registers that a program knows.
+/// The kinds of stores, registers and connectors that a program knows.
 #[derive(Clone, Copy, Default)]
 pub struct Kinds {
     /// Kinds of `[store.<name>]`.
     pub stores: &'static [TableKind],
     /// Kinds of `[register.<name>]`.
     pub registers: &'static [TableKind],
+    /// Kinds of `[kind.<name>]` of a connector's file.
+    pub connectors: &'static [ConnectorKindFormat],
 }
 
 /// The checked table of a kind, with its secrets.

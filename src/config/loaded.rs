@@ -1,11 +1,14 @@
 //! Loads and checks the configuration folder.
 
+mod parsed_files;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use url::Url;
 
+use self::parsed_files::{ClientChecks, ParsedFiles};
 use super::federation::Federation;
 use super::kinds::{ConfiguredTable, KindTables, Kinds};
 use super::loading::schema::settings_schema;
@@ -14,16 +17,17 @@ use super::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, file_diagnostic,
     secret_rules,
 };
-use super::model::{DataProviderFile, RegisterConfig, ServiceProviderFile, Settings, StoreConfig};
+use super::model::{RegisterConfig, ServiceProviderFile, Settings, StoreConfig};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
+use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
-use super::validation::consistency::{self, ClientDeclaration};
-use super::validation::data_providers::{self, RegisteredDataProvider};
+use super::validation::consistency;
+use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, notices, scopes, settings};
+use super::validation::{connector_diagnostics, connectors, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
@@ -88,15 +92,12 @@ fn load_all_files(
     kinds: Kinds,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
-    let scopes = scopes::load_scopes(&folder.join("scopes.toml"), problems);
-    let notices = notices::load_notices(&folder.join("notices.toml"), problems);
-    let drafts = service_providers::read_drafts(&folder.join(service_providers::FOLDER), problems);
-    let data_drafts = data_providers::read_drafts(&folder.join(data_providers::FOLDER), problems);
+    let parsed = ParsedFiles::read(folder, problems);
+    let schema = settings_schema(kinds);
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
-        .ok();
-    let schema = settings_schema(kinds);
-    let main = main.map(|source| apply_environment(source, environment, &schema, problems));
+        .ok()
+        .map(|source| apply_environment(source, environment, &schema, problems));
     let settings: Option<Settings> =
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
     let rules = main
@@ -105,100 +106,38 @@ fn load_all_files(
         .unwrap_or_default();
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
-
-    let sandbox = settings.as_ref().map(|settings| SandboxMode::from_flag(settings.sandbox));
-    let (platform, connectors_path) =
-        settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
-    let before = problems.len();
+    // Checking a connector requires the settings.
+    let platform = settings.as_ref().map(|settings| settings.platform);
+    let connectors = settings.as_ref().and_then(|settings| {
+        let sandbox = SandboxMode::from_flag(settings.sandbox);
+        let kinds = SupportedKinds { formats: kinds.connectors, sandbox };
+        let connectors =
+            load_connectors(&folder.join(&settings.connectors), kinds, &context, problems)?;
+        problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
+        Some(connectors)
+    });
     let tables = main
         .as_ref()
         .map(|source| KindTables::load(source, kinds, &schema, &context, problems))
         .unwrap_or_default();
-    let checked = match (&main, settings) {
-        (Some(source), Some(settings)) => {
-            settings::check_settings(source, settings, kinds, &context, problems)
-        }
-        _ => None,
-    };
+    let checked = main.as_ref().zip(settings).and_then(|(source, settings)| {
+        settings::check_settings(source, settings, kinds, &context, problems)
+    });
     let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
         Some(file) => theme::load_theme(file, problems),
         None => theme::built_in_theme(problems),
     };
-    // Checking a connector requires the sandbox setting.
-    let connectors = match (sandbox, connectors_path) {
-        (Some(sandbox), Some(path)) => {
-            load_connectors(&folder.join(path), sandbox, &context, problems)
-        }
-        _ => None,
-    };
-    let mut warnings = Vec::new();
-    if let (Some(connectors), Some(platform)) = (&connectors, platform) {
-        problems.extend(unreachable_service_providers(&drafts, connectors, platform));
-        let is_known =
-            |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
-        warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
-        let warnings_for = |(source, connector): &(SourceFile, ConfiguredConnector)| {
-            connector_diagnostics::connector_warnings(source.path(), &connector.file, platform)
-        };
-        warnings.extend(connectors.iter().flat_map(warnings_for));
-        let known = drafts.iter().map(|(_, file)| &file.client_id).collect();
-        let folder =
-            checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
-        warnings.extend(connector_diagnostics::unknown_service_provider_warnings(
-            folder,
-            connectors.iter().map(|(_, connector)| connector),
-            &known,
-        ));
+    problems.extend(parsed.conflicts(checked.as_ref()));
+    let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
+    if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
+        warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
-    let scopes_or_built_in = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
-    warnings.extend(drafts.iter().filter_map(insecure_http_warning));
-    let declarations: Vec<_> = drafts
-        .iter()
-        .map(|(source, file)| ClientDeclaration::from_service_provider(source, file))
-        .chain(
-            data_drafts
-                .iter()
-                .map(|(source, file)| ClientDeclaration::from_data_provider(source, file)),
-        )
-        .collect();
-    let conflicts = match &checked {
-        Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
-        None => consistency::duplicate_ids(&declarations)
-            .into_iter()
-            .chain(consistency::sector_conflicts(&declarations))
-            .collect(),
-    };
-    problems.extend(conflicts.into_iter().map(|conflict| conflict.problem));
-    let newest = checked
-        .as_ref()
-        .and_then(|checked| checked.subject_keys.keys().next_back().copied())
-        .unwrap_or(1);
-    let service = |(source, file): (SourceFile, ServiceProviderFile)| {
-        service_providers::check_scopes(&source, &file, &scopes_or_built_in, problems);
-        let client =
-            service_providers::check_file(&source, file, newest, platform, &context, problems);
-        (source, client)
-    };
-    let services: Vec<(SourceFile, RegisteredClient)> = drafts.into_iter().map(service).collect();
-    let provider = |(source, file): (SourceFile, DataProviderFile)| {
-        data_providers::check_scopes(&source, &file, &scopes_or_built_in.scopes, problems);
-        let registered = data_providers::check_file(&source, file, newest, &context, problems);
-        (source, registered)
-    };
-    let data_providers: Vec<(SourceFile, RegisteredDataProvider)> =
-        data_drafts.into_iter().map(provider).collect();
-    let clients = services
-        .iter()
-        .map(|(source, _)| source)
-        .chain(data_providers.iter().map(|(source, _)| source));
+    let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
     let all: Vec<&SourceFile> =
-        clients.chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
-    problems.extend(
-        consistency::shared_secret_conflicts(all.iter().copied(), folder)
-            .into_iter()
-            .map(|conflict| conflict.problem),
-    );
-    if problems.len() > before {
+        clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
+    let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
+    problems.extend(shared.into_iter().map(|conflict| conflict.problem));
+    if !problems.is_empty() {
         return None;
     }
     let exposed_secrets = main
@@ -206,27 +145,69 @@ fn load_all_files(
         .chain(all)
         .flat_map(|source| secret_rules::exposed_secrets(source, folder))
         .collect();
-    let (source, mut checked) = (main?, checked?);
+    let files = clients.with_connectors(connectors?)?;
+    let (main, mut checked) = (main?, checked?);
     let KindTables { store, register } = tables;
     checked.settings.store = store.as_ref().map(|store| StoreConfig(store.to_table()));
     checked.settings.register =
         register.as_ref().map(|register| RegisterConfig(register.to_table()));
-    let checked_files = reloadable_files::CheckedFiles {
-        services,
-        data_providers,
-        connectors: connectors?,
-        scopes: scopes?,
-        notices: notices?,
-    };
-    let loaded = assemble(&context, (&source, checked), checked_files, theme?, warnings)
+    let load_context = load_context(&context, kinds, &checked);
+    let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
     Some(LoadedConfig { exposed_secrets, store, register, ..loaded })
 }
 
+/// Returns the warnings about connectors, and about references to missing ones.
+fn connector_warnings(
+    services: &[(SourceFile, ServiceProviderFile)],
+    connectors: &[(SourceFile, ConfiguredConnector)],
+    settings: &Settings,
+) -> Vec<Diagnostic> {
+    let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
+    let mut warnings = service_providers::unknown_connectors(services, is_known);
+    for (source, connector) in connectors {
+        let platform = settings.platform;
+        warnings.extend(connector_diagnostics::connector_warnings(
+            source.path(),
+            connector,
+            platform,
+        ));
+    }
+    let known = services.iter().map(|(_, file)| &file.client_id).collect();
+    warnings.extend(connector_diagnostics::unknown_service_provider_warnings(
+        &settings.connectors,
+        connectors.iter().map(|(_, connector)| connector),
+        &known,
+    ));
+    warnings
+}
+
+/// Returns what the files are checked against while the hub runs.
+fn load_context(
+    context: &SecretContext<'_>,
+    kinds: Kinds,
+    checked: &settings::CheckedSettings,
+) -> reloadable_files::LoadContext {
+    let settings::CheckedSettings { settings, subject_keys, .. } = checked;
+    let sandbox = SandboxMode::from_flag(settings.sandbox);
+    reloadable_files::LoadContext {
+        folder: context.folder.to_owned(),
+        connectors: settings.connectors.clone(),
+        environment: context.environment.clone(),
+        secrets: context.secrets.clone(),
+        kinds: SupportedKinds { formats: kinds.connectors, sandbox },
+        platform: settings.platform,
+        subject_keys: subject_keys.clone(),
+        subject: settings.subject,
+        order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
+        choice: settings.choice.clone(),
+    }
+}
+
 /// Builds the configuration from files that passed every check.
 fn assemble(
-    context: &SecretContext<'_>,
+    load_context: reloadable_files::LoadContext,
     (source, checked): (&SourceFile, settings::CheckedSettings),
     checked_files: reloadable_files::CheckedFiles,
     theme: Theme,
@@ -250,18 +231,6 @@ fn assemble(
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
-    let load_context = reloadable_files::LoadContext {
-        folder: context.folder.to_owned(),
-        connectors: settings.connectors.clone(),
-        environment: context.environment.clone(),
-        secrets: context.secrets.clone(),
-        sandbox: SandboxMode::from_flag(settings.sandbox),
-        platform: settings.platform,
-        subject_keys: subject_keys.clone(),
-        subject: settings.subject,
-        order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
-        choice: settings.choice.clone(),
-    };
     let files = ReloadableFiles::new(load_context, checked_files)?;
     let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}/api/v2", settings.base_url);
@@ -289,7 +258,7 @@ fn assemble(
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
     folder: &Path,
-    sandbox: SandboxMode,
+    kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Vec<(SourceFile, ConfiguredConnector)>> {
@@ -298,7 +267,7 @@ fn load_connectors(
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
         match source
-            .and_then(|source| Ok((connectors::check_source(&source, sandbox, context)?, source)))
+            .and_then(|source| Ok((connectors::check_source(&source, kinds, context)?, source)))
         {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),

@@ -1,6 +1,6 @@
 //! Checks what the files say and turns it into settings, clients and connectors.
 
-pub(super) mod address;
+pub mod address;
 pub mod admin_access;
 pub(super) mod audit;
 pub mod blocks;
@@ -10,19 +10,17 @@ pub(super) mod client_auth;
 pub mod client_keys;
 pub(super) mod configured_connector;
 pub(super) mod connector_diagnostics;
+pub mod connector_kind;
 pub mod connector_rules;
 pub mod connectors;
 pub(super) mod consistency;
 pub mod data_providers;
 pub(super) mod dated_secret;
-pub(super) mod ldap;
 pub(super) mod levels;
 pub(super) mod localized_text;
 pub mod logo;
 pub mod mapping;
 pub mod notices;
-pub(super) mod oauth2;
-pub(super) mod oidc;
 pub mod proxies;
 pub(super) mod quotas;
 pub(super) mod references;

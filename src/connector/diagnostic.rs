@@ -63,3 +63,22 @@ pub struct DiagnosisContext {
     /// from.
     pub required_claims: Vec<(Claim, Vec<String>)>,
 }
+
+/// The hub's endpoints for one identity provider.
+#[derive(Clone, Debug)]
+pub struct HubEndpoints {
+    /// Redirect URI of a login.
+    pub redirect_uri: String,
+    /// Redirect URI after a logout.
+    pub post_logout_redirect_uri: String,
+    /// URL of the hub's own keys.
+    pub jwks_uri: String,
+}
+
+/// Parameter of the hub's registration at an identity provider (OpenID Connect Dynamic Client
+/// Registration 1.0 §2).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct RegistrationParameter {
+    pub name: &'static str,
+    pub value: String,
+}

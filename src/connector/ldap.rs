@@ -11,6 +11,8 @@
 mod backoff;
 mod directory;
 mod password_attempts;
+mod rules;
+mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,16 +26,18 @@ use url::form_urlencoded::Serializer;
 use self::backoff::{Backoff, CountedBind};
 use self::directory::{DirectoryEntry, LdapDirectory};
 use self::password_attempts::PasswordAttempts;
+use self::settings::LdapKind;
 use super::code_flow;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page::{self, PasswordCredentials, PasswordOutcome, PasswordPage};
+use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
 use super::one_time_code::OneTimeCodes;
-use super::port::{self, Connector, ConnectorContext};
+use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
-use crate::config::model::ConnectorFile;
-use crate::config::model::LdapKind;
+use crate::config::ConfiguredConnector;
+use crate::config::connector_kind::ConnectorKindFormat;
 use crate::egress::safe_http_client::CallLimits;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -52,6 +56,19 @@ const MAX_USERNAME_CHARS: usize = 256;
 const MAX_PASSWORD_BYTES: usize = 1024;
 
 const CLIENT_ID: &str = "passerelle";
+
+/// The kind of `[kind.ldap]`.
+pub const KIND: ConnectorKindFormat = connector_kind::<LdapKind>("ldap", "An LDAP directory.");
+
+impl ConnectorKind for LdapKind {
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+        Ok(Arc::new(LdapConnector::new(self, configured, context)?))
+    }
+}
 
 /// Connector to an LDAP directory.
 pub struct LdapConnector {
@@ -83,18 +100,17 @@ impl LdapConnector {
     /// # Errors
     /// Returns the key whose value can't be used.
     pub fn new(
-        id: ConnectorId,
-        file: &ConnectorFile,
         kind: &LdapKind,
-        bind_password: Option<Secret<String>>,
+        configured: &ConfiguredConnector,
         context: ConnectorContext,
     ) -> Result<Self, ConnectorConfigError> {
-        let Some(bind_password) = bind_password else {
+        let Some(bind_password) = configured.client_secret.clone() else {
             return Err(ConnectorConfigError::new(
                 "kind.ldap.bind_password",
                 "it is missing; set it to the file or environment variable with the password",
             ));
         };
+        let id = configured.id.clone();
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
             codes: OneTimeCodes::new(&id, context.code_store),
@@ -102,7 +118,7 @@ impl LdapConnector {
             subject_attribute: kind.subject_attribute.clone(),
             attributes: kind.attributes.clone(),
             directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
-            acr_policy: port::acr_policy(file),
+            acr_policy: acr_policy_from_file(&configured.file),
             backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &context.env),
             attempts_per_login: PasswordAttempts::new(
                 MAX_WRONG_PASSWORDS_PER_LOGIN,

@@ -8,8 +8,8 @@ use url::Url;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
-use super::persona::PersonaPage;
 use super::port::Connector;
+use super::sandbox_form::SandboxForm;
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
@@ -96,8 +96,8 @@ impl Connector for MappedConnector {
         self.connector.password_page()
     }
 
-    fn persona_page(&self) -> Option<&dyn PersonaPage> {
-        self.connector.persona_page()
+    fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
+        self.connector.sandbox_form()
     }
 }
 
@@ -106,6 +106,7 @@ mod tests {
     use super::*;
     use crate::env::Timestamp;
     use crate::ids::Secret;
+    use crate::testing::connectors;
     use serde_json::{Map, Value, json};
 
     struct Ada;
@@ -202,20 +203,11 @@ mod tests {
             Arc::new(crate::testing::env::SeededEntropy::new(3)),
         );
         let context = crate::connector::ConnectorContext {
-            env,
             upstream_keys: Arc::clone(&fixture.keys),
-            sandbox: crate::connector::PersonaSupport::Disabled,
-            http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
-            code_store: crate::testing::code_store::code_store(),
+            ..connectors::context(env)
         };
-        let file = toml::from_str(&text).unwrap();
-        let connector = crate::connector::build(
-            "fake".into(),
-            &file,
-            Some(Secret::new(SECRET.to_owned())),
-            context,
-        )
-        .unwrap();
+        let configured = connectors::configured("fake", &text, Some(SECRET));
+        let connector = crate::connector::build(&configured, context).unwrap();
         let request = authorization_request();
         let redirect = connector.begin_login(request.clone()).await.unwrap();
         let authentication =

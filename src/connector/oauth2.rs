@@ -7,6 +7,10 @@
 //! used.
 
 mod diagnose;
+mod rules;
+mod settings;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use openidconnect::core::CoreClient;
@@ -17,15 +21,19 @@ use openidconnect::{
 use serde_json::{Map, Value};
 use url::Url;
 
+use self::settings::{Oauth2Kind, SecretMethod};
 use super::code_flow::{self, OauthClient};
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{
+    ConnectorDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter,
+};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
-use super::port::{self, Connector, ConnectorContext};
+use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
+use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
-use crate::config::model::ConnectorFile;
-use crate::config::model::{Oauth2Kind, SecretMethod};
+use crate::config::ConfiguredConnector;
+use crate::config::connector_kind::ConnectorKindFormat;
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
@@ -42,6 +50,24 @@ const MAX_USERINFO_BYTES: usize = 64 * 1024;
 
 /// Size limit of a subject, in characters (OpenID Connect Core 1.0 §2).
 const MAX_SUBJECT_CHARS: usize = 255;
+
+/// The kind of `[kind.oauth2]`.
+pub const KIND: ConnectorKindFormat =
+    connector_kind::<Oauth2Kind>("oauth2", "OAuth 2.0 without OpenID Connect.");
+
+impl ConnectorKind for Oauth2Kind {
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+        Ok(Arc::new(Oauth2Connector::new(self, configured, context)?))
+    }
+
+    fn registration(&self, hub: &HubEndpoints) -> Vec<RegistrationParameter> {
+        vec![RegistrationParameter { name: "redirect_uris", value: hub.redirect_uri.clone() }]
+    }
+}
 
 /// Connector to an OAuth 2.0 provider.
 pub struct Oauth2Connector {
@@ -65,13 +91,11 @@ impl Oauth2Connector {
     /// # Errors
     /// Returns the key whose value can't be used.
     pub fn new(
-        id: ConnectorId,
-        file: &ConnectorFile,
         kind: &Oauth2Kind,
-        client_secret: Option<Secret<String>>,
+        configured: &ConfiguredConnector,
         context: ConnectorContext,
     ) -> Result<Self, ConnectorConfigError> {
-        let Some(client_secret) = client_secret else {
+        let Some(client_secret) = configured.client_secret.clone() else {
             return Err(ConnectorConfigError::new(
                 "kind.oauth2.client_secret",
                 "it is missing; set it to the file or environment variable with the secret",
@@ -111,9 +135,9 @@ impl Oauth2Connector {
         })
         .set_auth_uri(AuthUrl::from_url(authorization.clone()))
         .set_token_uri(TokenUrl::from_url(token));
-        let acr_policy = port::acr_policy(file);
+        let acr_policy = acr_policy_from_file(&configured.file);
         Ok(Self {
-            id,
+            id: configured.id.clone(),
             kind: kind.clone(),
             authorization,
             userinfo,

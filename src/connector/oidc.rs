@@ -10,10 +10,12 @@ mod authorization_request;
 mod client_assertion;
 mod code_exchange;
 mod diagnose;
-pub(super) mod id_token;
+mod id_token;
 mod jwe;
 mod keys;
 mod metadata;
+mod rules;
+mod settings;
 mod upstream;
 mod userinfo;
 
@@ -25,22 +27,58 @@ use url::Url;
 
 use self::code_exchange::OidcTokens;
 use self::metadata::ResolvedProvider;
+use self::rules::PROTOCOL_CLAIMS;
+use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use self::upstream::Upstream;
 use super::code_flow;
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{
+    ConnectorDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter,
+};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
-use super::port::{self, Connector, ConnectorContext};
+use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
+use super::port::{Connector, ConnectorContext};
 use crate::assurance::amr::UpstreamAmr;
-use crate::config::mapping::PROTOCOL_CLAIMS;
-use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
+use crate::config::ConfiguredConnector;
+use crate::config::connector_kind::ConnectorKindFormat;
 use crate::egress::cached_document::CachedDocument;
 use crate::env::Timestamp;
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::Secret;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+
+/// The kind of `[kind.oidc]`.
+pub const KIND: ConnectorKindFormat = connector_kind::<OidcKind>("oidc", "OpenID Connect.");
+
+impl ConnectorKind for OidcKind {
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+        Ok(Arc::new(OidcConnector::new(self, configured, context)?))
+    }
+
+    fn registration(&self, hub: &HubEndpoints) -> Vec<RegistrationParameter> {
+        let mut parameters = vec![
+            RegistrationParameter { name: "redirect_uris", value: hub.redirect_uri.clone() },
+            RegistrationParameter {
+                name: "post_logout_redirect_uris",
+                value: hub.post_logout_redirect_uri.clone(),
+            },
+        ];
+        if self.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt
+            || self.id_token_encrypted_response_alg.is_some()
+            || self.userinfo_encrypted_response_alg.is_some()
+        {
+            parameters
+                .push(RegistrationParameter { name: "jwks_uri", value: hub.jwks_uri.clone() });
+        }
+        parameters
+    }
+}
 
 /// Connector to an OpenID provider.
 pub struct OidcConnector {
@@ -54,12 +92,11 @@ impl OidcConnector {
     /// # Errors
     /// Returns the key whose value can't be used.
     pub fn new(
-        id: ConnectorId,
-        file: &ConnectorFile,
         kind: &OidcKind,
-        client_secret: Option<Secret<String>>,
+        configured: &ConfiguredConnector,
         context: ConnectorContext,
     ) -> Result<Self, ConnectorConfigError> {
+        let client_secret = configured.client_secret.clone();
         if client_secret.is_none()
             && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt
         {
@@ -85,7 +122,7 @@ impl OidcConnector {
             .map_err(|error| ConnectorConfigError::new("kind.oidc.issuer", error.to_string()))?;
         Ok(Self {
             upstream: Arc::new(Upstream {
-                id,
+                id: configured.id.clone(),
                 kind: kind.clone(),
                 client_secret,
                 hub_keys: context.upstream_keys,
@@ -93,7 +130,7 @@ impl OidcConnector {
                 http,
                 ca_bundle,
                 probe_http,
-                acr_policy: port::acr_policy(file),
+                acr_policy: acr_policy_from_file(&configured.file),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
                 clock_skew: Mutex::default(),

@@ -3,9 +3,12 @@
 //! settings.
 //!
 //! Does not know HTML or HTTP: the web layer serves `{base_url}/sandbox/{connector}` through
-//! [`PersonaPage`].
+//! [`SandboxForm`].
 
-pub mod page;
+mod person;
+mod settings;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -15,12 +18,16 @@ use url::form_urlencoded::Serializer;
 use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page;
+use super::kind::{ConnectorKind, connector_kind};
 use super::one_time_code::OneTimeCodes;
-use super::port::{self, Connector, ConnectorContext, PersonaSupport};
+use super::port::{Connector, ConnectorContext};
+use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer, SandboxUser};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::{self, UpstreamAmr};
-use crate::config::model::{ConnectorFile, PersonaKind};
+use crate::config::connector_kind::ConnectorKindFormat;
+use crate::config::model::ConnectorFile;
+use crate::config::{ConfiguredConnector, SandboxMode};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{
@@ -28,16 +35,37 @@ use crate::login::upstream::{
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
-pub use page::{Persona, PersonaChoiceError, PersonaOptions, PersonaPage, SimulatedFailure};
+pub use person::{Persona, SimulatedFailure};
+pub use settings::PersonaKind;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PersonsFile {
-    person: Vec<Persona>,
-}
-
-const BUILT_IN_PERSONAS: &str = include_str!("persona/persons.toml");
 const MAX_STATE_BYTES: usize = 1024;
+
+/// The kind of `[kind.persona]`.
+pub const KIND: ConnectorKindFormat = connector_kind::<PersonaKind>("persona", "A sandbox.");
+
+impl ConnectorKind for PersonaKind {
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+        Ok(Arc::new(PersonaConnector::new(self, configured, context)?))
+    }
+
+    /// The sandbox uses the hub's own level names as `acr` values.
+    fn acr_policy(&self, file: &ConnectorFile) -> AcrPolicy {
+        let (lowest, highest) = (file.levels.lowest, file.levels.highest);
+        let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
+        AcrPolicy {
+            lowest,
+            highest,
+            values: served.map(|level| (level, vec![level.as_str().to_owned()])).collect(),
+            assumed: None,
+            sends_acr_values: true,
+            ignores_acr: false,
+        }
+    }
+}
 
 /// Connector of the sandbox.
 pub struct PersonaConnector {
@@ -74,13 +102,13 @@ impl PersonaConnector {
     /// # Errors
     /// Returns an error if the sandbox is off, or the persons file is invalid.
     pub fn new(
-        id: ConnectorId,
-        file: &ConnectorFile,
         kind: &PersonaKind,
+        configured: &ConfiguredConnector,
         context: ConnectorContext,
     ) -> Result<Self, ConnectorConfigError> {
         let ConnectorContext { env, sandbox, code_store, .. } = context;
-        if sandbox == PersonaSupport::Disabled {
+        let ConfiguredConnector { id, file, .. } = configured;
+        if sandbox == SandboxMode::Off {
             let message = "anyone can log in as anyone with it; remove this file, or set sandbox = true in \
                            passerelle.toml (never in production)";
             return Err(ConnectorConfigError::new("kind.persona", message));
@@ -90,11 +118,11 @@ impl PersonaConnector {
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),
-            codes: OneTimeCodes::new(&id, code_store),
-            id,
+            codes: OneTimeCodes::new(id, code_store),
+            id: id.clone(),
             env,
-            personas: read_personas(kind)?,
-            acr_policy: port::acr_policy(file),
+            personas: person::read_persons(kind.persons.as_deref())?,
+            acr_policy: kind.acr_policy(file),
         })
     }
 
@@ -103,58 +131,26 @@ impl PersonaConnector {
     }
 }
 
-/// Returns a message with the line only. The parser's message may contain values, and the file may
-/// not be a persons file at all.
-fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let line = 1 + before.matches('\n').count();
-    format!(
-        "line {line} is invalid TOML or not part of a person: write [[person]] tables with the keys of docs/configuration.md"
-    )
-}
-
-fn read_personas(kind: &PersonaKind) -> Result<Vec<Persona>, ConnectorConfigError> {
-    let invalid = |message: String| ConnectorConfigError::new("kind.persona.persons", message);
-    let text = match &kind.persons {
-        None => BUILT_IN_PERSONAS.to_owned(),
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| invalid(format!("{} can't be read: {error}", path.display())))?,
-    };
-    let PersonsFile { person: persons } =
-        toml::from_str(&text).map_err(|error| invalid(parse_error_message(&text, &error)))?;
-    let mut ids = std::collections::HashSet::new();
-    if let Some(duplicate) =
-        persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
-    {
-        return Err(invalid(format!(
-            "the id {:?} is empty or repeated; give each person a unique id",
-            duplicate.id
-        )));
-    }
-    if persons.is_empty() {
-        return Err(invalid(
-            "it contains no [[person]]; add one, or remove the key to use the built-in persons"
-                .into(),
-        ));
-    }
-    Ok(persons)
-}
-
 #[async_trait]
-impl PersonaPage for PersonaConnector {
-    fn options(&self) -> PersonaOptions<'_> {
-        PersonaOptions {
-            personas: &self.personas,
+impl SandboxForm for PersonaConnector {
+    fn offer(&self) -> SandboxOffer {
+        let user = |Persona { id, label, hint, .. }: &Persona| SandboxUser {
+            id: id.clone(),
+            label: label.clone(),
+            hint: hint.clone(),
+        };
+        SandboxOffer {
+            users: self.personas.iter().map(user).collect(),
             levels: self.offered_levels().collect(),
             methods: amr::METHODS,
-            failures: SimulatedFailure::ALL,
+            failures: SimulatedFailure::ALL.iter().map(|failure| failure.as_str()).collect(),
         }
     }
 
-    async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, PersonaChoiceError> {
+    async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, SandboxChoiceError> {
         let state = form_field(form, "state")?;
         if state.len() > MAX_STATE_BYTES {
-            return Err(PersonaChoiceError::InvalidField("state"));
+            return Err(SandboxChoiceError::InvalidField("state"));
         }
         let (name, value) = match self.parse_choice(form)? {
             FormChoice::Error(error) => ("error", error.to_owned()),
@@ -174,20 +170,20 @@ impl PersonaPage for PersonaConnector {
 fn form_field<'f>(
     form: &'f [(String, String)],
     name: &'static str,
-) -> Result<&'f str, PersonaChoiceError> {
+) -> Result<&'f str, SandboxChoiceError> {
     let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    value.filter(|value| !value.is_empty()).ok_or(PersonaChoiceError::InvalidField(name))
+    value.filter(|value| !value.is_empty()).ok_or(SandboxChoiceError::InvalidField(name))
 }
 
 impl PersonaConnector {
-    fn parse_choice(&self, form: &[(String, String)]) -> Result<FormChoice, PersonaChoiceError> {
+    fn parse_choice(&self, form: &[(String, String)]) -> Result<FormChoice, SandboxChoiceError> {
         let failure = match form_field(form, "failure") {
             Ok(name) => Some(
                 SimulatedFailure::ALL
                     .iter()
                     .find(|failure| failure.as_str() == name)
                     .copied()
-                    .ok_or(PersonaChoiceError::InvalidField("failure"))?,
+                    .ok_or(SandboxChoiceError::InvalidField("failure"))?,
             ),
             Err(_) => None,
         };
@@ -202,7 +198,7 @@ impl PersonaConnector {
         &self,
         form: &[(String, String)],
         failure: Option<SimulatedFailure>,
-    ) -> Result<PickedPersona, PersonaChoiceError> {
+    ) -> Result<PickedPersona, SandboxChoiceError> {
         let id = form_field(form, "person")?;
         let level = form_field(form, "level")?;
         let methods: Vec<String> = form
@@ -213,19 +209,19 @@ impl PersonaConnector {
         if methods.len() > amr::METHODS.len()
             || methods.iter().any(|method| !amr::is_known_method(method))
         {
-            return Err(PersonaChoiceError::InvalidField("method"));
+            return Err(SandboxChoiceError::InvalidField("method"));
         }
         Ok(PickedPersona {
             person: self
                 .personas
                 .iter()
                 .find(|person| person.id == id)
-                .ok_or(PersonaChoiceError::InvalidField("person"))?
+                .ok_or(SandboxChoiceError::InvalidField("person"))?
                 .clone(),
             level: self
                 .offered_levels()
                 .find(|offered| offered.as_str() == level)
-                .ok_or(PersonaChoiceError::InvalidField("level"))?,
+                .ok_or(SandboxChoiceError::InvalidField("level"))?,
             methods,
             failure,
             at: self.env.now(),
@@ -332,7 +328,7 @@ impl Connector for PersonaConnector {
         )]
     }
 
-    fn persona_page(&self) -> Option<&dyn PersonaPage> {
+    fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
         Some(self)
     }
 }

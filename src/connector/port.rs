@@ -10,10 +10,8 @@ use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
-use super::persona::page::PersonaPage;
-use crate::assurance::Level;
-use crate::assurance::acr::AcrPolicy;
-use crate::config::model::{ConnectorFile, ConnectorKind};
+use super::sandbox_form::SandboxForm;
+use crate::config::SandboxMode;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::login::upstream::{
@@ -111,17 +109,10 @@ pub trait Connector: Send + Sync {
         None
     }
 
-    /// Returns the model of the sandbox's page, for the persona kind.
-    fn persona_page(&self) -> Option<&dyn PersonaPage> {
+    /// Returns the model of the hub's sandbox page, for a kind that has one.
+    fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
         None
     }
-}
-
-/// Whether `persona` connectors may be built (`sandbox = true` in the hub's settings).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PersonaSupport {
-    Disabled,
-    Enabled,
 }
 
 /// Dependencies of a connector.
@@ -131,40 +122,9 @@ pub struct ConnectorContext {
     /// The hub's keys for encrypted responses and client assertions; replaced when keys are
     /// rotated.
     pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
-    pub sandbox: PersonaSupport,
+    /// Whether sandboxes may be built.
+    pub sandbox: SandboxMode,
     pub http_clients: HttpClientPool,
     /// Stores the one-time codes of the hub's own login pages.
     pub code_store: Arc<dyn CodeStore>,
-}
-
-/// Returns the `acr` policy of a connector's file.
-#[must_use]
-pub fn acr_policy(file: &ConnectorFile) -> AcrPolicy {
-    let (lowest, highest) = (file.levels.lowest, file.levels.highest);
-    match &file.kind {
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
-            let (sends_acr_values, ignores_acr) = (file.acr.send, file.ignore_acr);
-            AcrPolicy {
-                lowest,
-                highest,
-                values: file.acr.values_by_level(),
-                assumed: file.assumed_level,
-                sends_acr_values,
-                ignores_acr,
-            }
-        }
-        // The sandbox uses the hub's own level names as `acr` values.
-        ConnectorKind::Persona(_) => {
-            let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
-            let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
-            AcrPolicy {
-                lowest,
-                highest,
-                values,
-                assumed: None,
-                sends_acr_values: true,
-                ignores_acr: false,
-            }
-        }
-    }
 }

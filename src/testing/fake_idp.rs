@@ -9,11 +9,9 @@ use josekit::jws::{ES256, JwsSigner};
 use serde_json::{Value, json};
 
 use crate::assurance::Level;
-use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::connector::oidc::OidcConnector;
-use crate::connector::{Connector, ConnectorConfigError, ConnectorContext, PersonaSupport};
+use crate::connector::{Connector, ConnectorConfigError, ConnectorContext};
 use crate::digest;
-use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::login::upstream::{
@@ -21,6 +19,7 @@ use crate::login::upstream::{
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::token::UpstreamKeys;
@@ -197,13 +196,8 @@ impl OidcFixture {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let context = ConnectorContext {
-            env,
-            upstream_keys: Arc::clone(&keys),
-            sandbox: PersonaSupport::Disabled,
-            http_clients: HttpClientPool::default(),
-            code_store: crate::testing::code_store::code_store(),
-        };
+        let context =
+            ConnectorContext { upstream_keys: Arc::clone(&keys), ..connectors::context(env) };
         let connector = build_connector(
             &server.base(),
             levels,
@@ -264,13 +258,7 @@ pub fn connector(
         LEVELS,
         more,
         internal,
-        ConnectorContext {
-            env,
-            upstream_keys: keys,
-            sandbox: PersonaSupport::Disabled,
-            http_clients: HttpClientPool::default(),
-            code_store: crate::testing::code_store::code_store(),
-        },
+        ConnectorContext { upstream_keys: keys, ..connectors::context(env) },
     )
 }
 
@@ -299,15 +287,8 @@ fn build_connector(
         {more}
         "#
     );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    OidcConnector::new(
-        "fake".into(),
-        &file,
-        kind,
-        with_secret.then(|| Secret::new(SECRET.into())),
-        context,
-    )
+    let configured = connectors::configured("fake", &text, with_secret.then_some(SECRET));
+    OidcConnector::new(configured.kind.downcast_ref().unwrap(), &configured, context)
 }
 
 pub fn authorization_request() -> UpstreamAuthorizationRequest {

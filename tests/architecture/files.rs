@@ -7,14 +7,7 @@ use crate::source::{Source, sources};
 const MAX_LINES: usize = 400;
 
 /// Files that read better whole, each with its reason.
-const LONG_FILES: &[(&str, &str)] = &[
-    ("config/tests.rs", "one table of bad files and their messages"),
-    ("testing/page_gallery.rs", "every page in every state"),
-    (
-        "testing/store_conformance/rules.rs",
-        "the rules that every store must pass, one after another",
-    ),
-];
+const LONG_FILES: &[(&str, &str)] = &[("testing/page_gallery.rs", "every page in every state")];
 
 #[test]
 fn files_begin_with_what_they_are_responsible_for() {

@@ -15,7 +15,11 @@ const TOP: &[&str] = &["app", "demo", "testing", "bin", "lib"];
 const ADAPTERS: &[&[&str]] = &[
     &["store", "memory"],
     &["store", "redis"],
+    &["connector", "kinds"],
     &["connector", "oidc"],
+    &["connector", "oauth2"],
+    &["connector", "ldap"],
+    &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],
 ];

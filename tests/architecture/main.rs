@@ -12,6 +12,7 @@
 
 mod cycles;
 mod files;
+mod kinds;
 mod layers;
 mod names;
 mod source;

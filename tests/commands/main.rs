@@ -1,4 +1,4 @@
-//! The commands, from outside: each test runs the program.
+//! The program from outside: its commands, and kinds that a test adds by the public interface.
 
 #![allow(
     clippy::expect_used,
@@ -10,6 +10,7 @@
 
 mod check;
 mod connector_check;
+mod connector_kind;
 mod folder;
 mod idp;
 mod output;

@@ -85,7 +85,7 @@ const EMPTY: TableKind = TableKind {
     },
 };
 
-const KINDS: Kinds = Kinds { stores: &[SMALL], registers: &[EMPTY] };
+const KINDS: Kinds = Kinds { stores: &[SMALL], registers: &[EMPTY], ..app::KINDS };
 
 fn load(store: &str, kinds: Kinds) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let folder = good();

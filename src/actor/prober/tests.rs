@@ -12,8 +12,7 @@ use crate::actor::blocks::Blocks;
 use crate::actor::health::{Availability, CallKind};
 use crate::actor::registry::{self, ConnectorSpec, Registry};
 use crate::client_network::ClientNetwork;
-use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, ConnectorMetadata, Federation, UnavailableDisplay};
+use crate::config::{ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::connector::{Connector, ConnectorError};
 use crate::env::{Clock as _, Env};
 use crate::identity::scopes::ScopeTable;
@@ -24,6 +23,7 @@ use crate::login::upstream::{
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::memory::MemoryStore;
 use crate::telemetry::Metrics;
+use crate::testing::connectors::any_connector;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
@@ -138,25 +138,15 @@ impl TestHub {
     pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<ManualClock>, seed: u64) -> Self {
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(seed)));
         let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
-        let text = "name = { en = \"One\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
-        let file: ConnectorFile = toml::from_str(text).unwrap();
-        let facts = |number| {
-            let (id, file) = (id(number), file.clone());
-            let configured = ConfiguredConnector {
-                id: id.clone(),
-                file,
-                client_secret: None,
-                logo: None,
-                blocks: Vec::new(),
-            };
-            (id, Arc::new(ConnectorMetadata::from_connector(&configured)))
-        };
+        let configured = any_connector("one", "One");
+        let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
+        let facts = |number| (id(number), Arc::clone(&metadata));
         let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed)
             .with_connectors((0..count).map(facts));
         let spec = |(number, idp): (usize, &Arc<FakeIdp>)| ConnectorSpec {
             id: id(number),
             connector: Arc::clone(idp) as Arc<dyn Connector>,
-            limits: file.limits,
+            limits: configured.file.limits,
             fields: Arc::default(),
         };
         let core = HubCore::for_tests(env.clone(), federation.into());

@@ -2,8 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::actor::health::OpenCause;
-use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, UnavailableDisplay};
+use crate::config::UnavailableDisplay;
 use crate::connector::ConnectorError;
 use crate::env::{Env, Timestamp};
 use crate::identity::scopes::ScopeTable;
@@ -12,6 +11,7 @@ use crate::login::upstream::{
     UpstreamAuthorizationRequest,
 };
 use crate::telemetry::Metrics;
+use crate::testing::connectors::any_connector;
 use crate::testing::env::{ManualClock, SeededEntropy};
 
 /// A connector whose identity provider is down.
@@ -57,18 +57,8 @@ fn registry() -> Registry {
 
 /// Applies a changed file.
 fn apply(registry: &Registry, name: &str) {
-    let text = format!(
-        "name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n"
-    );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
     let id = ConnectorId::from("one");
-    let configured = ConfiguredConnector {
-        id: id.clone(),
-        file,
-        client_secret: None,
-        logo: None,
-        blocks: Vec::new(),
-    };
+    let configured = any_connector("one", name);
     let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
     let federation = Federation::clone(&registry.connectors.federation.load())
         .with_connectors([(id.clone(), metadata)]);

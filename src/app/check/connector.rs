@@ -11,14 +11,13 @@ use serde::Serialize;
 use super::sample::{self, SampleResult};
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
-use crate::config::mapping;
-use crate::config::model::{
-    ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod,
+use crate::config::model::SubjectSource;
+use crate::config::{ConfiguredConnector, Diagnostic, Environment, mapping};
+use crate::connector::diagnostic::{
+    ConnectorDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
 };
-use crate::config::{self, Diagnostic, Environment};
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext, DiagnosticStatus};
 use crate::connector::one_time_code::NoCodeStore;
-use crate::connector::{self, Connector};
+use crate::connector::{self, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::Claim;
@@ -27,14 +26,6 @@ use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
 use crate::token::{UpstreamKeys, keyfiles};
-
-/// Whether the identity provider is called.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OnlineCheck {
-    Skip,
-    /// `--online`.
-    Run,
-}
 
 /// Report on one connector's file.
 #[derive(Clone, Debug, Serialize)]
@@ -50,14 +41,6 @@ pub struct ConnectorReport {
     pub sample: Option<SampleResult>,
 }
 
-/// Parameter of the hub's registration at the identity provider (OpenID Connect Dynamic Client
-/// Registration 1.0 §2).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct RegistrationParameter {
-    pub name: &'static str,
-    pub value: String,
-}
-
 /// Checks one connector's file. `sample` is a JSON object of claims as the identity provider sends
 /// them.
 pub async fn check_connector(
@@ -65,8 +48,7 @@ pub async fn check_connector(
     context: &CheckContext,
     environment: &Environment,
     sample: Option<&[u8]>,
-    online: OnlineCheck,
-    env: &Env,
+    online: Option<&Env>,
 ) -> ConnectorReport {
     let draft = context.check_connector(file, environment);
     let mut findings: Vec<ConnectorDiagnostic> =
@@ -74,54 +56,61 @@ pub async fn check_connector(
     if findings.is_empty() {
         findings.push(ConnectorDiagnostic::ok("file", "the file is well formed"));
     }
-    let (mut register, mut sample_result) = (Vec::new(), None);
-    let path = file;
-    if let Some(file) = &draft.file {
-        findings.extend(context.warnings(path, file).iter().filter_map(diagnostic_from_warning));
-        register = registration_parameters(&draft.id, file, context);
-        if let Some(sample) = sample {
-            match json::parse_object(sample) {
-                Ok(claims) => {
-                    sample_result = Some(sample::evaluate_sample(
-                        file,
-                        context,
-                        &identity_rules(context),
-                        claims,
-                        &mut findings,
-                    ))
-                }
-                Err(_) => {
-                    let fix = "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-                    findings.push(ConnectorDiagnostic::error(
-                        "sample",
-                        "the sample is not a JSON object of claims",
-                        fix,
-                    ));
-                }
-            }
-        }
+    let endpoints = hub_endpoints(&draft.id, context);
+    let (mut registration, mut sample_result) = (Vec::new(), None);
+    if let Some(connector) = &draft.connector {
+        let warnings = context.warnings(file, connector);
+        findings.extend(warnings.iter().filter_map(diagnostic_from_warning));
+        registration = connector::registration(connector, &endpoints);
+        sample_result =
+            sample.and_then(|sample| evaluate_sample(sample, connector, context, &mut findings));
     }
-    if online == OnlineCheck::Run {
-        match build_connector(&draft, context, env) {
-            Ok(Some(connector)) => {
-                findings.extend(connector.diagnose(&expectations(&draft, context)).await)
-            }
-            Ok(None) => findings.push(ConnectorDiagnostic::error(
-                "online",
-                "the identity provider was not called",
-                "correct the file first",
-            )),
-            Err(fault) => findings.push(fault),
-        }
+    if let Some(env) = online {
+        findings.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
     }
-    let verdict =
-        findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok);
     ConnectorReport {
         connector: draft.id,
-        status: verdict,
+        status: findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok),
         diagnostics: findings,
-        registration: register,
+        registration,
         sample: sample_result,
+    }
+}
+
+/// Parses and processes a sample, and adds the findings.
+fn evaluate_sample(
+    sample: &[u8],
+    connector: &ConfiguredConnector,
+    context: &CheckContext,
+    findings: &mut Vec<ConnectorDiagnostic>,
+) -> Option<SampleResult> {
+    let Ok(claims) = json::parse_object(sample) else {
+        let message = "the sample is not a JSON object of claims";
+        let fix = "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
+        findings.push(ConnectorDiagnostic::error("sample", message, fix));
+        return None;
+    };
+    let rules = identity_rules(context);
+    Some(sample::evaluate_sample(connector, context, &rules, claims, findings))
+}
+
+/// Calls the identity provider.
+async fn diagnose_online(
+    draft: &ConnectorDraft,
+    context: &CheckContext,
+    redirect_uri: String,
+    env: &Env,
+) -> Vec<ConnectorDiagnostic> {
+    let Some(configured) = draft.connector.as_ref().filter(|_| draft.problems.is_empty()) else {
+        let message = "the identity provider was not called";
+        return vec![ConnectorDiagnostic::error("online", message, "correct the file first")];
+    };
+    match build_connector(configured, context, env) {
+        Ok(connector) => {
+            let required_claims = required_claims(configured, context);
+            connector.diagnose(&DiagnosisContext { redirect_uri, required_claims }).await
+        }
+        Err(fault) => vec![fault],
     }
 }
 
@@ -156,13 +145,11 @@ fn identity_rules(context: &CheckContext) -> IdentityRules {
     IdentityRules { home_country: context.home_country.clone(), required }
 }
 
-/// Builds the connector; returns `None` if the file has problems, which are already reported.
 fn build_connector(
-    draft: &ConnectorDraft,
+    configured: &ConfiguredConnector,
     context: &CheckContext,
     env: &Env,
-) -> Result<Option<Arc<dyn Connector>>, ConnectorDiagnostic> {
-    let (Some(file), true) = (&draft.file, draft.problems.is_empty()) else { return Ok(None) };
+) -> Result<Arc<dyn Connector>, ConnectorDiagnostic> {
     let keys = match &context.keys {
         None => UpstreamKeys::empty(),
         Some(folder) => keyfiles::load_upstream_keys(folder, env.now()).map_err(|fault| {
@@ -174,21 +161,14 @@ fn build_connector(
             )
         })?,
     };
-    let sandbox = match context.sandbox {
-        config::SandboxMode::On => connector::PersonaSupport::Enabled,
-        config::SandboxMode::Off => connector::PersonaSupport::Disabled,
-    };
-    let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let connector_context = connector::ConnectorContext {
+    let connector_context = ConnectorContext {
         env: env.clone(),
-        upstream_keys: keys,
-        sandbox,
+        upstream_keys: Arc::new(ArcSwap::from_pointee(keys)),
+        sandbox: context.kinds.sandbox,
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(NoCodeStore),
     };
-    let built =
-        connector::build(draft.id.clone(), file, draft.client_secret.clone(), connector_context);
-    built.map(Some).map_err(|fault| {
+    connector::build(configured, connector_context).map_err(|fault| {
         ConnectorDiagnostic::error(
             "file",
             format!("{} prevents the connector from working", fault.key),
@@ -197,7 +177,12 @@ fn build_connector(
     })
 }
 
-fn expectations(draft: &ConnectorDraft, context: &CheckContext) -> DiagnosisContext {
+/// Returns the claims that an identity requires, each with the upstream claims that it is made of;
+/// none for a constant.
+fn required_claims(
+    connector: &ConfiguredConnector,
+    context: &CheckContext,
+) -> Vec<(Claim, Vec<String>)> {
     let required: &[Claim] = match identity_rules(context).required {
         RequiredClaims::SubjectOnly => &[],
         RequiredClaims::Pivot => &[
@@ -208,13 +193,8 @@ fn expectations(draft: &ConnectorDraft, context: &CheckContext) -> DiagnosisCont
             Claim::Birthcountry,
         ],
     };
-    let needed = draft.file.as_ref().map(|file| source_claims(file, required)).unwrap_or_default();
-    DiagnosisContext { redirect_uri: redirect_uri(&draft.id, context), required_claims: needed }
-}
-
-/// Returns the upstream claims that each required claim is made of; none for a constant.
-fn source_claims(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<String>)> {
-    let mapping = mapping::parse_mapping(file).unwrap_or_default();
+    let mapping = mapping::parse_mapping(&connector.file, connector.kind.protocol_claims());
+    let mapping = mapping.unwrap_or_default();
     let made_of = |claim: &Claim| {
         let array =
             mapping.rules.get(&Claim::GivenNameArray).filter(|_| *claim == Claim::GivenName);
@@ -231,46 +211,13 @@ fn source_claims(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<St
     required.iter().map(|claim| (*claim, made_of(claim))).collect()
 }
 
-fn redirect_uri(id: &ConnectorId, context: &CheckContext) -> String {
-    format!("{}/api/v2/callback/{id}", base_url(context))
-}
-
-fn base_url(context: &CheckContext) -> &str {
-    context.base_url.as_deref().unwrap_or("https://HUB")
-}
-
-/// Returns what to register at the identity provider.
-fn registration_parameters(
-    id: &ConnectorId,
-    file: &ConnectorFile,
-    context: &CheckContext,
-) -> Vec<RegistrationParameter> {
-    match &file.kind {
-        ConnectorKind::Oidc(kind) => {
-            let logout = format!("{}/api/v2/session/end/{id}", base_url(context));
-            let mut entries = vec![
-                RegistrationParameter { name: "redirect_uris", value: redirect_uri(id, context) },
-                RegistrationParameter { name: "post_logout_redirect_uris", value: logout },
-            ];
-            if needs_jwks_uri(kind) {
-                entries.push(RegistrationParameter {
-                    name: "jwks_uri",
-                    value: format!("{}/api/v2/client/jwks", base_url(context)),
-                });
-            }
-            entries
-        }
-        ConnectorKind::Oauth2(_) => {
-            vec![RegistrationParameter { name: "redirect_uris", value: redirect_uri(id, context) }]
-        }
-        ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => Vec::new(),
+fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
+    let base = format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"));
+    HubEndpoints {
+        redirect_uri: format!("{base}/callback/{id}"),
+        post_logout_redirect_uri: format!("{base}/session/end/{id}"),
+        jwks_uri: format!("{base}/client/jwks"),
     }
-}
-
-fn needs_jwks_uri(kind: &OidcKind) -> bool {
-    kind.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt
-        || kind.id_token_encrypted_response_alg.is_some()
-        || kind.userinfo_encrypted_response_alg.is_some()
 }
 
 impl ConnectorReport {

@@ -7,9 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::check_context::CheckContext;
-use crate::config::mapping::{self, PROTOCOL_CLAIMS};
 use crate::config::model::Scopes;
-use crate::config::model::{ConnectorFile, ConnectorKind};
+use crate::config::{ConfiguredConnector, mapping};
 use crate::connector::diagnostic::ConnectorDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
@@ -40,17 +39,18 @@ pub struct ScopeClaims {
 
 /// Processes the sample, and adds the findings.
 pub(super) fn evaluate_sample(
-    file: &ConnectorFile,
+    connector: &ConfiguredConnector,
     context: &CheckContext,
     rules: &IdentityRules,
     mut claims: Map<String, Value>,
     findings: &mut Vec<ConnectorDiagnostic>,
 ) -> SampleResult {
     // An invalid mapping is already reported.
-    let Ok(mapping) = mapping::parse_mapping(file) else { return SampleResult::default() };
-    if matches!(file.kind, ConnectorKind::Oidc(_)) {
-        claims.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
-    }
+    let protocol_claims = connector.kind.protocol_claims();
+    let Ok(mapping) = mapping::parse_mapping(&connector.file, protocol_claims) else {
+        return SampleResult::default();
+    };
+    claims.retain(|name, _| !protocol_claims.contains(&name.as_str()));
     findings.extend(find_missing_sources(&mapping, &claims));
     let (claims, lost) = mapping.apply(claims);
     for lost in lost {

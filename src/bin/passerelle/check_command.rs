@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use passerelle::app;
-use passerelle::app::check::connector::{self, OnlineCheck};
+use passerelle::app::check::connector;
 use passerelle::config::check_context::CheckContext;
 use passerelle::config::{self, Diagnostic, Environment};
 use passerelle::connector::diagnostic::DiagnosticStatus;
@@ -120,19 +120,16 @@ impl ConnectorArguments {
         let context = match &self.config {
             Some(folder) => CheckContext::from_folder(folder, &environment, app::KINDS)
                 .map_err(|problems| describe_problems(&problems))?,
-            None => CheckContext::without_hub(self.file.parent().unwrap_or(Path::new("."))),
+            None => {
+                CheckContext::without_hub(self.file.parent().unwrap_or(Path::new(".")), app::KINDS)
+            }
         };
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
-        let online = if self.online { OnlineCheck::Run } else { OnlineCheck::Skip };
         let file = self.file;
-        let report = block_on(connector::check_connector(
-            &file,
-            &context,
-            &environment,
-            sample.as_deref(),
-            online,
-            &Env::system(),
-        ));
+        let (sample, env) = (sample.as_deref(), Env::system());
+        let online = self.online.then_some(&env);
+        let checking = connector::check_connector(&file, &context, &environment, sample, online);
+        let report = block_on(checking);
         if self.json {
             outln!("{}", report.to_json()?);
         } else {

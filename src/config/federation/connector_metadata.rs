@@ -49,8 +49,8 @@ impl ConnectorMetadata {
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
             blocks: configured.blocks.clone().into(),
-            reauthenticates: file.kind.reauthenticates(),
-            proves_identity: file.proves_identity(),
+            reauthenticates: configured.kind.reauthenticates(),
+            proves_identity: configured.proves_identity(),
             redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
         }
     }

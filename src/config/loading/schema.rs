@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::schema_node::{self, schema_for};
 use crate::config::kinds::{Kinds, TableKind};
 use crate::config::model::{
-    ConnectorFile, DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile, Settings,
-    ThemeFile,
+    DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
 };
+use crate::config::validation::connector_kind::connector_schema;
 
 /// Returns the schema of the settings file, with the tables of these kinds.
 pub fn settings_schema(kinds: Kinds) -> Value {
@@ -53,7 +53,7 @@ pub fn schemas(kinds: Kinds) -> Vec<(&'static str, Value)> {
         ("passerelle.schema.json", settings_schema(kinds)),
         ("service-provider.schema.json", schema_for::<ServiceProviderFile>()),
         ("data-provider.schema.json", schema_for::<DataProviderFile>()),
-        ("connector.schema.json", schema_for::<ConnectorFile>()),
+        ("connector.schema.json", connector_schema(kinds.connectors)),
         ("scopes.schema.json", schema_for::<ScopesFile>()),
         ("notices.schema.json", schema_for::<NoticesFile>()),
         ("theme.schema.json", schema_for::<ThemeFile>()),

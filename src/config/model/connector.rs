@@ -1,17 +1,16 @@
 //! Defines the connector file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use super::acr_table::AcrTable;
 use super::claim_rule::ClaimRule;
 use super::defaults;
-use super::ldap::LdapKind;
-use super::oauth2::Oauth2Kind;
-use super::oidc::{AuthTimeSource, OidcKind};
 use crate::identity::mapping::UnmappedClaims;
 use crate::ids::ClientId;
 use crate::protocol::acr::Level;
@@ -68,18 +67,8 @@ pub struct ConnectorFile {
     /// What happens to claims without a rule in `mapping`.
     #[serde(default)]
     pub unmapped_claims: UnmappedClaims,
-    /// The protocol: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`,
-    /// `[kind.persona]`.
-    pub kind: ConnectorKind,
-}
-
-impl ConnectorFile {
-    /// Returns true if the identity provider verifies identities, or is a sandbox.
-    #[must_use]
-    pub fn proves_identity(&self) -> bool {
-        self.identity == Some(IdentityProof::Verified)
-            || matches!(self.kind, ConnectorKind::Persona(_))
-    }
+    /// The protocol: exactly one table of a kind.
+    pub kind: KindTable,
 }
 
 /// Whether an identity provider verifies identities.
@@ -143,41 +132,23 @@ pub struct Levels {
     pub highest: Level,
 }
 
-/// Protocol of a connector.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub enum ConnectorKind {
-    /// OpenID Connect.
-    Oidc(Box<OidcKind>),
-    /// OAuth 2.0 without OpenID Connect.
-    Oauth2(Box<Oauth2Kind>),
-    /// An LDAP directory.
-    Ldap(Box<LdapKind>),
-    /// A sandbox.
-    Persona(PersonaKind),
-}
+/// Stands for the `[kind.…]` table, which its kind deserializes
+/// ([`ConnectorKindFormat`](crate::config::connector_kind::ConnectorKindFormat)).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KindTable;
 
-impl ConnectorKind {
-    /// Returns true if the hub may offer it to requests for a new authentication. This includes
-    /// kinds for which the hub itself asks for the password.
-    #[must_use]
-    pub fn reauthenticates(&self) -> bool {
-        match self {
-            Self::Oidc(kind) => kind.auth_time == AuthTimeSource::Claim || kind.reauthenticates,
-            Self::Oauth2(kind) => kind.reauthenticates,
-            Self::Ldap(_) | Self::Persona(_) => true,
-        }
+impl<'de> Deserialize<'de> for KindTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
 }
 
-/// Names of the tables of all kinds.
-pub const CONNECTOR_KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
+impl JsonSchema for KindTable {
+    fn schema_name() -> Cow<'static, str> {
+        "ConnectorKind".into()
+    }
 
-/// A sandbox, where anyone picks a persona, a level, methods, or a failure.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PersonaKind {
-    /// TOML file of `[[person]]` tables. Default: the built-in personas.
-    #[serde(default)]
-    pub persons: Option<PathBuf>,
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [], "description": "Protocol of a connector." })
+    }
 }

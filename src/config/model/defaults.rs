@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::ids::Scope;
-
 /// Maximum and default of `choice.remember_days`.
 pub const MAX_REMEMBER_DAYS: u64 = 180;
 
@@ -34,8 +32,4 @@ pub fn connectors() -> PathBuf {
 /// Returns the default of `state`.
 pub fn state() -> PathBuf {
     "state".into()
-}
-/// Returns the default of `kind.oidc.scopes`.
-pub fn oidc_scopes() -> Vec<Scope> {
-    ["openid", "identite_pivot", "email", "preferred_username"].map(Scope::from).to_vec()
 }

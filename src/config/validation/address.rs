@@ -16,6 +16,14 @@ pub enum Http {
     Nowhere,
 }
 
+impl Http {
+    /// Returns [`Self::Anywhere`] if `insecure`, else [`Self::Nowhere`].
+    #[must_use]
+    pub const fn anywhere_if(insecure: bool) -> Self {
+        if insecure { Self::Anywhere } else { Self::Nowhere }
+    }
+}
+
 /// Parses an absolute http(s) URL without fragment and user info.
 ///
 /// # Errors

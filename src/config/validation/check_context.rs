@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::configured_connector::SandboxMode;
+use super::configured_connector::{ConfiguredConnector, SandboxMode};
+use super::connector_kind::SupportedKinds;
 use super::connectors::{self, ConnectorDraft};
 use super::scopes::{self, ScopeTables};
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
@@ -13,7 +14,7 @@ use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
-use crate::config::model::{self, ConnectorFile, Settings, SubjectSource};
+use crate::config::model::{self, Settings, SubjectSource};
 use crate::protocol::acr::Platform;
 
 /// The settings that a connector file is checked against.
@@ -31,8 +32,8 @@ pub struct CheckContext {
     pub keys: Option<PathBuf>,
     /// The scope tables.
     pub scopes: ScopeTables,
-    /// Whether `persona` connectors are allowed.
-    pub sandbox: SandboxMode,
+    /// The kinds of connectors.
+    pub kinds: SupportedKinds,
     /// Ids of the categories of the choice page; `None` without a hub.
     pub categories: Option<Vec<String>>,
     folder: PathBuf,
@@ -60,7 +61,10 @@ impl CheckContext {
                 home_country: settings.home_country,
                 keys: Some(folder.join(settings.keys)),
                 scopes: scopes.1,
-                sandbox: SandboxMode::from_flag(settings.sandbox),
+                kinds: SupportedKinds {
+                    formats: kinds.connectors,
+                    sandbox: SandboxMode::from_flag(settings.sandbox),
+                },
                 categories: Some(
                     settings.choice.categories.into_iter().map(|category| category.id).collect(),
                 ),
@@ -73,7 +77,7 @@ impl CheckContext {
 
     /// Returns the defaults of a hub on the standard platform. Paths are relative to `folder`.
     #[must_use]
-    pub fn without_hub(folder: &Path) -> Self {
+    pub fn without_hub(folder: &Path, kinds: Kinds) -> Self {
         Self {
             platform: Platform::Standard,
             base_url: None,
@@ -81,7 +85,7 @@ impl CheckContext {
             home_country: model::defaults::home_country(),
             keys: None,
             scopes: ScopeTables::default(),
-            sandbox: SandboxMode::On,
+            kinds: SupportedKinds { formats: kinds.connectors, sandbox: SandboxMode::On },
             categories: None,
             folder: folder.to_owned(),
             secrets: SecretRules::default(),
@@ -92,9 +96,9 @@ impl CheckContext {
     /// other checks.
     #[must_use]
     pub fn check_connector(&self, file: &Path, environment: &Environment) -> ConnectorDraft {
-        let Self { folder, secrets, sandbox, .. } = self;
+        let Self { folder, secrets, kinds, .. } = self;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
-        let mut draft = connectors::read_draft(file, *sandbox, self.subject, &context);
+        let mut draft = connectors::read_draft(file, *kinds, self.subject, &context);
         draft.problems.extend(self.find_shared_secret(file));
         draft.problems.extend(
             SourceFile::read(file)
@@ -106,12 +110,13 @@ impl CheckContext {
 
     /// Returns the warnings about a valid file, as a check of the whole folder does.
     #[must_use]
-    pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Diagnostic> {
+    pub fn warnings(&self, path: &Path, connector: &ConfiguredConnector) -> Vec<Diagnostic> {
         let unknown = |category: &String| {
             self.categories.as_ref().is_some_and(|known| !known.contains(category))
         };
-        let category = file.category.as_ref().filter(|category| unknown(category));
-        let mut warnings = connector_diagnostics::connector_warnings(path, file, self.platform);
+        let category = connector.file.category.as_ref().filter(|category| unknown(category));
+        let mut warnings =
+            connector_diagnostics::connector_warnings(path, connector, self.platform);
         warnings.extend(category.map(|_| connector_diagnostics::unknown_category_warning(path)));
         warnings
     }

@@ -1,17 +1,20 @@
 //! Defines a connector with a valid file.
 
 use super::blocks::Block;
+use super::connector_kind::ConfiguredKind;
 use super::logo::Logo;
-use crate::config::model::ConnectorFile;
+use crate::config::model::{ConnectorFile, IdentityProof};
 use crate::ids::{ConnectorId, Secret};
 
 /// A connector with a valid file.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct ConfiguredConnector {
     /// The id: the file's name without `.toml`.
     pub id: ConnectorId,
-    /// The file, with absolute paths.
+    /// The file, without the `[kind.…]` table.
     pub file: ConnectorFile,
+    /// The `[kind.…]` table, with absolute paths.
+    pub kind: ConfiguredKind,
     /// The hub's client secret or bind password at the identity provider; `None` for kinds without
     /// one.
     pub client_secret: Option<Secret<String>>,
@@ -21,7 +24,15 @@ pub struct ConfiguredConnector {
     pub blocks: Vec<Block>,
 }
 
-/// Whether `persona` connectors are allowed.
+impl ConfiguredConnector {
+    /// Returns true if the identity provider verifies identities, or is a sandbox.
+    #[must_use]
+    pub fn proves_identity(&self) -> bool {
+        self.file.identity == Some(IdentityProof::Verified) || self.kind.is_sandbox()
+    }
+}
+
+/// Whether sandboxes are allowed, where anyone can sign in as anyone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SandboxMode {
     /// They are allowed.

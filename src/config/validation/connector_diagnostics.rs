@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::configured_connector::ConfiguredConnector;
 use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
-use crate::config::model::{ConnectorFile, ConnectorKind, Settings, SubjectSource};
+use crate::config::model::{Settings, SubjectSource};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};
 
@@ -33,10 +33,10 @@ pub fn unknown_category_warnings(
 #[must_use]
 pub fn check_identity(
     source: &SourceFile,
-    file: &ConnectorFile,
+    connector: &ConfiguredConnector,
     subject: SubjectSource,
 ) -> Option<Diagnostic> {
-    (subject == SubjectSource::Pivot && !file.proves_identity()).then(|| {
+    (subject == SubjectSource::Pivot && !connector.proves_identity()).then(|| {
         let message = "is missing, but subject = \"pivot\" identifies users by the claims of this identity provider: if its \
     users can edit them, any of them can sign in as anyone";
         let fix = "write identity = \"verified\" if it verifies names and birth data by documents or in person, remove this \
@@ -55,9 +55,10 @@ pub fn unknown_category_warning(path: &Path) -> Diagnostic {
 /// Returns warnings about settings that are for tests only or have no effect on this platform.
 pub fn connector_warnings(
     path: &Path,
-    file: &ConnectorFile,
+    connector: &ConfiguredConnector,
     platform: Platform,
 ) -> Vec<Diagnostic> {
+    let ConfiguredConnector { file, kind, .. } = connector;
     let mut warnings = Vec::new();
     let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
     let highest = platform.levels().last().copied().unwrap_or(Level::Eidas3);
@@ -81,31 +82,19 @@ pub fn connector_warnings(
             ..file_diagnostic(path, &message, fix)
         });
     }
-    if !file.kind.reauthenticates() {
+    let mut warn = |key: &str, message: &str, fix: &str| {
+        let key = format!("kind.{}.{key}", kind.name);
+        warnings.push(Diagnostic { key, ..file_diagnostic(path, message, fix) });
+    };
+    if !kind.reauthenticates() {
         let message = "doesn't prove when a user authenticated: requests with prompt=login, the default under federation rules, \
     and with max_age are not offered this identity provider";
         let fix = "set reauthenticates = true beside auth_time if you know that it authenticates the user each time";
-        let key = match &file.kind {
-            ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
-            ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => {
-                "kind.oidc.auth_time"
-            }
-        };
-        warnings.push(Diagnostic { key: key.into(), ..file_diagnostic(path, message, fix) });
+        warn("auth_time", message, fix);
     }
-    let without_tls = match &file.kind {
-        ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
-        ConnectorKind::Oauth2(kind) if kind.insecure_http => Some("kind.oauth2.insecure_http"),
-        ConnectorKind::Ldap(kind) if kind.insecure_ldap => Some("kind.ldap.insecure_ldap"),
-        ConnectorKind::Oidc(_)
-        | ConnectorKind::Oauth2(_)
-        | ConnectorKind::Ldap(_)
-        | ConnectorKind::Persona(_) => None,
-    };
-    if let Some(key) = without_tls {
+    if let Some(key) = kind.insecure_key() {
         let message = "allows connections to this identity provider without TLS";
-        let warning = file_diagnostic(path, message, "never use it in production");
-        warnings.push(Diagnostic { key: key.into(), ..warning });
+        warn(key, message, "never use it in production");
     }
     warnings
 }

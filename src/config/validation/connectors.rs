@@ -3,21 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::blocks::{self, Block};
-use super::configured_connector::{ConfiguredConnector, SandboxMode};
-use super::levels::{check_ignore_acr, check_levels, check_levels_without_acr, check_methods};
+use super::configured_connector::ConfiguredConnector;
+use super::connector_kind::{ConfiguredKind, KindCheck, SupportedKinds, connector_schema};
+use super::levels::check_methods;
 use super::logo::Logo;
-use super::references::resolve_or_report;
 use super::value_checks::{check_range, check_rate, is_category_id};
-use super::{connector_diagnostics, ldap, localized_text, mapping, oauth2, oidc};
+use super::{blocks, connector_diagnostics, localized_text, mapping};
 use crate::config::loading::folder::list_toml_files;
 use crate::config::loading::{
     Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };
-use crate::config::model::{
-    AcrTable, CONNECTOR_KINDS, ConnectorFile, ConnectorKind, ConnectorLimits, SubjectSource,
-};
-use crate::ids::{ConnectorId, Secret};
+use crate::config::model::{ConnectorFile, ConnectorLimits, SubjectSource};
+use crate::ids::ConnectorId;
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
 ///
@@ -33,17 +30,11 @@ pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 /// Returns every problem of the file.
 pub fn check_source(
     source: &SourceFile,
-    sandbox: SandboxMode,
+    kinds: SupportedKinds,
     context: &SecretContext<'_>,
 ) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
-    let ConnectorDraft { id, file, client_secret, logo, blocks, problems, .. } =
-        draft_from_source(source, sandbox, context);
-    match file {
-        Some(file) if problems.is_empty() => {
-            Ok(ConfiguredConnector { id, file, client_secret, logo, blocks })
-        }
-        _ => Err(problems),
-    }
+    let ConnectorDraft { connector, problems, .. } = draft_from_source(source, kinds, context);
+    connector.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
 /// The readable parts of a file, and all its problems.
@@ -51,14 +42,8 @@ pub fn check_source(
 pub struct ConnectorDraft {
     /// The id: the file's name without `.toml`.
     pub id: ConnectorId,
-    /// The file; `None` if it can't be deserialized.
-    pub file: Option<ConnectorFile>,
-    /// The hub's secret at the identity provider.
-    pub client_secret: Option<Secret<String>>,
-    /// Its logo.
-    pub logo: Option<Logo>,
-    /// The valid blocks.
-    pub blocks: Vec<Block>,
+    /// The connector, with those parts that are valid; `None` if the file can't be deserialized.
+    pub connector: Option<ConfiguredConnector>,
     /// Every problem of the file.
     pub problems: Vec<Diagnostic>,
     /// Set if the connector doesn't verify identities (`connector_diagnostics::check_identity`).
@@ -69,30 +54,21 @@ pub struct ConnectorDraft {
 #[must_use]
 pub fn read_draft(
     path: &Path,
-    sandbox: SandboxMode,
+    kinds: SupportedKinds,
     subject: SubjectSource,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     match SourceFile::read(path) {
         Ok(source) => {
-            let draft = draft_from_source(&source, sandbox, context);
-            let unverified = draft
-                .file
-                .as_ref()
-                .and_then(|file| connector_diagnostics::check_identity(&source, file, subject));
+            let draft = draft_from_source(&source, kinds, context);
+            let check =
+                |connector| connector_diagnostics::check_identity(&source, connector, subject);
+            let unverified = draft.connector.as_ref().and_then(check);
             ConnectorDraft { unverified, ..draft }
         }
         Err(problem) => {
             let problems = check_file_name(path).into_iter().chain([problem]).collect();
-            ConnectorDraft {
-                id: connector_id(path),
-                file: None,
-                client_secret: None,
-                logo: None,
-                blocks: Vec::new(),
-                problems,
-                unverified: None,
-            }
+            ConnectorDraft { id: connector_id(path), connector: None, problems, unverified: None }
         }
     }
 }
@@ -110,53 +86,32 @@ fn check_file_name(path: &Path) -> Option<Diagnostic> {
 
 fn draft_from_source(
     source: &SourceFile,
-    sandbox: SandboxMode,
+    kinds: SupportedKinds,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     let id = connector_id(source.path());
     let context = &context.for_file(SecretOwnerKind::Connector, source.path());
     let mut problems: Vec<Diagnostic> = check_file_name(source.path()).into_iter().collect();
-    let Some(mut file) = source.deserialize::<ConnectorFile>(&mut problems) else {
-        return ConnectorDraft {
-            id,
-            file: None,
-            client_secret: None,
-            logo: None,
-            blocks: Vec::new(),
-            problems,
-            unverified: None,
-        };
-    };
-    let client_secret = check_file(source, &file, sandbox, context, &mut problems);
-    let path = match &mut file.kind {
-        ConnectorKind::Persona(persona) => persona.persons.as_mut(),
-        ConnectorKind::Ldap(kind) => kind.ca.as_mut(),
-        ConnectorKind::Oidc(kind) => kind.ca.as_mut(),
-        ConnectorKind::Oauth2(kind) => kind.ca.as_mut(),
-    };
-    if let Some(path) = path {
-        *path = context.folder.join(&*path);
-    }
-    let logo =
-        read_logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
-    let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
-    ConnectorDraft { id, file: Some(file), client_secret, logo, blocks, problems, unverified: None }
+    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
+    let kind = kinds.parse(source, context.folder, &mut problems);
+    let connector = file.zip(kind).map(|(file, kind)| {
+        check_file(source, &file, &kind, &mut problems);
+        let mut check =
+            KindCheck { source, name: kind.name, file: &file, context, problems: &mut problems };
+        let client_secret = kinds.check(&kind, &mut check);
+        let logo = read_logo(source, &file, &mut problems);
+        let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
+        ConfiguredConnector { id: id.clone(), file, kind, client_secret, logo, blocks }
+    });
+    ConnectorDraft { id, connector, problems, unverified: None }
 }
 
 fn check_file(
     source: &SourceFile,
     file: &ConnectorFile,
-    sandbox: SandboxMode,
-    context: &SecretContext<'_>,
+    kind: &ConfiguredKind,
     problems: &mut Vec<Diagnostic>,
-) -> Option<Secret<String>> {
-    if source.key_count("kind") > 1 {
-        let fix = format!(
-            "keep one of: {}",
-            CONNECTOR_KINDS.map(|kind| format!("[kind.{kind}]")).join(", ")
-        );
-        problems.push(source.diagnostic("kind", "contains more than one kind", fix));
-    }
+) {
     localized_text::check_texts(source, "name", &file.name, problems);
     check_limits(source, file.limits, problems);
     if file.category.as_deref().is_some_and(|category| !is_category_id(category)) {
@@ -183,64 +138,7 @@ fn check_file(
             "list the methods behind it, for example [\"pwd\", \"otp\"]",
         ));
     }
-    mapping::check_mapping(source, file, problems);
-    match &file.kind {
-        ConnectorKind::Oidc(kind) => {
-            if file.levels.lowest <= file.levels.highest {
-                check_levels(source, file, problems);
-            }
-            check_ignore_acr(source, file, problems);
-            oidc::check_oidc(source, kind, context.folder, problems);
-            oidc::check_encryption(source, kind, problems);
-            oidc::resolve_client_secret(source, kind, context, problems)
-        }
-        ConnectorKind::Oauth2(kind) => {
-            check_levels_without_acr(source, file, problems);
-            oauth2::check_oauth2(source, kind, context.folder, problems);
-            resolve_or_report(
-                source,
-                "kind.oauth2.client_secret",
-                &kind.client_secret,
-                context,
-                problems,
-            )
-        }
-        ConnectorKind::Ldap(kind) => {
-            check_levels_without_acr(source, file, problems);
-            ldap::check_ldap(source, kind, context.folder, problems);
-            resolve_or_report(
-                source,
-                "kind.ldap.bind_password",
-                &kind.bind_password,
-                context,
-                problems,
-            )
-        }
-        ConnectorKind::Persona(persona) => {
-            if sandbox == SandboxMode::Off {
-                let message =
-                    "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
-                let fix = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
-                problems.push(source.diagnostic("kind.persona", message, fix));
-            }
-            // The persona page offers the hub's own levels, so these keys would have no effect.
-            let unused = [
-                ("acr", file.acr != AcrTable::default()),
-                ("assumed_level", file.assumed_level.is_some()),
-                ("ignore_acr", file.ignore_acr),
-            ];
-            for (key, _) in unused.into_iter().filter(|(_, given)| *given) {
-                let message = "has no effect on a sandbox, which returns any level within levels";
-                problems.push(source.diagnostic(key, message, "remove it"));
-            }
-            problems.extend(source.check_file_exists(
-                "kind.persona.persons",
-                context.folder,
-                persona.persons.as_deref(),
-            ));
-            None
-        }
-    }
+    mapping::check_mapping(source, file, kind.protocol_claims(), problems);
 }
 
 fn check_limits(source: &SourceFile, limits: ConnectorLimits, problems: &mut Vec<Diagnostic>) {
@@ -257,9 +155,9 @@ fn check_limits(source: &SourceFile, limits: ConnectorLimits, problems: &mut Vec
 fn read_logo(
     source: &SourceFile,
     file: &ConnectorFile,
-    folder: &Path,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Logo> {
+    let folder = source.path().parent().unwrap_or(Path::new(""));
     let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
     read.unwrap_or_else(|(message, fix)| {
         problems.push(source.diagnostic("logo", message, fix));

@@ -12,84 +12,39 @@ const MAX_ACR_BYTES: usize = 128;
 
 /// Checks the mapping between the hub's levels and the identity provider's `acr` values.
 pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+    let mut report = |key: &str, message: &str, fix: &str| {
+        problems.push(source.diagnostic(key, message, fix));
+    };
     let within = file.levels.lowest..=file.levels.highest;
     let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
     for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
         if !within.contains(&level) {
-            problems.push(source.diagnostic(
-                &key,
-                "is outside this connector's levels",
-                "remove it, or widen levels",
-            ));
+            let message = "is outside this connector's levels";
+            report(&key, message, "remove it, or widen levels");
         }
-        if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-            problems.push(source.diagnostic(
-                &key,
-                "is empty or contains an empty value",
-                "write the identity provider's acr value",
-            ));
-        }
-        // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
-        if values
-            .iter()
-            .any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace))
-        {
-            problems.push(source.diagnostic(
-                &key,
-                "contains a value with a space",
-                "write one acr value in each pair of quotes",
-            ));
-        }
-        // The values are part of a URL and are compared with a token's `acr`.
-        let is_invalid =
-            |value: &String| value.len() > MAX_ACR_BYTES || value.chars().any(|c| c.is_control());
-        if values.iter().any(is_invalid) {
-            let fix = format!(
-                "write the identity provider's value, in at most {MAX_ACR_BYTES} bytes and without control characters"
-            );
-            problems.push(source.diagnostic(
-                &key,
-                "contains a value that is too long or has control characters",
-                fix,
-            ));
-        }
+        check_acr_values(&key, values, &mut report);
         for value in values {
             if seen.insert(value, level).is_some_and(|other| other != level) {
-                let fix = "list each value under one level only";
-                problems.push(source.diagnostic(
-                    &key,
-                    "contains a value that another level has too",
-                    fix,
-                ));
+                let message = "contains a value that another level has too";
+                report(&key, message, "list each value under one level only");
             }
         }
     }
     match file.assumed_level {
         // A level above the lowest requires a statement of the identity provider.
         Some(Level::Eidas2 | Level::Eidas3) => {
-            let fix = "write assumed_level = \"eidas1\", or remove it";
-            problems.push(source.diagnostic(
-                "assumed_level",
-                "is above eidas1, the only level that may be assumed",
-                fix,
-            ));
+            let message = "is above eidas1, the only level that may be assumed";
+            report("assumed_level", message, "write assumed_level = \"eidas1\", or remove it");
         }
         Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
-            problems.push(source.diagnostic(
-                "assumed_level",
-                "is below levels.lowest, so it can never apply",
-                "remove it",
-            ));
+            let message = "is below levels.lowest, so it can never apply";
+            report("assumed_level", message, "remove it");
         }
         Some(Level::Eidas1) => {}
         None if file.acr.is_empty() => {
             let fix = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
-            problems.push(source.diagnostic(
-                "acr",
-                "is missing, so every login would be rejected",
-                fix,
-            ));
+            report("acr", "is missing, so every login would be rejected", fix);
         }
         None => {}
     }
@@ -98,12 +53,33 @@ pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Ve
     };
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
     if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
-        let message = format!("has no value for {}", level.as_str());
-        problems.push(source.diagnostic(
-            "acr",
-            message,
-            format!("add {} = [\"…\"], or narrow levels", level.as_str()),
-        ));
+        let level = level.as_str();
+        let fix = format!("add {level} = [\"…\"], or narrow levels");
+        report("acr", &format!("has no value for {level}"), &fix);
+    }
+}
+
+/// Reports invalid `acr` values of one level.
+fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, &str, &str)) {
+    if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+        let message = "is empty or contains an empty value";
+        report(key, message, "write the identity provider's acr value");
+    }
+    // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
+    let has_space =
+        |value: &String| !value.trim().is_empty() && value.contains(char::is_whitespace);
+    if values.iter().any(has_space) {
+        let fix = "write one acr value in each pair of quotes";
+        report(key, "contains a value with a space", fix);
+    }
+    // The values are part of a URL and are compared with a token's `acr`.
+    let is_invalid =
+        |value: &String| value.len() > MAX_ACR_BYTES || value.chars().any(char::is_control);
+    if values.iter().any(is_invalid) {
+        let fix = format!(
+            "write the identity provider's value, in at most {MAX_ACR_BYTES} bytes and without control characters"
+        );
+        report(key, "contains a value that is too long or has control characters", &fix);
     }
 }
 

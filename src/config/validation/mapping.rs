@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::config::loading::source_file::SourceFile as File;
 use crate::config::loading::{Diagnostic, FieldDiagnostic};
-use crate::config::model::{ClaimRule, ConnectorFile, ConnectorKind, LetterCase, RuleValue};
+use crate::config::model::{ClaimRule, ConnectorFile, LetterCase, RuleValue};
 use crate::identity::Claim;
 use crate::identity::mapping::{
     ClaimPath, ClaimType, DatePattern, Mapping, MappingRule, MappingSource, Transform,
@@ -17,25 +17,6 @@ use crate::identity::mapping::{
 const MAX_JOIN_PARTS: usize = 16;
 const MAX_MAP_ROWS: usize = 1000;
 const MAX_SEPARATOR_CHARS: usize = 16;
-
-/// Protocol claims, which an OpenID Connect connector verifies and never passes on.
-pub const PROTOCOL_CLAIMS: [&str; 15] = [
-    "iss",
-    "aud",
-    "exp",
-    "iat",
-    "nbf",
-    "jti",
-    "nonce",
-    "azp",
-    "at_hash",
-    "c_hash",
-    "acr",
-    "amr",
-    "auth_time",
-    "sid",
-    "sub",
-];
 
 /// Claims that identify a user and therefore can't be constant.
 const NO_CONSTANTS: [Claim; 11] = [
@@ -52,16 +33,20 @@ const NO_CONSTANTS: [Claim; 11] = [
     Claim::Address,
 ];
 
-/// Parses the mapping of a connector file.
+/// Parses the mapping of a connector file. A rule can't use the claims that its kind never passes
+/// on ([`KindSettings::protocol_claims`](super::connector_kind::KindSettings::protocol_claims)).
 ///
 /// # Errors
 /// Returns every invalid rule; never an empty list.
-pub fn parse_mapping(file: &ConnectorFile) -> Result<Mapping, Vec<FieldDiagnostic>> {
+pub fn parse_mapping(
+    file: &ConnectorFile,
+    protocol_claims: &[&str],
+) -> Result<Mapping, Vec<FieldDiagnostic>> {
     let mut refused = Vec::new();
     let mut rules = BTreeMap::new();
     for (name, rule) in &file.mapping {
         let parsed = target_claim(name).and_then(|claim| {
-            Ok((claim, RuleParser { name, claim, rule, kind: &file.kind }.parse()?))
+            Ok((claim, RuleParser { name, claim, rule, protocol_claims }.parse()?))
         });
         match parsed {
             Ok((claim, rule)) => {
@@ -86,9 +71,11 @@ pub fn parse_mapping(file: &ConnectorFile) -> Result<Mapping, Vec<FieldDiagnosti
 pub(in crate::config) fn check_mapping(
     source: &File,
     file: &ConnectorFile,
+    protocol_claims: &[&str],
     problems: &mut Vec<Diagnostic>,
 ) {
-    for FieldDiagnostic { key, message, fix } in parse_mapping(file).err().unwrap_or_default() {
+    let parsed = parse_mapping(file, protocol_claims);
+    for FieldDiagnostic { key, message, fix } in parsed.err().unwrap_or_default() {
         problems.push(source.diagnostic(&key, message, fix));
     }
 }
@@ -115,7 +102,7 @@ struct RuleParser<'a> {
     name: &'a str,
     claim: Claim,
     rule: &'a ClaimRule,
-    kind: &'a ConnectorKind,
+    protocol_claims: &'a [&'a str],
 }
 
 impl RuleParser<'_> {
@@ -204,7 +191,7 @@ impl RuleParser<'_> {
         let fix = "write the name of the identity provider's claim, or a path, for example \"/address/country\" or \"/names/0\"";
         let path =
             ClaimPath::parse(written).or_else(|fault| self.reject(key, fault.to_string(), fix))?;
-        if matches!(self.kind, ConnectorKind::Oidc(_)) && PROTOCOL_CLAIMS.contains(&path.claim()) {
+        if self.protocol_claims.contains(&path.claim()) {
             let message = "is a protocol claim, which is verified and not passed on";
             return self.reject(key, message, "name a claim about the user");
         }

@@ -194,7 +194,7 @@ impl ReloadableFiles {
 
         let folder = &load_context.connectors;
         let connector = |source: &SourceFile| {
-            let configured = connectors::check_source(source, load_context.sandbox, &context)?;
+            let configured = connectors::check_source(source, load_context.kinds, &context)?;
             buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {
                 vec![source.diagnostic(&key, message, fix)]
             })?;
@@ -296,7 +296,7 @@ impl ReloadableFiles {
         let check = |version: &Arc<FileVersion<ConnectorEntry>>| {
             connector_diagnostics::check_identity(
                 &version.source,
-                &version.content.configured.file,
+                &version.content.configured,
                 self.context.subject,
             )
         };

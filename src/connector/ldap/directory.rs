@@ -17,7 +17,7 @@ use rustls::ClientConfig;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::config::model::{LdapKind, USERNAME_PLACEHOLDER};
+use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::dialer::Dialer;

@@ -5,18 +5,14 @@ mod failures;
 mod guessing;
 mod strangers;
 
-use arc_swap::ArcSwap;
 use serde_json::json;
 
 use super::*;
 use crate::assurance::Level;
 use crate::client_network::ClientNetwork;
-use crate::config::model::ConnectorKind;
-use crate::connector::PersonaSupport;
-use crate::egress::http_client_pool::HttpClientPool;
+use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_directory::{FakeDirectory, LdapRequest};
-use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
 /// The default of `lockout_minutes`.
@@ -135,17 +131,10 @@ fn connector(
         {more}
         "#
     );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let ConnectorKind::Ldap(kind) = &file.kind else { panic!("not ldap") };
+    let configured = connectors::configured("town", &text, Some("hub's own"));
     let env = Env::new(Arc::clone(clock) as _, Arc::new(SeededEntropy::new(3)));
-    let context = ConnectorContext {
-        env,
-        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
-        sandbox: PersonaSupport::Disabled,
-        http_clients: HttpClientPool::default(),
-        code_store: crate::testing::code_store::code_store(),
-    };
-    LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), context)
+    let kind = configured.kind.downcast_ref().unwrap();
+    LdapConnector::new(kind, &configured, connectors::context(env))
 }
 
 fn callback(query: &str) -> CallbackParams {

@@ -5,19 +5,15 @@ mod rejections;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use arc_swap::ArcSwap;
 use serde_json::json;
 
 use super::*;
 use crate::assurance::Level;
-use crate::config::model::ConnectorKind;
-use crate::connector::PersonaSupport;
 use crate::digest;
-use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Timestamp;
+use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
-use crate::token::UpstreamKeys;
 
 const NOW: u64 = 1_700_000_000;
 const SECRET: &str = "a client secret of thirty-two chars";
@@ -143,21 +139,13 @@ fn connector(
         userinfo = "{base}/user"
         "#
     );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let ConnectorKind::Oauth2(kind) = &file.kind else { panic!("not oauth2") };
+    let configured = connectors::configured("hosting", &text, Some(SECRET));
     let env = Env::new(
         Arc::new(ManualClock::at(Timestamp::from_seconds(NOW))),
         Arc::new(SeededEntropy::new(3)),
     );
-    let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
-    let context = ConnectorContext {
-        env,
-        upstream_keys: keys,
-        sandbox: PersonaSupport::Disabled,
-        http_clients: HttpClientPool::default(),
-        code_store: crate::testing::code_store::code_store(),
-    };
-    Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), context)
+    let kind = configured.kind.downcast_ref().unwrap();
+    Oauth2Connector::new(kind, &configured, connectors::context(env))
 }
 
 fn authorization_request() -> UpstreamAuthorizationRequest {

@@ -12,8 +12,8 @@ use openidconnect::{
 use url::Url;
 
 use super::metadata::ResolvedProvider;
+use super::settings::{AuthTimeSource, OidcKind};
 use crate::assurance::acr::AcrPolicy;
-use crate::config::model::{AuthTimeSource, OidcKind};
 use crate::connector::error::ConnectorError;
 use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;

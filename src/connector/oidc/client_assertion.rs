@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::config::model::{AssertionAudience, OidcKind};
+use super::settings::{AssertionAudience, OidcKind};
 use crate::connector::error::ConnectorError;
 use crate::env::Env;
 use crate::ids::Secret;

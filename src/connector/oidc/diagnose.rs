@@ -13,8 +13,8 @@ use url::Url;
 
 use super::code_exchange;
 use super::metadata::{self, ResolvedProvider};
+use super::settings::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use super::upstream::Upstream;
-use crate::config::model::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};

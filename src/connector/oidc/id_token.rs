@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::keys::PreverifiedKey;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::connector::code_flow;
+use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::digest;
 use crate::env::Timestamp;
@@ -25,9 +26,6 @@ use crate::login::upstream::LoginAttempt;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify::{self, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws};
-
-/// Tolerated difference between the clocks of the identity provider and the hub.
-pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// Expected values of an ID token.
 pub struct IdTokenExpectations<'a> {

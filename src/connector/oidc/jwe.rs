@@ -1,6 +1,6 @@
 //! Decrypts responses of an identity provider, and maps each failure to an error code.
 
-use crate::config::model::OidcKind;
+use super::settings::OidcKind;
 use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::ids::Secret;

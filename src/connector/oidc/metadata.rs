@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use super::settings::{OidcKind, UpstreamAuthMethod};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
 use crate::egress::cached_document::{Fetched, cache_lifetime};

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::id_token::CLOCK_TOLERANCE;
+use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;

@@ -2,37 +2,28 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::testing::code_store::code_store;
+use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 
-fn file(levels: &str) -> ConnectorFile {
-    toml::from_str(&format!(
-        "name = {{ en = \"X\" }}\namr = [\"pwd\"]\n{levels}\nkind.persona = {{}}"
-    ))
-    .unwrap()
-}
+const KIND: &str = "kind.persona = {}";
 
-fn context(env: Env, sandbox: PersonaSupport) -> ConnectorContext {
-    let keys = Arc::new(arc_swap::ArcSwap::from_pointee(crate::token::UpstreamKeys::empty()));
-    ConnectorContext {
-        env,
-        upstream_keys: keys,
-        sandbox,
-        http_clients: crate::egress::http_client_pool::HttpClientPool::default(),
-        code_store: code_store(),
-    }
+fn build(
+    levels: &str,
+    kind: &str,
+    env: Env,
+    sandbox: SandboxMode,
+) -> Result<PersonaConnector, ConnectorConfigError> {
+    let text = format!("name = {{ en = \"X\" }}\namr = [\"pwd\"]\n{levels}\n{kind}");
+    let configured = connectors::configured("sun", &text, None);
+    let context = ConnectorContext { sandbox, ..connectors::context(env) };
+    PersonaConnector::new(configured.kind.downcast_ref().unwrap(), &configured, context)
 }
 
 fn sandbox() -> (Arc<ManualClock>, PersonaConnector) {
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
     let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(7)));
-    let file = file("levels = { lowest = \"eidas1\", highest = \"eidas2\" }");
-    let kind = PersonaKind { persons: None };
-    (
-        clock,
-        PersonaConnector::new("sun".into(), &file, &kind, context(env, PersonaSupport::Enabled))
-            .unwrap(),
-    )
+    let levels = "levels = { lowest = \"eidas1\", highest = \"eidas2\" }";
+    (clock, build(levels, KIND, env, SandboxMode::On).unwrap())
 }
 
 fn authorization_request() -> UpstreamAuthorizationRequest {
@@ -80,10 +71,8 @@ fn callback(query: &str) -> CallbackParams {
 
 #[test]
 fn persona_is_rejected_without_sandbox() {
-    let file = file("levels = { lowest = \"eidas1\", highest = \"eidas1\" }");
-    let off = context(Env::system(), PersonaSupport::Disabled);
-    let rejected =
-        PersonaConnector::new("sun".into(), &file, &PersonaKind { persons: None }, off).err();
+    let levels = "levels = { lowest = \"eidas1\", highest = \"eidas1\" }";
+    let rejected = build(levels, KIND, Env::system(), SandboxMode::Off).err();
     assert_eq!(rejected.unwrap().key, "kind.persona");
 }
 
@@ -190,11 +179,11 @@ async fn only_offered_options_are_accepted() {
     ] {
         assert_eq!(
             connector.submit_choice(&form(&[(field, value)])).await,
-            Err(PersonaChoiceError::InvalidField(field)),
+            Err(SandboxChoiceError::InvalidField(field)),
             "{field}={value}"
         );
     }
-    let options = connector.options();
-    assert_eq!(options.levels, [Level::Eidas1, Level::Eidas2]);
-    assert_eq!(options.personas.iter().filter(|person| person.id == "unknown").count(), 1);
+    let offer = connector.offer();
+    assert_eq!(offer.levels, [Level::Eidas1, Level::Eidas2]);
+    assert_eq!(offer.users.iter().filter(|person| person.id == "unknown").count(), 1);
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
-use crate::config::model::{ConnectorFile, SubjectSource};
-use crate::config::{ConfiguredConnector, ConnectorMetadata, CurrentFederation, Federation};
+use crate::config::model::SubjectSource;
+use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::grant::records::code_key;
 use crate::grant::session::claim_names;
 use crate::identity::Identity;
@@ -16,6 +16,7 @@ use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Session, SessionLimits};
+use crate::testing::connectors::any_connector;
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
@@ -192,17 +193,9 @@ fn by_another_account(mut grant: Grant, change: impl FnOnce(&mut Identity)) -> G
 /// The connectors "idp" and "another", each with whether its claims prove who a person is.
 fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
     let mut hub = Hub::new();
-    let text = "name = { en = \"One\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
-    let file: ConnectorFile = toml::from_str(text).unwrap();
+    let configured = any_connector("one", "One");
     let facts = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
-        let configured = ConfiguredConnector {
-            id: id.clone(),
-            file: file.clone(),
-            client_secret: None,
-            logo: None,
-            blocks: Vec::new(),
-        };
         (
             id,
             Arc::new(ConnectorMetadata {

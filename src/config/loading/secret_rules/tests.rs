@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
+use crate::app::KINDS;
 use crate::config::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
 use crate::config::validation::check_context::CheckContext;
 
@@ -262,7 +263,7 @@ fn a_connector_named_as_a_service_provider_does_not_get_its_secret() {
         "{text}"
     );
     let environment = folder.environment();
-    let around = CheckContext::from_folder(folder.path(), &environment, crate::app::KINDS).unwrap();
+    let around = CheckContext::from_folder(folder.path(), &environment, KINDS).unwrap();
     let draft = around.check_connector(&folder.path().join("connectors/sp.toml"), &environment);
     assert!(
         draft.problems.iter().any(|problem| problem.message.contains("references the secret of")),

@@ -116,5 +116,8 @@ fn the_example_of_the_documentation_is_a_mapping() {
     let loaded =
         with("gender = { from = \"sex\", map = { \"1\" = \"male\", \"2\" = \"female\" }, otherwise = \"unspecified\" }").loaded();
     let connector = loaded.connectors.values().next().unwrap();
-    assert_eq!(parse_mapping(&connector.file).unwrap().rules.len(), 1);
+    assert_eq!(
+        parse_mapping(&connector.file, connector.kind.protocol_claims()).unwrap().rules.len(),
+        1
+    );
 }

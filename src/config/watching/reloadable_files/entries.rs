@@ -7,7 +7,8 @@ use crate::config::federation::connector_metadata::ConnectorMetadata;
 use crate::config::federation::{DataProvider, ServiceProvider};
 use crate::config::loading::{Diagnostic, Environment, SecretRules, SourceFile};
 use crate::config::model::{ChoiceConfig, SubjectSource};
-use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::config::validation::connector_kind::SupportedKinds;
 use crate::config::validation::connector_rules::ConnectorOrder;
 use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::scopes::ScopeTables;
@@ -27,8 +28,8 @@ pub struct LoadContext {
     pub environment: Environment,
     /// Which secrets each file may reference.
     pub secrets: SecretRules,
-    /// Whether `persona` connectors are allowed.
-    pub sandbox: SandboxMode,
+    /// The kinds of connectors.
+    pub kinds: SupportedKinds,
     /// The platform.
     pub platform: Platform,
     /// The subject keys.

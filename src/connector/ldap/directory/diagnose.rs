@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
 
 use super::{LdapDirectory, ldap_error, result_code, run_in_task, unexpected_result};
-use crate::config::model::USERNAME_PLACEHOLDER;
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;
+use crate::connector::ldap::settings::USERNAME_PLACEHOLDER;
 use crate::connector::ldap::timeout_error;
 use crate::connector::online_check::diagnostic_for_error;
 use crate::egress::safe_http_client::{CallLimits, PeerCertificate};

@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use crate::assurance::acr::AcrPolicy;
-use crate::config::model::{OidcKind, UpstreamAuthMethod};
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::oidc::settings::{OidcKind, UpstreamAuthMethod};
 
 /// Ending of a message about an absent member.
 const NOT_ANNOUNCED: &str = "can't be checked: the identity provider announces no values";

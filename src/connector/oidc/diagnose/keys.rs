@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::config::model::OidcKind;
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys, rsa_bits};

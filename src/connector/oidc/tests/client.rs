@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use josekit::jwk::JwkSet;
@@ -11,11 +10,10 @@ use josekit::jws::{ES256, RS256, deserialize_compact};
 use serde_json::json;
 
 use super::super::*;
-use crate::config::model::ConnectorKind;
-use crate::connector::PersonaSupport;
-use crate::egress::http_client_pool::HttpClientPool;
+use crate::connector;
 use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
+use crate::testing::connectors;
 use crate::testing::env::SeededEntropy;
 use crate::testing::fake_idp::*;
 use crate::token::UpstreamKeys;
@@ -112,19 +110,11 @@ async fn without_a_signing_key_the_hub_sends_no_code() {
 fn a_method_with_a_secret_needs_one() {
     let text = "name = { en = \"Fake\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n\
                 [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\n";
-    let file: ConnectorFile = toml::from_str(text).unwrap();
-    let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
+    let configured = connectors::configured("fake", text, None);
     let env = Env::new(
         Arc::new(crate::testing::env::ManualClock::default()),
         Arc::new(SeededEntropy::new(1)),
     );
-    let context = ConnectorContext {
-        env,
-        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
-        sandbox: PersonaSupport::Disabled,
-        http_clients: HttpClientPool::default(),
-        code_store: crate::testing::code_store::code_store(),
-    };
-    let error = OidcConnector::new("fake".into(), &file, kind, None, context).err().unwrap();
+    let error = connector::build(&configured, connectors::context(env)).err().unwrap();
     assert_eq!(error.key, "kind.oidc.client_secret");
 }

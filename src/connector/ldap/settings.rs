@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use super::secret_ref::SecretRef;
+use crate::config::model::SecretRef;
 
 /// Placeholder for the entered username in `filter`.
 pub const USERNAME_PLACEHOLDER: &str = "{username}";

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::defaults;
-use super::secret_ref::SecretRef;
+use crate::config::model::SecretRef;
 use crate::ids::Scope;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
@@ -32,7 +31,7 @@ pub struct OidcKind {
     #[serde(default)]
     pub client_assertion_audience: Option<AssertionAudience>,
     /// Requested scopes, including `openid`.
-    #[serde(default = "defaults::oidc_scopes")]
+    #[serde(default = "default_scopes")]
     pub scopes: Vec<Scope>,
     /// Signature algorithm that ID tokens must have.
     #[serde(default)]
@@ -88,6 +87,10 @@ pub struct OidcKind {
     /// Explicit endpoints instead of discovery.
     #[serde(default)]
     pub endpoints: Option<Endpoints>,
+}
+
+fn default_scopes() -> Vec<Scope> {
+    ["openid", "identite_pivot", "email", "preferred_username"].map(Scope::from).to_vec()
 }
 
 /// How the hub authenticates as a client (OpenID Connect Core 1.0 §9).

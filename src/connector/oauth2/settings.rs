@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::secret_ref::SecretRef;
+use crate::config::model::SecretRef;
 use crate::ids::Scope;
 
 /// An OAuth 2.0 provider without OpenID Connect. It returns no ID token, no `acr` and no

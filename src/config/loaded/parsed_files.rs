@@ -1,0 +1,125 @@
+//! Reads and checks the files of a configuration folder other than `passerelle.toml` and connectors.
+
+use std::path::Path;
+
+use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
+use crate::config::model::{DataProviderFile, ServiceProviderFile};
+use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::config::validation::consistency::{self, ClientDeclaration};
+use crate::config::validation::data_providers::{self, RegisteredDataProvider};
+use crate::config::validation::service_providers::{self, RegisteredClient};
+use crate::config::validation::{notices, scopes, settings};
+use crate::config::watching::reloadable_files::CheckedFiles;
+use crate::protocol::acr::Platform;
+
+/// The files other than `passerelle.toml` and connectors, deserialized.
+pub struct ParsedFiles {
+    pub scopes: Option<(SourceFile, scopes::ScopeTables)>,
+    pub notices: Option<(SourceFile, Vec<notices::Notice>)>,
+    pub services: Vec<(SourceFile, ServiceProviderFile)>,
+    pub data_providers: Vec<(SourceFile, DataProviderFile)>,
+}
+
+impl ParsedFiles {
+    /// Reads the files of a configuration folder.
+    pub fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
+        Self {
+            scopes: scopes::load_scopes(&folder.join("scopes.toml"), problems),
+            notices: notices::load_notices(&folder.join("notices.toml"), problems),
+            services: service_providers::read_drafts(
+                &folder.join(service_providers::FOLDER),
+                problems,
+            ),
+            data_providers: data_providers::read_drafts(
+                &folder.join(data_providers::FOLDER),
+                problems,
+            ),
+        }
+    }
+
+    /// Finds conflicts between service providers and data providers.
+    pub fn conflicts(&self, checked: Option<&settings::CheckedSettings>) -> Vec<Diagnostic> {
+        let services = self.services.iter();
+        let services =
+            services.map(|(source, file)| ClientDeclaration::from_service_provider(source, file));
+        let data_providers = self.data_providers.iter();
+        let data_providers = data_providers
+            .map(|(source, file)| ClientDeclaration::from_data_provider(source, file));
+        let declarations: Vec<_> = services.chain(data_providers).collect();
+        let conflicts = match checked {
+            Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
+            None => consistency::duplicate_ids(&declarations)
+                .into_iter()
+                .chain(consistency::sector_conflicts(&declarations))
+                .collect(),
+        };
+        conflicts.into_iter().map(|conflict| conflict.problem).collect()
+    }
+}
+
+/// What service providers and data providers are checked against.
+pub struct ClientChecks<'a> {
+    context: SecretContext<'a>,
+    platform: Option<Platform>,
+    /// Version of the newest subject key.
+    newest: u32,
+}
+
+impl<'a> ClientChecks<'a> {
+    /// Creates the checks; without valid settings, those that need none.
+    pub fn new(
+        context: SecretContext<'a>,
+        platform: Option<Platform>,
+        checked: Option<&settings::CheckedSettings>,
+    ) -> Self {
+        let newest = checked.and_then(|checked| checked.subject_keys.keys().next_back());
+        Self { context, platform, newest: newest.copied().unwrap_or(1) }
+    }
+
+    /// Checks every service provider and data provider.
+    pub fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
+        let Self { context, platform, newest } = self;
+        let ParsedFiles { scopes, notices, services, data_providers } = parsed;
+        let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
+        let service = |(source, file): (SourceFile, ServiceProviderFile)| {
+            service_providers::check_scopes(&source, &file, &tables, problems);
+            let client =
+                service_providers::check_file(&source, file, *newest, *platform, context, problems);
+            (source, client)
+        };
+        let services = services.into_iter().map(service).collect();
+        let provider = |(source, file): (SourceFile, DataProviderFile)| {
+            data_providers::check_scopes(&source, &file, &tables.scopes, problems);
+            let registered = data_providers::check_file(&source, file, *newest, context, problems);
+            (source, registered)
+        };
+        let data_providers = data_providers.into_iter().map(provider).collect();
+        CheckedClients { services, data_providers, scopes, notices }
+    }
+}
+
+/// The files of [`ParsedFiles`], checked.
+pub struct CheckedClients {
+    services: Vec<(SourceFile, RegisteredClient)>,
+    data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    scopes: Option<(SourceFile, scopes::ScopeTables)>,
+    notices: Option<(SourceFile, Vec<notices::Notice>)>,
+}
+
+impl CheckedClients {
+    /// Returns the files of the clients.
+    pub fn sources(&self) -> impl Iterator<Item = &SourceFile> {
+        let data_providers = self.data_providers.iter().map(|(source, _)| source);
+        self.services.iter().map(|(source, _)| source).chain(data_providers)
+    }
+
+    /// Adds the connectors; returns `None` if a file is missing.
+    pub fn with_connectors(
+        self,
+        connectors: Vec<(SourceFile, ConfiguredConnector)>,
+    ) -> Option<CheckedFiles> {
+        let Self { services, data_providers, scopes, notices } = self;
+        let (scopes, notices) = scopes.zip(notices)?;
+        Some(CheckedFiles { services, data_providers, connectors, scopes, notices })
+    }
+}

@@ -1,0 +1,15 @@
+//! The connector kinds of this program.
+
+#[cfg(feature = "ldap")]
+use super::ldap;
+use super::{oauth2, oidc, persona};
+use crate::config::connector_kind::ConnectorKindFormat;
+
+/// Every kind, in the order of messages.
+pub const KINDS: &[ConnectorKindFormat] = &[
+    oidc::KIND,
+    oauth2::KIND,
+    #[cfg(feature = "ldap")]
+    ldap::KIND,
+    persona::KIND,
+];

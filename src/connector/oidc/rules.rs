@@ -1,0 +1,166 @@
+//! Checks the `[kind.oidc]` table (OpenID Connect Core 1.0 §3.1.2.1, §9).
+
+use std::path::PathBuf;
+
+use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
+use crate::config::address::Http;
+use crate::config::connector_kind::{KindCheck, KindSettings};
+use crate::ids::Secret;
+
+/// Protocol claims, which are verified and never passed on.
+pub const PROTOCOL_CLAIMS: [&str; 15] = [
+    "iss",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "jti",
+    "nonce",
+    "azp",
+    "at_hash",
+    "c_hash",
+    "acr",
+    "amr",
+    "auth_time",
+    "sid",
+    "sub",
+];
+
+/// Parameters of the authorization request that the hub sets itself or relies on.
+const PROTOCOL_PARAMETERS: [&str; 19] = [
+    "acr_values",
+    "claims",
+    "client_id",
+    "client_secret",
+    "code_challenge",
+    "code_challenge_method",
+    "id_token_hint",
+    "login_hint",
+    "max_age",
+    "nonce",
+    "prompt",
+    "redirect_uri",
+    "request",
+    "request_uri",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+    "ui_locales",
+];
+
+impl KindSettings for OidcKind {
+    fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
+        check.check_levels();
+        self.check_addresses(check);
+        if self.reauthenticates && self.auth_time == AuthTimeSource::Claim {
+            let message = "has no effect: the ID token's auth_time proves each new authentication";
+            let fix = "remove it, or set auth_time = \"callback\"";
+            check.report("reauthenticates", message, fix);
+        }
+        let fix = "write the client_id that the identity provider assigned to this hub";
+        check.require_text("client_id", &self.client_id, fix);
+        if !self.scopes.iter().any(|scope| scope.as_str() == "openid") {
+            let message = "lacks openid, which is required for an ID token";
+            check.report("scopes", message, "add \"openid\"");
+        }
+        check.check_params("authorize_params", &self.authorize_params, &PROTOCOL_PARAMETERS);
+        check.check_hosts("internal_hosts", &self.internal_hosts);
+        self.check_encryption(check);
+        self.resolve_client_secret(check)
+    }
+
+    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+        self.ca.iter_mut().map(|path| ("ca", path)).collect()
+    }
+
+    fn reauthenticates(&self) -> bool {
+        self.auth_time == AuthTimeSource::Claim || self.reauthenticates
+    }
+
+    fn protocol_claims(&self) -> &'static [&'static str] {
+        &PROTOCOL_CLAIMS
+    }
+
+    fn insecure_key(&self) -> Option<&'static str> {
+        self.insecure_http.then_some("insecure_http")
+    }
+}
+
+impl OidcKind {
+    fn check_addresses(&self, check: &mut KindCheck<'_>) {
+        let http = Http::anywhere_if(self.insecure_http);
+        check.check_url_without_query("issuer", &self.issuer, http);
+        let Some(endpoints) = &self.endpoints else { return };
+        check.check_url("endpoints.authorization", &endpoints.authorization, http);
+        check.check_url("endpoints.token", &endpoints.token, http);
+        check.check_url("endpoints.userinfo", &endpoints.userinfo, http);
+        check.check_url("endpoints.jwks", &endpoints.jwks, http);
+        if let Some(end_session) = &endpoints.end_session {
+            check.check_url("endpoints.end_session", end_session, http);
+        }
+    }
+
+    /// Resolves the client secret, if the authentication method has one, and reports settings that
+    /// the method ignores.
+    fn resolve_client_secret(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
+        const SECRET: &str = "client_secret";
+        if self.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt {
+            if self.client_secret.is_some() {
+                let message = "is set, but private_key_jwt doesn't use it";
+                check.report(SECRET, message, "remove it, and revoke it at the identity provider");
+            }
+            return None;
+        }
+        let assertion_keys = [
+            ("token_endpoint_auth_signing_alg", self.token_endpoint_auth_signing_alg.is_some()),
+            ("client_assertion_audience", self.client_assertion_audience.is_some()),
+        ];
+        for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
+            let fix = "remove it, or set token_endpoint_auth_method = \"private_key_jwt\"";
+            check.report(key, "is set, but no assertion is sent", fix);
+        }
+        let Some(reference) = &self.client_secret else {
+            let fix = "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
+            check.report(SECRET, "is missing", fix);
+            return None;
+        };
+        check.secret(SECRET, reference)
+    }
+
+    /// Checks the encryption of ID tokens and userinfo responses.
+    fn check_encryption(&self, check: &mut KindCheck<'_>) {
+        let responses = [
+            (
+                "id_token",
+                self.id_token_encrypted_response_alg,
+                self.id_token_encrypted_response_enc,
+            ),
+            (
+                "userinfo",
+                self.userinfo_encrypted_response_alg,
+                self.userinfo_encrypted_response_enc,
+            ),
+        ];
+        for (response, alg, enc) in responses {
+            if alg.is_none() && enc.is_some() {
+                let fix = format!("add {response}_encrypted_response_alg, or remove it");
+                let key = format!("{response}_encrypted_response_enc");
+                check.report(&key, "is set without its alg", fix);
+            }
+        }
+        // The hub's keys are public, so anyone can encrypt to them: only a signature proves the
+        // origin.
+        if self.userinfo_encrypted_response_alg.is_some()
+            && self.userinfo_signed_response_alg.is_none()
+        {
+            let message =
+                "is set without userinfo_signed_response_alg, so anyone could forge a response";
+            let fix = "add userinfo_signed_response_alg = \"ES256\", and register it with the identity provider";
+            check.report("userinfo_encrypted_response_alg", message, fix);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
