@@ -61,7 +61,7 @@ fn person(number: usize) -> Identity {
         birthcountry: Some("99100".to_owned()),
         email: None,
         preferred_username: None,
-        standard: Default::default(),
+        standard: std::collections::BTreeMap::default(),
     }
 }
 

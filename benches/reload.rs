@@ -3,7 +3,11 @@
 //!
 //! `cargo bench --bench reload`; `-- 50 500` for fewer. Nothing is asserted: read the figures
 //! (goals: 2 s, 500 ms).
-#![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
+#![expect(
+    clippy::pedantic,
+    clippy::unwrap_used,
+    reason = "a measurement that can't be made should stop"
+)]
 
 use std::fs;
 use std::path::Path;

@@ -2,12 +2,7 @@
 //! once.
 //!
 //! `cargo bench --bench store`; needs Debian's redis-server. Nothing is asserted: read the figures.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::expect_used,
-    reason = "a measurement that can't be made should stop"
-)]
+#![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,7 +82,7 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
     let families = &families;
     let operations = OPERATIONS / if at_once == 1 { 10 } else { 1 };
     let report = |verb: &str, took: Duration| {
-        println!("{name}, {at_once} at once: {verb} {:?}", took / operations)
+        println!("{name}, {at_once} at once: {verb} {:?}", took / operations);
     };
     macro_rules! each {
         ($verb:literal, |$n:ident| $work:expr) => {{

@@ -254,6 +254,7 @@ pub enum StoreError {
 }
 
 /// Store of records. Every operation is atomic with respect to all others.
+#[expect(clippy::too_many_arguments, reason = "`replace` is one atomic operation")]
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Inserts a record and returns its first version.

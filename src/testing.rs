@@ -3,6 +3,8 @@
 //! Only tests and benchmarks compile this module: the crate's own unit tests, and what enables the
 //! feature `testing`. Submodules for unit tests only may use development dependencies.
 
+#![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
+
 #[cfg(test)]
 pub mod code_store;
 #[cfg(test)]

@@ -272,7 +272,7 @@ impl Health {
                     state.close_circuit_opened_by(OpenCause::Documents);
                 }
                 ProbeOutcome::Failed(code) => {
-                    state.window.record(now, CallKind::Probe, Err(code), took)
+                    state.window.record(now, CallKind::Probe, Err(code), took);
                 }
                 ProbeOutcome::Inconclusive => {}
             }
@@ -310,7 +310,7 @@ impl Health {
                     state.circuit.half_open_after_login_probe(now);
                 }
                 ProbeOutcome::Failed(code) => {
-                    state.window.record(now, CallKind::LoginProbe, Err(code), took)
+                    state.window.record(now, CallKind::LoginProbe, Err(code), took);
                 }
             }
         })

@@ -145,7 +145,7 @@ async fn query_register(
     drop(span);
     match &answer {
         Err(error) if !error.was_sent() => {
-            services.core.metrics.record_skipped_register_lookup(outcome)
+            services.core.metrics.record_skipped_register_lookup(outcome);
         }
         Ok(_) | Err(_) => services.core.metrics.record_register_lookup(outcome, started.elapsed()),
     }

@@ -129,24 +129,21 @@ impl Logouts {
             post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.core.issuer),
             state: state.clone(),
         });
-        match self.idp_logout_url(connector, request).await {
-            Some(url) => {
-                if let Err(code) = grants
-                    .remember_logout_redirect(
-                        cookie,
-                        RepeatableLogout::Destination(destination),
-                        url.as_str(),
-                    )
-                    .await
-                {
-                    tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
-                }
-                Ok(LogoutOutcome::RedirectToIdp(url))
+        if let Some(url) = self.idp_logout_url(connector, request).await {
+            if let Err(code) = grants
+                .remember_logout_redirect(
+                    cookie,
+                    RepeatableLogout::Destination(destination),
+                    url.as_str(),
+                )
+                .await
+            {
+                tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
             }
-            None => {
-                self.remove_destination(connector, &state).await;
-                Ok(LogoutOutcome::EndedLocally { connector: connector.clone() })
-            }
+            Ok(LogoutOutcome::RedirectToIdp(url))
+        } else {
+            self.remove_destination(connector, &state).await;
+            Ok(LogoutOutcome::EndedLocally { connector: connector.clone() })
         }
     }
 

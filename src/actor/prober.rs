@@ -132,7 +132,9 @@ impl Prober {
             schedule.postpone_all(now);
         }
         if is_network_back {
-            probed.iter().for_each(|one| schedule.probe_soon(&one.id, now));
+            for one in &probed {
+                schedule.probe_soon(&one.id, now);
+            }
         }
         for witness in self.missing_witnesses(&probed, &schedule) {
             schedule.probe_soon(&witness, now);
@@ -171,7 +173,12 @@ impl Prober {
         let confirm = !is_login
             && health.documents_failing().is_some_and(|failing| !failing.reaches_threshold());
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        schedule.finish(&id, is_login, confirm, retry_after, now);
+        if is_login {
+            schedule.finish_login(&id);
+        } else {
+            schedule.finish_documents(&id, confirm, now);
+        }
+        schedule.delay(&id, retry_after, now);
     }
 
     /// Opens the circuits of those that fail while others work. If all fail, opens none and reports
@@ -207,7 +214,8 @@ impl Prober {
                 log_transition(id, health.close_circuit_keeping_evidence(now));
             } else if let Some((cause, since)) = evidence.open_cause
                 && !evidence.is_open
-                && (comparable.len() == 1 || self.has_witness(&probed, id, evidence, cause, since))
+                && (comparable.len() == 1
+                    || self.has_witness(&probed, (id, evidence), cause, since))
             {
                 log_transition(id, health.open_circuit(cause, now));
             }
@@ -219,8 +227,7 @@ impl Prober {
     fn has_witness(
         &self,
         probed: &[ProbedConnector],
-        id: &ConnectorId,
-        own: &HealthEvidence,
+        (id, own): (&ConnectorId, &HealthEvidence),
         cause: OpenCause,
         since: Timestamp,
     ) -> bool {
@@ -246,8 +253,7 @@ impl Prober {
                 !one.evidence.is_open
                     && !self.has_witness(
                         probed,
-                        &one.id,
-                        &one.evidence,
+                        (&one.id, &one.evidence),
                         OpenCause::Documents,
                         *since,
                     )

@@ -270,15 +270,12 @@ impl Registry {
             (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())))
         };
         connectors.actors.store(Arc::new(specs.into_iter().map(fresh).collect()));
-        let address = match registry.arbiters.first().cloned() {
-            Some(arbiter) => {
-                arbiter.spawn(prober.run());
-                Self::start_in_arbiter(&arbiter, |_| registry)
-            }
-            None => {
-                actix::spawn(prober.run());
-                Actor::start(registry)
-            }
+        let address = if let Some(arbiter) = registry.arbiters.first().cloned() {
+            arbiter.spawn(prober.run());
+            Self::start_in_arbiter(&arbiter, |_| registry)
+        } else {
+            actix::spawn(prober.run());
+            Actor::start(registry)
         };
         (connectors, RegistryHandle(address))
     }

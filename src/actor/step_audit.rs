@@ -119,10 +119,10 @@ impl<'m> StepAudit<'m> {
         self.error_detail = error_detail.or_else(|| self.error_detail.take());
         match report {
             EffectOutcome::RedirectPrepared(redirect) => {
-                self.redirect = Some(redirect.as_ref().map(|_| ()).map_err(|code| *code))
+                self.redirect = Some(redirect.as_ref().map(|_| ()).map_err(|code| *code));
             }
             EffectOutcome::Authenticated(Ok(authentication)) => {
-                self.achieved = Some(authentication.level)
+                self.achieved = Some(authentication.level);
             }
             EffectOutcome::Authenticated(Err(_))
             | EffectOutcome::Identified(_)
@@ -143,7 +143,7 @@ impl<'m> StepAudit<'m> {
                     banner.as_ref().map_or(shown.clone(), |banner| {
                         with_idp(shown, banner.connector.as_ref()).code(banner.code)
                     })
-                })
+                });
             }
             (StepKind::Callback, _) if !self.accepted => {
                 return self.record_callback(login, answer, code);
@@ -245,7 +245,7 @@ impl<'m> StepAudit<'m> {
         }
         match (login.outcome(), answer) {
             (Some(Err(code)), _) => {
-                self.audit().record(|| login_event(EventKind::LoginRefused, login).code(code))
+                self.audit().record(|| login_event(EventKind::LoginRefused, login).code(code));
             }
             (None, LoginAnswer::ErrorPage(problem)) if login.state.name() == FAILED => {
                 self.audit()

@@ -55,7 +55,10 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     }
     // R009: the high platform never queries the register, so its health is irrelevant.
     let asked = identity_source(loaded) == IdentitySource::Register;
-    if asked && register::register_settings(loaded)?.is_some_and(|settings| settings.is_remote()) {
+    if asked
+        && register::register_settings(loaded)?
+            .is_some_and(super::super::register::kind::RegisterSettings::is_remote)
+    {
         let metrics = Arc::new(Metrics::new()?);
         if let Some(register) = register::open_register(loaded, &metrics, env.now())? {
             let found = register.probe().await.map_err(|fault| fault.to_string());

@@ -180,7 +180,7 @@ async fn reload_loop(
                 shared.last_error.store(Some(Arc::new(finding)));
             }
             Err(fault) => {
-                tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use")
+                tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use");
             }
         }
         if let Some(done) = done {

@@ -40,7 +40,7 @@ pub(super) fn private_server(listener: TcpListener, hub: &HubServer) -> std::io:
             (Arc::clone(&metrics), Arc::clone(&metrics), Arc::clone(&hosts));
         App::new()
             .configure(move |config| {
-                private_listener::configure_config_digest(config, move || reload.digest())
+                private_listener::configure_config_digest(config, move || reload.digest());
             })
             .configure(move |config| {
                 private_listener::configure_endpoints(
@@ -48,7 +48,7 @@ pub(super) fn private_server(listener: TcpListener, hub: &HubServer) -> std::io:
                     readiness,
                     metrics,
                     admin::admin_routes(admin),
-                )
+                );
             })
             .wrap(from_fn(move |request, next| {
                 let (hosts, metrics) = (Arc::clone(&hosts), Arc::clone(&counter));

@@ -126,11 +126,10 @@ async fn ping_watchdog(within: Duration, heartbeat: Heartbeat) {
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         round.tick().await;
-        match timeout(within / 2, heartbeat.all_responsive()).await {
-            Ok(true) => notify(&[NotifyState::Watchdog]),
-            Ok(false) | Err(_) => tracing::error!(
-                "a thread of the hub does not respond; the watchdog ping is withheld"
-            ),
+        if let Ok(true) = timeout(within / 2, heartbeat.all_responsive()).await {
+            notify(&[NotifyState::Watchdog]);
+        } else {
+            tracing::error!("a thread of the hub does not respond; the watchdog ping is withheld");
         }
     }
 }

@@ -124,16 +124,15 @@ fn chosen_kind(
     let keys = source.keys_of_table(envelope)?;
     let mut chosen = Vec::new();
     for key in &keys {
-        match kinds.iter().find(|kind| kind.name == key) {
-            Some(kind) => chosen.push(*kind),
-            None => {
-                let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
-                problems.push(source.diagnostic(
-                    &format!("{envelope}.{key}"),
-                    "is not one of the allowed words",
-                    format!("write one of: {}", known.join(", ")),
-                ));
-            }
+        if let Some(kind) = kinds.iter().find(|kind| kind.name == key) {
+            chosen.push(*kind);
+        } else {
+            let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+            problems.push(source.diagnostic(
+                &format!("{envelope}.{key}"),
+                "is not one of the allowed words",
+                format!("write one of: {}", known.join(", ")),
+            ));
         }
     }
     if keys.len() > 1 {

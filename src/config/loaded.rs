@@ -140,22 +140,19 @@ fn load_all_files(
     if !problems.is_empty() {
         return None;
     }
-    let exposed_secrets = main
-        .iter()
-        .chain(all)
-        .flat_map(|source| secret_rules::exposed_secrets(source, folder))
-        .collect();
+    let read = main.iter().chain(all);
+    let exposed_secrets =
+        read.flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let files = clients.with_connectors(connectors?)?;
     let (main, mut checked) = (main?, checked?);
     let KindTables { store, register } = tables;
-    checked.settings.store = store.as_ref().map(|store| StoreConfig(store.to_table()));
-    checked.settings.register =
-        register.as_ref().map(|register| RegisterConfig(register.to_table()));
+    checked.settings.store = store.as_ref().map(|kind| StoreConfig(kind.to_table()));
+    checked.settings.register = register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
     let load_context = load_context(&context, kinds, &checked);
     let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    Some(LoadedConfig { exposed_secrets, store, register, ..loaded })
+    Some(LoadedConfig { register, store, exposed_secrets, ..loaded })
 }
 
 /// Returns the warnings about connectors, and about references to missing ones.

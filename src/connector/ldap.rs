@@ -259,7 +259,9 @@ impl<'t> CountedAttempt<'t> {
     }
 
     fn refund(&self) {
-        self.attempts.iter().for_each(|(attempts, key)| attempts.refund(key));
+        for (attempts, key) in &self.attempts {
+            attempts.refund(key);
+        }
     }
 }
 

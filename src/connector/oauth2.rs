@@ -306,14 +306,15 @@ fn extract_subject(
         }
         _ => None,
     };
-    match text.filter(|text| !text.trim().is_empty() && text.chars().count() <= MAX_SUBJECT_CHARS) {
-        Some(text) => Ok(Secret::new(text)),
-        None => {
-            let message = format!(
-                "{claim} is missing, empty, too long, or neither a string nor an integer; check subject_claim"
-            );
-            Err(ConnectorError::new(ErrorCode::UserinfoSubjectMissing, message))
-        }
+    if let Some(text) =
+        text.filter(|text| !text.trim().is_empty() && text.chars().count() <= MAX_SUBJECT_CHARS)
+    {
+        Ok(Secret::new(text))
+    } else {
+        let message = format!(
+            "{claim} is missing, empty, too long, or neither a string nor an integer; check subject_claim"
+        );
+        Err(ConnectorError::new(ErrorCode::UserinfoSubjectMissing, message))
     }
 }
 

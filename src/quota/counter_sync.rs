@@ -53,7 +53,9 @@ impl CounterSync {
         counters: Arc<dyn Counters>,
         env: &Env,
     ) -> Self {
-        limiters.iter().for_each(|limiter| limiter.enable_sync());
+        for limiter in &limiters {
+            limiter.enable_sync();
+        }
         let [a, b, c, d, e, f, g, h, ..] = env.entropy().bits256();
         let hub = [a, b, c, d, e, f, g, h];
         Self {

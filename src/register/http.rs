@@ -85,7 +85,7 @@ impl HttpRegister {
             headers,
             call_permits: Semaphore::new(config.calls),
             breaker: CircuitBreaker::new(Box::new(move |from, to| {
-                report_circuit(&watcher, from, to)
+                report_circuit(&watcher, from, to);
             })),
             rules: IdentityRules {
                 home_country: home_country.to_owned(),
@@ -259,13 +259,13 @@ fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
             "circuit of the register opened: logins that need it fail at once"
         ),
         (_, CircuitState::Closed) => {
-            tracing::info!("circuit of the register closed: it answers again")
+            tracing::info!("circuit of the register closed: it answers again");
         }
         (_, CircuitState::HalfOpen) => {
-            tracing::info!("circuit of the register half open: trying one query")
+            tracing::info!("circuit of the register half open: trying one query");
         }
         (_, CircuitState::Open) => {
-            tracing::warn!("circuit of the register reopened: it still does not answer")
+            tracing::warn!("circuit of the register reopened: it still does not answer");
         }
     }
 }

@@ -158,7 +158,7 @@ impl Store for MemoryStore {
             cache.compute(&key.name, |found| {
                 match found {
                     Some(existing) if !self.is_dead(&existing, now) => {
-                        answer = Err(StoreError::Exists)
+                        answer = Err(StoreError::Exists);
                     }
                     Some(_) => cache.reserve_for_update(slot.value.len()),
                     None if cache.try_reserve(slot.value.len()) => {}

@@ -125,7 +125,7 @@ impl Store for MeteredStore {
             self.measure(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
         answer.inspect(|replaced| {
             if matches!(replaced, ReplaceOutcome::Stale) {
-                meter.record_conflict()
+                meter.record_conflict();
             }
         })
     }
@@ -142,7 +142,7 @@ impl Store for MeteredStore {
             self.measure(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
         answer.inspect(|taken| {
             if matches!(taken, TakeOutcome::AlreadyTaken(_)) {
-                meter.record_conflict()
+                meter.record_conflict();
             }
         })
     }

@@ -162,9 +162,10 @@ async fn show_status(
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let status = console.current_status();
-    Ok(match is_browser_request(request.headers()) {
-        true => console_page(console, 200, |nonce| pages::overview_page(&status, nonce)),
-        false => ok_response(&status),
+    Ok(if is_browser_request(request.headers()) {
+        console_page(console, 200, |nonce| pages::overview_page(&status, nonce))
+    } else {
+        ok_response(&status)
     })
 }
 
@@ -174,9 +175,10 @@ async fn show_configuration(
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let view = console.current_configuration();
-    Ok(match is_browser_request(request.headers()) {
-        true => console_page(console, 200, |nonce| pages::configuration_page(&view, nonce)),
-        false => ok_response(&view),
+    Ok(if is_browser_request(request.headers()) {
+        console_page(console, 200, |nonce| pages::configuration_page(&view, nonce))
+    } else {
+        ok_response(&view)
     })
 }
 

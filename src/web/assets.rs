@@ -15,6 +15,9 @@ use crate::protocol::catalogue::ErrorCode;
 const NOT_FOUND: Rejection = Rejection::OutsideLogin(ErrorCode::NotFound);
 
 /// Serves the theme's logo at `GET /assets/logo`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let logo = context.hub.logo.as_ref().ok_or(NOT_FOUND)?;
     Ok(make_cacheable(logo_response(logo)))
@@ -22,6 +25,9 @@ pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, R
 
 /// Serves a connector's logo at `GET /assets/idp/{connector}`. Pages link to it with `?v=` and the
 /// logo's version.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn serve_connector_logo(
     context: RequestContext,
     path: web::Path<String>,
@@ -35,6 +41,9 @@ pub async fn serve_connector_logo(
 }
 
 /// Serves a service provider's logo at `GET /assets/service/{version}`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn serve_service_logo(
     context: RequestContext,
     path: web::Path<String>,

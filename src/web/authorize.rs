@@ -20,12 +20,18 @@ use crate::protocol::params::{Params, check_post};
 use crate::quota::RateLimitError;
 
 /// Handles `GET /api/v2/authorize`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let params = context.query().map_err(|error| Rejection::malformed(error.code()))?;
     handle_request(&context, &params, RequestMethod::Get).await
 }
 
 /// Handles `POST /api/v2/authorize`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
     check_post(
         context.content_type(),

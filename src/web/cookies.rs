@@ -253,7 +253,7 @@ impl HeldLogin {
 /// Returns the cookies of a request (RFC 6265 §4.2.1). They are parsed here, so that a cookie with
 /// invalid bytes, set by a sibling host, does not hide the others.
 fn request_cookies(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
-    let headers = request.headers().get_all(COOKIE).map(|value| value.as_bytes());
+    let headers = request.headers().get_all(COOKIE).map(actix_http::header::HeaderValue::as_bytes);
     let pairs = headers.flat_map(|header| header.split(|byte| *byte == b';'));
     pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
 }

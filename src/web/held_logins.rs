@@ -96,7 +96,7 @@ async fn close_surplus_logins<'h>(
     for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *current) {
         match stored.map(|stored| stored.summary()) {
             Some(summary) if !summary.is_completed && !summary.is_failed => {
-                open.push((summary.opened_at, &login.hash))
+                open.push((summary.opened_at, &login.hash));
             }
             Some(summary) if summary.is_failed && !summary.is_displaced => {}
             Some(_) | None => ended.push(&login.hash),

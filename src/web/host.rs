@@ -29,6 +29,7 @@ pub struct PublicHost {
 
 impl PublicHost {
     /// Returns the host of `base_url`; `None` if it is not an http or https URL with a host.
+    #[must_use]
     pub fn from_base_url(base_url: &str) -> Option<Self> {
         let url = Url::parse(base_url).ok()?;
         let (scheme, default_port) = match url.scheme() {
@@ -50,6 +51,7 @@ impl PublicHost {
     }
 
     /// Returns whether a request is addressed to this host.
+    #[must_use]
     pub fn matches_request(&self, request: &ServiceRequest) -> bool {
         requested_authority(request).is_some_and(|authority| {
             let is = |known: &str| authority.eq_ignore_ascii_case(known);

@@ -16,6 +16,9 @@ use crate::protocol::params::Params;
 use crate::protocol::revocation;
 
 /// Handles `POST /api/v2/checktoken`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn introspect_token(
     context: RequestContext,
     body: web::Payload,
@@ -42,6 +45,9 @@ pub async fn introspect_token(
 }
 
 /// Handles `POST /api/v2/token/revocation`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn revoke_token(
     context: RequestContext,
     body: web::Payload,

@@ -61,6 +61,9 @@ pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'stati
 
 /// Handles `POST /api/v2/interaction/{hash}/forget`: removes the last choice. The login does not
 /// change.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn forget_last_choice(
     context: RequestContext,
     path: web::Path<String>,

@@ -45,6 +45,9 @@ pub enum ResponseOrigin {
 }
 
 /// Handles `GET /api/v2/interaction/{hash}`: shows the current page of a login.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn show_login(
     context: RequestContext,
     path: web::Path<String>,
@@ -58,6 +61,9 @@ pub async fn show_login(
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/provider`: chooses an identity provider.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn choose_provider(
     context: RequestContext,
     path: web::Path<String>,
@@ -75,6 +81,9 @@ pub async fn choose_provider(
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/cancel`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn cancel_login(
     context: RequestContext,
     path: web::Path<String>,
@@ -85,6 +94,9 @@ pub async fn cancel_login(
 }
 
 /// Handles `GET /api/v2/callback/{connector}`, the redirect from an identity provider.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn handle_callback(
     context: RequestContext,
     path: web::Path<String>,
@@ -158,6 +170,9 @@ fn unusable_idp_response(
 }
 
 /// Handles `GET /api/v2/interaction/{hash}/consent`: shows the consent page.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn show_consent(
     context: RequestContext,
     path: web::Path<String>,
@@ -167,6 +182,9 @@ pub async fn show_consent(
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/consent`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn answer_consent(
     context: RequestContext,
     path: web::Path<String>,

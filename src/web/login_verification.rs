@@ -26,12 +26,11 @@ pub(super) async fn verify_login_cookie(
         return Err(Rejection::OutsideLogin(ErrorCode::LoginUnknown));
     }
     let hash = InteractionHash::new(hash);
-    match context.hub.cookies.login_proof(&context.request, &hash) {
-        Some(secret) => Ok(HeldLogin { hash, secret }),
-        None => {
-            let summary = load_summary(context, &hash).await?;
-            Err(Rejection::OtherBrowser(hash, summary))
-        }
+    if let Some(secret) = context.hub.cookies.login_proof(&context.request, &hash) {
+        Ok(HeldLogin { hash, secret })
+    } else {
+        let summary = load_summary(context, &hash).await?;
+        Err(Rejection::OtherBrowser(hash, summary))
     }
 }
 

@@ -46,6 +46,9 @@ enum Confirmation {
 }
 
 /// Handles `GET /api/v2/session/end`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query().map_err(|error| Rejection::MalformedLogout(error.code()))?;
     let params = match query.single(PENDING_PARAM) {
@@ -64,6 +67,9 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
 ///
 /// A POST from another site carries no cookie (SameSite=Lax), so the request is saved and continued
 /// by a GET, which carries it.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
     check_post(
@@ -113,6 +119,9 @@ fn fits_in_url(forwarded: &[(String, String)]) -> bool {
 }
 
 /// Handles `POST /api/v2/session/end/confirm`, which the hub's confirmation form sends.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn post_confirmation(
     context: RequestContext,
     body: web::Payload,
@@ -130,6 +139,9 @@ pub async fn post_confirmation(
 }
 
 /// Handles `GET /api/v2/session/end/{connector}`, the return from an identity provider's logout.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn return_from_idp(
     context: RequestContext,
     path: web::Path<String>,

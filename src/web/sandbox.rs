@@ -14,6 +14,9 @@ use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
 /// Shows the form to choose a test user.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
@@ -32,12 +35,15 @@ pub async fn show_form(
         .and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
     let locale = context.locale(&[]);
     let name = hub.provider_name(&id, locale).unwrap_or_default();
-    let sandbox = sandbox_page(locale, &id, &name, state, requested, &offer);
+    let sandbox = sandbox_page(locale, (&id, &name), state, requested, &offer);
     Ok(page_response(hub, 200, locale, |chrome| sandbox.render(chrome)))
 }
 
 /// Handles the submitted form. The result returns to the hub's callback through the browser, like
 /// any identity provider's response.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,
@@ -66,8 +72,7 @@ impl From<SandboxError> for Rejection {
 /// hint that they are too low.
 fn sandbox_page(
     locale: Locale,
-    id: &ConnectorId,
-    provider: &str,
+    (id, provider): (&ConnectorId, &str),
     state: &str,
     requested: Option<Level>,
     offer: &SandboxOffer,

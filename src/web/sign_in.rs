@@ -33,6 +33,9 @@ struct SignInAttempt {
 }
 
 /// Shows the empty form.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
@@ -44,6 +47,9 @@ pub async fn show_form(
 }
 
 /// Handles the submitted form.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,

@@ -16,6 +16,9 @@ use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
 
 /// Handles `POST /api/v2/token`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn post_token(
     context: RequestContext,
     body: web::Payload,
@@ -44,6 +47,9 @@ pub(super) async fn parse_client_form(
 }
 
 /// Handles `GET` and `POST /api/v2/userinfo`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
 pub async fn get_userinfo(
     context: RequestContext,
     body: web::Payload,
@@ -87,5 +93,9 @@ async fn userinfo_form(
 
 /// Returns every `Authorization` header, so that a repeated one is detected.
 pub(super) fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
-    request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
+    request
+        .headers()
+        .get_all(AUTHORIZATION)
+        .map(actix_http::header::HeaderValue::as_bytes)
+        .collect()
 }

@@ -10,7 +10,7 @@ const REGISTRATION: &str = "connector/kinds.rs";
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("connector.rs", "declares the modules"),
     (REGISTRATION, "registers the kinds"),
-    ("protocol/catalogue.rs", "has an error code for each failed check, of whatever kind"),
+    ("protocol/catalogue/table.rs", "has an error code for each failed check, of whatever kind"),
     ("actor/health/attribution.rs", "says of each error code whose failure it is"),
     ("actor/health/probe_record.rs", "says of each error code how far a call came"),
     ("demo/federation.rs", "writes the connector files of the demo"),

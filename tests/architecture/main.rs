@@ -6,6 +6,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::pedantic,
     clippy::indexing_slicing,
     reason = "a test that can't read the sources fails"
 )]

@@ -152,7 +152,9 @@ impl Imports {
             syn::UseTree::Rename(rename) => self.add(&with(&rename.ident)),
             syn::UseTree::Glob(_) => self.add(prefix),
             syn::UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.add_tree(prefix, tree));
+                for tree in group.items.iter() {
+                    self.add_tree(prefix, tree);
+                }
             }
         }
     }

@@ -9,6 +9,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::pedantic,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]

@@ -134,7 +134,9 @@ async fn a_finished_login_is_known_for_a_minute_more() {
     hub.advance(MILLISECOND);
     browser.open(&address).await.assert_error(404, "Y420001");
     // Nor does it help to keep the cookie for longer, and to ask again and again.
-    cookies.iter().for_each(|(name, value)| browser.plant(name, value));
+    for (name, value) in cookies.iter() {
+        browser.plant(name, value);
+    }
     let page = browser.open(&address).await.assert_error(404, "Y420001");
     assert!(page.links().is_empty());
 }
@@ -148,6 +150,8 @@ async fn an_expired_login_is_known_for_a_minute_more() {
     hub.advance(LOGIN + AFTERLIFE - MILLISECOND);
     browser.open(&address).await.assert_error(410, "Y420006");
     hub.advance(MILLISECOND);
-    cookies.iter().for_each(|(name, value)| browser.plant(name, value));
+    for (name, value) in cookies.iter() {
+        browser.plant(name, value);
+    }
     browser.open(&address).await.assert_error(404, "Y420001");
 }

@@ -7,6 +7,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::pedantic,
     clippy::indexing_slicing,
     clippy::expect_used,
     reason = "a test may"

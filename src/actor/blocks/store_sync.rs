@@ -79,7 +79,10 @@ impl Blocks {
         let mut status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
         match (&error, &status.last_error) {
             (Some(why), None) => {
-                tracing::error!(why, "reading the blocks failed; the last known ones stay in force")
+                tracing::error!(
+                    why,
+                    "reading the blocks failed; the last known ones stay in force"
+                );
             }
             (None, Some(_)) => tracing::info!("reading the blocks works again"),
             _ => {}

@@ -186,7 +186,7 @@ impl CallGate {
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
         let outcome = tokio::time::timeout(PROBE_TIMEOUT, outcome).await.unwrap_or_else(|_| late());
         let took = started.elapsed();
-        let result = outcome.as_ref().map(|_| ()).map_err(|error| error.code);
+        let result = outcome.as_ref().copied().map_err(|error| error.code);
         self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
         let retry_after = outcome.as_ref().err().and_then(|error| error.retry_after);
         let probe_outcome = match attribute_outcome(call, result) {
@@ -247,7 +247,7 @@ pub(in crate::actor) fn log_transition(
             );
         }
         None => {
-            tracing::info!(%connector, circuit = to.label(), "circuit closed or half-open: the identity provider is offered again")
+            tracing::info!(%connector, circuit = to.label(), "circuit closed or half-open: the identity provider is offered again");
         }
     }
 }

@@ -20,6 +20,7 @@ pub enum Attribution {
 }
 
 /// Attributes the outcome of a call.
+#[must_use]
 pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
         (

@@ -22,6 +22,7 @@ pub struct CallPermit {
 impl CallPermit {
     /// Records the outcome of the call, the network that caused it, its duration and its time.
     /// Returns the change of the circuit, for the caller to log.
+    #[must_use]
     pub fn record(
         self,
         outcome: Result<(), ErrorCode>,

@@ -7,7 +7,7 @@ use super::circuit::CallKind;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 
-const SLOTS: u64 = 10;
+const SLOTS: usize = 10;
 const SLOT_MILLIS: u64 = 6_000;
 /// Two latency buckets per doubling, from half a millisecond to half a minute.
 const BUCKETS: usize = 34;
@@ -16,7 +16,7 @@ const MAX_REASONS_PER_SLOT: usize = 6;
 
 /// Calls of the last minute.
 pub struct CallWindow {
-    slots: [Slot; SLOTS as usize],
+    slots: [Slot; SLOTS],
 }
 
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ impl Default for Slot {
 
 impl Default for CallWindow {
     fn default() -> Self {
-        Self { slots: [Slot::default(); SLOTS as usize] }
+        Self { slots: [Slot::default(); SLOTS] }
     }
 }
 
@@ -86,7 +86,7 @@ impl CallWindow {
         took: Duration,
     ) {
         let tick = slot_number(now);
-        let Some(slot) = self.slots.get_mut(usize::try_from(tick % SLOTS).unwrap_or_default())
+        let Some(slot) = self.slots.get_mut(usize::try_from(tick).unwrap_or_default() % SLOTS)
         else {
             return;
         };
@@ -159,7 +159,7 @@ impl CallWindow {
 
     fn current_slots(&self, now: Timestamp) -> impl Iterator<Item = &Slot> {
         let now = slot_number(now);
-        self.slots.iter().filter(move |slot| slot.tick <= now && slot.tick + SLOTS > now)
+        self.slots.iter().filter(move |slot| slot.tick <= now && slot.tick + SLOTS as u64 > now)
     }
 }
 

@@ -52,7 +52,7 @@ impl Harness {
     /// A login from this network, if the circuit permits one.
     pub fn login(&self, outcome: Result<(), ErrorCode>, network: u32) {
         if let Some(permit) = self.admit(CallKind::CompleteLogin) {
-            permit.record(outcome, Some(net(network)), TOOK, self.now);
+            let _transition = permit.record(outcome, Some(net(network)), TOOK, self.now);
         }
         self.apply_evidence();
     }

@@ -100,7 +100,7 @@ impl ProberLease {
         let mut state = self.state();
         match (&outcome, state.is_store_unavailable) {
             (Err(error), false) => {
-                tracing::warn!(%error, "the store is unavailable to choose the prober; this hub probes for itself")
+                tracing::warn!(%error, "the store is unavailable to choose the prober; this hub probes for itself");
             }
             (Ok(_), true) => tracing::info!("the store is available again to choose the prober"),
             _ => {}

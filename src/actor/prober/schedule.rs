@@ -114,23 +114,24 @@ impl Schedule {
         true
     }
 
-    /// Records that a probe has finished.
-    pub fn finish(
-        &mut self,
-        id: &ConnectorId,
-        is_login: bool,
-        confirm: bool,
-        retry_after: Option<Duration>,
-        now: Timestamp,
-    ) {
-        let Some(entry) = self.entries.get_mut(id) else { return };
-        if is_login {
-            entry.is_login_running = false;
-        } else {
+    /// Records that a probe of the documents has finished. `confirm` asks for another one soon.
+    pub fn finish_documents(&mut self, id: &ConnectorId, confirm: bool, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id) {
             entry.is_running = false;
             entry.early_at = confirm.then(|| now + CONFIRM_AFTER);
         }
-        if let Some(wait) = retry_after {
+    }
+
+    /// Records that a probe of the token endpoint has finished.
+    pub fn finish_login(&mut self, id: &ConnectorId) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.is_login_running = false;
+        }
+    }
+
+    /// Delays the next probes as the identity provider asks.
+    pub fn delay(&mut self, id: &ConnectorId, retry_after: Option<Duration>, now: Timestamp) {
+        if let (Some(entry), Some(wait)) = (self.entries.get_mut(id), retry_after) {
             entry.not_before = entry.not_before.max(now + wait.min(MAX_RETRY_AFTER));
         }
     }
@@ -160,7 +161,8 @@ mod tests {
         schedule.sync_entries(std::slice::from_ref(&id), now);
         now = now + IDLE_INTERVAL;
         assert!(schedule.begin_documents(&id, false, now));
-        schedule.finish(&id, false, false, Some(Duration::from_secs(86_400)), now);
+        schedule.finish_documents(&id, false, now);
+        schedule.delay(&id, Some(Duration::from_secs(86_400)), now);
         now = now + Duration::from_secs(299);
         assert!(!schedule.begin_documents(&id, false, now) && !schedule.begin_login(&id, now));
         now = now + Duration::from_secs(1);

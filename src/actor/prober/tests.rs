@@ -179,7 +179,7 @@ impl TestHub {
         health.mark_used(now);
         if let Some(permit) = health.admit(CallKind::CompleteLogin, now) {
             let network = ClientNetwork::containing([192, 0, network, 1].into());
-            permit.record(outcome, Some(network), Duration::from_millis(30), now);
+            let _transition = permit.record(outcome, Some(network), Duration::from_millis(30), now);
         }
     }
 
@@ -316,7 +316,9 @@ async fn where_all_fail_at_once_none_is_disabled_and_the_network_is_reported() {
     hub.use_it(2);
     pass(&hub.clock, 70).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
-    hub.idps.iter().for_each(|idp| idp.set(Mode::Refuses));
+    for idp in hub.idps.iter() {
+        idp.set(Mode::Refuses);
+    }
     for _ in 0..120 {
         pass(&hub.clock, 1).await;
         assert!((0..4).all(|number| hub.availability(number) == Availability::Available));

@@ -52,7 +52,7 @@ pub(super) fn record_outcome(
             );
         }
         (Some(Err(code)), _) => {
-            metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1)
+            metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1);
         }
         // Counted as abandoned once its second is past.
         (None, _) if LoginPosition::is_expired(login) => {}
@@ -85,10 +85,10 @@ pub(super) fn log_answer(before: &'static str, login: &Login, answer: &LoginAnsw
             let client_id = &login.context.request.client_id;
             match login.outcome().and_then(Result::err) {
                 None => {
-                    tracing::info!(support_id, %client_id, outcome = "granted", "login completed")
+                    tracing::info!(support_id, %client_id, outcome = "granted", "login completed");
                 }
                 Some(code) => {
-                    at_level!(code, support_id, %client_id, outcome = "refused", "login completed")
+                    at_level!(code, support_id, %client_id, outcome = "refused", "login completed");
                 }
             }
         }

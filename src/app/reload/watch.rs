@@ -61,7 +61,7 @@ impl FolderWatcher {
         match start_watcher(&places, self.hint.clone(), Arc::clone(&self.is_lost)) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(fault) => {
-                tracing::warn!(%fault, "the configuration folders can't be watched; they are read at intervals only")
+                tracing::warn!(%fault, "the configuration folders can't be watched; they are read at intervals only");
             }
         }
         self.watched = places;

@@ -82,7 +82,7 @@ pub fn check_config(folder: &Path, online: bool) -> CommandResult {
         ))
     })?;
     if let Some(outcome) = store {
-        print("store", outcome.map_err(|fault| fault.to_string()));
+        print("store", outcome.map_err(|fault| fault.clone()));
     }
     for (provider, outcome) in providers {
         print(&provider, outcome.map(|()| "ok".to_owned()));

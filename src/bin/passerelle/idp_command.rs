@@ -96,7 +96,7 @@ impl IdpCommand {
                 print_change("blocked", &hub.connect()?.block(&new).await?);
             }
             Self::Unblock { id: Some(id), hub, .. } => {
-                print_change("lifted", &hub.connect()?.unblock(&id).await?)
+                print_change("lifted", &hub.connect()?.unblock(&id).await?);
             }
             Self::Unblock { connector, sp, hub, .. } => {
                 let (connector, sp) =

@@ -165,7 +165,7 @@ fn print_rotation(rotation: &KeyRotation) {
                 outln!("created {kid} ({}): published now, signs from {from}", purpose.as_str());
             }
             KeyPurpose::Encryption => {
-                outln!("created {kid} ({}): decrypts now, published from {from}", purpose.as_str())
+                outln!("created {kid} ({}): decrypts now, published from {from}", purpose.as_str());
             }
         }
     }

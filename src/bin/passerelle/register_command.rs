@@ -82,7 +82,7 @@ impl RegisterCommand {
                     "the configuration has no [register.file]: give the file to write with --to";
                 let target = to.as_deref().or(configured).ok_or(fix)?;
                 let keep = if replace { ImportMode::Replace } else { ImportMode::Merge };
-                let done = import(&source, &target, &loaded.settings.home_country, keep)?;
+                let done = import(&source, target, &loaded.settings.home_country, keep)?;
                 outln!("{}: {done}", target.display());
                 Ok(ExitCode::SUCCESS)
             }

@@ -7,7 +7,7 @@ use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
-use crate::config::validation::service_providers::{self, RegisteredClient};
+use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
 use crate::config::validation::{notices, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
 use crate::protocol::acr::Platform;
@@ -60,9 +60,7 @@ impl ParsedFiles {
 /// What service providers and data providers are checked against.
 pub struct ClientChecks<'a> {
     context: SecretContext<'a>,
-    platform: Option<Platform>,
-    /// Version of the newest subject key.
-    newest: u32,
+    settings: HubSettings,
 }
 
 impl<'a> ClientChecks<'a> {
@@ -73,24 +71,25 @@ impl<'a> ClientChecks<'a> {
         checked: Option<&settings::CheckedSettings>,
     ) -> Self {
         let newest = checked.and_then(|checked| checked.subject_keys.keys().next_back());
-        Self { context, platform, newest: newest.copied().unwrap_or(1) }
+        let newest_subject_key = newest.copied().unwrap_or(1);
+        Self { context, settings: HubSettings { newest_subject_key, platform } }
     }
 
     /// Checks every service provider and data provider.
     pub fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
-        let Self { context, platform, newest } = self;
+        let Self { context, settings } = self;
         let ParsedFiles { scopes, notices, services, data_providers } = parsed;
         let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
         let service = |(source, file): (SourceFile, ServiceProviderFile)| {
             service_providers::check_scopes(&source, &file, &tables, problems);
-            let client =
-                service_providers::check_file(&source, file, *newest, *platform, context, problems);
+            let client = service_providers::check_file(&source, file, *settings, context, problems);
             (source, client)
         };
         let services = services.into_iter().map(service).collect();
         let provider = |(source, file): (SourceFile, DataProviderFile)| {
             data_providers::check_scopes(&source, &file, &tables.scopes, problems);
-            let registered = data_providers::check_file(&source, file, *newest, context, problems);
+            let newest = settings.newest_subject_key;
+            let registered = data_providers::check_file(&source, file, newest, context, problems);
             (source, registered)
         };
         let data_providers = data_providers.into_iter().map(provider).collect();

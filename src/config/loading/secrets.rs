@@ -70,17 +70,16 @@ fn read_from_variable(
             "references an environment variable that this file may not reference".into(),
         ));
     }
-    match context.environment.var(name) {
-        Some(value) => require_non_empty(source, key, value),
-        None => {
-            let name =
-                if may_be_logged(name, context.owner) { format!(" {name}") } else { String::new() };
-            Err(source.diagnostic(
-                key,
-                format!("references an environment variable{name} that is not set"),
-                "set the variable, or correct the name",
-            ))
-        }
+    if let Some(value) = context.environment.var(name) {
+        require_non_empty(source, key, value)
+    } else {
+        let name =
+            if may_be_logged(name, context.owner) { format!(" {name}") } else { String::new() };
+        Err(source.diagnostic(
+            key,
+            format!("references an environment variable{name} that is not set"),
+            "set the variable, or correct the name",
+        ))
     }
 }
 

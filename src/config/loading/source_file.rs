@@ -328,13 +328,21 @@ impl SourceFile {
 }
 
 /// Extracts the table at a path. Paths in errors are relative to the table.
-fn extract_at<T: DeserializeOwned>(file: &Figment, table: &[&str]) -> figment::error::Result<T> {
+fn extract_at<T: DeserializeOwned>(
+    file: &Figment,
+    table: &[&str],
+) -> Result<T, Box<figment::Error>> {
     if table.is_empty() {
-        return file.extract();
+        return file.extract().map_err(Box::new);
     }
     match file.find_value(&table.join("."))? {
-        Value::Dict(_, values) => Figment::new().merge(DictProvider(&values)).extract(),
-        other => Err(Fault::InvalidType(other.to_actual(), "a table".into()).into()),
+        Value::Dict(_, values) => {
+            Figment::new().merge(DictProvider(&values)).extract().map_err(Box::new)
+        }
+        other => {
+            let error = Fault::InvalidType(other.to_actual(), "a table".into());
+            Err(Box::new(error.into()))
+        }
     }
 }
 

@@ -121,7 +121,9 @@ fn collect_texts_in_value(key: &str, value: &Value, keys: &[&str], names: &mut V
         Value::String(_, name) if keys.contains(&key) => names.push(name.clone()),
         Value::Dict(_, table) => collect_texts(table, keys, names),
         Value::Array(_, items) => {
-            items.iter().for_each(|item| collect_texts_in_value("", item, keys, names))
+            for item in items {
+                collect_texts_in_value("", item, keys, names);
+            }
         }
         _ => {}
     }

@@ -68,7 +68,7 @@ pub struct ConnectorFile {
     #[serde(default)]
     pub unmapped_claims: UnmappedClaims,
     /// The protocol: exactly one table of a kind.
-    pub kind: KindTable,
+    pub kind: OpaqueKind,
 }
 
 /// Whether an identity provider verifies identities.
@@ -135,15 +135,15 @@ pub struct Levels {
 /// Stands for the `[kind.…]` table, which its kind deserializes
 /// ([`ConnectorKindFormat`](crate::config::connector_kind::ConnectorKindFormat)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KindTable;
+pub struct OpaqueKind;
 
-impl<'de> Deserialize<'de> for KindTable {
+impl<'de> Deserialize<'de> for OpaqueKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
 }
 
-impl JsonSchema for KindTable {
+impl JsonSchema for OpaqueKind {
     fn schema_name() -> Cow<'static, str> {
         "ConnectorKind".into()
     }

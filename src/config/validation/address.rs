@@ -79,6 +79,7 @@ pub fn parse_url_without_query(text: &str, http: Http) -> Result<Url, MessageAnd
 }
 
 /// Returns true if the host is loopback.
+#[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

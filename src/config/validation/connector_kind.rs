@@ -182,7 +182,7 @@ impl SupportedKinds {
                     Some(name) if is_table => format!("kind.{name}"),
                     _ => "kind".to_owned(),
                 };
-                let fix = format!("write one of: {}", self.names(|name| name.to_owned()));
+                let fix = format!("write one of: {}", self.names(std::borrow::ToOwned::to_owned));
                 problems.push(source.diagnostic(&key, "is not one of the allowed words", fix));
                 None
             }
@@ -226,6 +226,7 @@ impl SupportedKinds {
 }
 
 /// Returns the schema of a connector file of these kinds.
+#[must_use]
 pub fn connector_schema(kinds: &[ConnectorKindFormat]) -> serde_json::Value {
     let mut generator = schema_node::generator();
     let mut schema = generator.root_schema_for::<ConnectorFile>().to_value();

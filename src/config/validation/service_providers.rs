@@ -63,13 +63,20 @@ pub fn read_drafts(
     parse_folder(folder, fix, problems)
 }
 
-/// Checks a file by itself. The result is valid only if `problems` did not grow. Without a
-/// `platform`, because the settings are unreadable, rules that depend on it are not checked.
+/// The settings that a service provider's file is checked against.
+#[derive(Clone, Copy, Debug)]
+pub struct HubSettings {
+    /// Newest version of the subject keys.
+    pub newest_subject_key: u32,
+    /// `None` if the settings are unreadable: rules that depend on it are not checked.
+    pub platform: Option<Platform>,
+}
+
+/// Checks a file by itself. The result is valid only if `problems` did not grow.
 pub fn check_file(
     source: &SourceFile,
     file: ServiceProviderFile,
-    newest_subject_key: u32,
-    platform: Option<Platform>,
+    HubSettings { newest_subject_key, platform }: HubSettings,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> RegisteredClient {
@@ -96,8 +103,8 @@ pub fn check_file(
         no_valid_secret,
         sector,
         keys,
-        encryption,
         subject_key_version,
+        encryption,
         logo,
     }
 }

@@ -57,30 +57,22 @@ pub fn read_subject_keys(
             }
         };
         if version == 0 {
-            problems.push(source.diagnostic(
-                &format!("{at}.version"),
-                "is 0",
-                "start versions at 1",
-            ));
+            let (key, fix) = (format!("{at}.version"), "start versions at 1");
+            problems.push(source.diagnostic(&key, "is 0", fix));
         }
-        let is_other = |other: &SubjectKey| {
-            digest::constant_time_eq(other.secret.reveal(), key.secret.reveal())
+        let is_same = |other: &SubjectKey| {
+            other.derivation == key.derivation
+                && digest::constant_time_eq(other.secret.reveal(), key.secret.reveal())
         };
-        if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
+        if keys.values().any(is_same) {
             let fix = "create a new key, or set derivation = 2 for the newer version if the other one has 1";
-            problems.push(source.diagnostic(
-                &at,
-                "references the same key as another version",
-                fix,
-            ));
+            let message = "references the same key as another version";
+            problems.push(source.diagnostic(&at, message, fix));
         }
         if keys.insert(version, key).is_some() {
             let fix = "give each key its own version, and never reuse a version";
-            problems.push(source.diagnostic(
-                &format!("{at}.version"),
-                "is also the version of another key",
-                fix,
-            ));
+            let message = "is also the version of another key";
+            problems.push(source.diagnostic(&format!("{at}.version"), message, fix));
         }
     }
     (problems.len() == before).then_some(keys)

@@ -63,8 +63,9 @@ fn check_theme(
     let file = source.deserialize::<ThemeFile>(problems)?;
     let before = problems.len();
     localized_text::check_texts(source, "name", &file.name, problems);
-    check_accent(source, "accent.light", &file.accent.light, LIGHT_BACKGROUNDS, "darken", problems);
-    check_accent(source, "accent.dark", &file.accent.dark, DARK_BACKGROUNDS, "lighten", problems);
+    let Accents { light, dark } = &file.accent;
+    check_accent(source, "accent.light", light, (LIGHT_BACKGROUNDS, "darken"), problems);
+    check_accent(source, "accent.dark", dark, (DARK_BACKGROUNDS, "lighten"), problems);
     for (index, link) in file.footer.iter().enumerate() {
         localized_text::check_texts(
             source,
@@ -96,8 +97,7 @@ fn check_accent(
     source: &SourceFile,
     key: &str,
     accent: &Accent,
-    backgrounds: [&str; 2],
-    fix: &str,
+    (backgrounds, fix): ([&str; 2], &str),
     problems: &mut Vec<Diagnostic>,
 ) {
     let mut colour = |name: &str, text: &str| {

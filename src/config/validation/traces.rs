@@ -27,7 +27,7 @@ pub fn check_traces(
     let http = if traces.insecure_http { Http::Anywhere } else { Http::Nowhere };
     if let Some(endpoint) = &traces.endpoint
         && let Err((message, fix)) = address::parse_url_without_query(endpoint, http)
-            .and_then(|_| if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })
+            .and(if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })
     {
         problems.push(source.diagnostic("traces.endpoint", message, fix));
     }

@@ -9,10 +9,11 @@
 mod conflict_resolution;
 mod entries;
 mod file_set;
+mod scanning;
 mod summary;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,16 +22,15 @@ use file_set::{FileSet, FileVersion, ScanContext};
 
 use super::config_digest::FieldDigests;
 use crate::config::federation::{Federation, UnavailableDisplay};
-use crate::config::loading::folder::list_toml_files;
 use crate::config::loading::{
-    Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile, safe_read, source_file,
+    Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile, safe_read,
 };
 use crate::config::validation::configured_connector::ConfiguredConnector;
-use crate::config::validation::data_providers::{self, RegisteredDataProvider};
-use crate::config::validation::notices::{self, Notice};
-use crate::config::validation::scopes::{self, ScopeTables};
-use crate::config::validation::service_providers::{self, RegisteredClient};
-use crate::config::validation::{connector_diagnostics, connectors};
+use crate::config::validation::connector_diagnostics;
+use crate::config::validation::data_providers::RegisteredDataProvider;
+use crate::config::validation::notices::Notice;
+use crate::config::validation::scopes::ScopeTables;
+use crate::config::validation::service_providers::RegisteredClient;
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
@@ -154,84 +154,15 @@ impl ReloadableFiles {
         let LoadContext { folder, environment, secrets, .. } = &*load_context;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
         let scan = ScanContext { number: self.scan_count, folder: &load_context.folder };
-        let newest = load_context.subject_keys.keys().next_back().copied().unwrap_or(1);
-
-        let folder = service_provider_folder(&load_context.folder);
-        let service = |source: &SourceFile| {
-            let (mut problems, file) = parse_file(source)?;
-            let client = service_providers::check_file(
-                source,
-                file,
-                newest,
-                Some(load_context.platform),
-                &context,
-                &mut problems,
-            );
-            unless_problems(problems, ServiceProviderEntry::new(client, &load_context))
-        };
-        let read = |path: &Path| source_file::read_bytes_in(&folder, path);
-        let services =
-            self.services.scan(list_toml_files(&folder, FOLDER_FIX), &scan, read, service);
-
-        let folder = data_provider_folder(&load_context.folder);
-        let paths = match list_toml_files(&folder, FOLDER_FIX) {
-            // The folder is optional.
-            Err(_) if self.data_providers.is_empty() && !folder.exists() => Ok(Vec::new()),
-            paths => paths,
-        };
-        let data_provider = |source: &SourceFile| {
-            let (mut problems, file) = parse_file(source)?;
-            let registered =
-                data_providers::check_file(source, file, newest, &context, &mut problems);
-            unless_problems(problems, DataProviderEntry::new(registered))
-        };
-        let data_providers = self.data_providers.scan(
-            paths,
-            &scan,
-            |path| source_file::read_bytes_in(&folder, path),
-            data_provider,
-        );
-
-        let folder = &load_context.connectors;
-        let connector = |source: &SourceFile| {
-            let configured = connectors::check_source(source, load_context.kinds, &context)?;
-            buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {
-                vec![source.diagnostic(&key, message, fix)]
-            })?;
-            Ok(ConnectorEntry::new(configured))
-        };
-        let connectors = self.connectors.scan(
-            connectors::list_files(folder),
-            &scan,
-            |path| source_file::read_bytes_in(folder, path),
-            connector,
-        );
-
-        let single_file = |name: &str| match load_context.folder.is_dir() {
-            true => Ok(vec![load_context.folder.join(name)]),
-            false => list_toml_files(&load_context.folder, FOLDER_FIX),
-        };
-        let read = |path: &Path| read_bytes_or(path, scopes::ABSENT_SCOPES_FILE);
-        let scopes = self.scopes.scan(single_file("scopes.toml"), &scan, read, |source| {
-            let mut problems = Vec::new();
-            let tables = if is_absent_scopes_file(source) {
-                Some(ScopeTables::default())
-            } else {
-                scopes::parse_scopes(source, &mut problems)
-            };
-            ScopesEntry::new(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
-        });
-
-        let read = |path: &Path| read_bytes_or(path, notices::ABSENT_NOTICES_FILE);
-        let notices = self.notices.scan(single_file("notices.toml"), &scan, read, |source| {
-            let mut problems = Vec::new();
-            notices::parse_notices(source, &mut problems).map(Arc::from).ok_or(problems)
-        });
-
+        let outcomes = [
+            self.scan_service_providers(&scan, &load_context, &context),
+            self.scan_data_providers(&scan, &load_context, &context),
+            self.scan_connectors(&scan, &load_context, &context, buildable),
+            self.scan_scopes(&scan),
+            self.scan_notices(&scan),
+        ];
         self.resolve_conflicts();
-        if [services, data_providers, connectors, scopes, notices]
-            .contains(&ScanOutcome::BeingWritten)
-        {
+        if outcomes.contains(&ScanOutcome::BeingWritten) {
             ScanOutcome::BeingWritten
         } else {
             ScanOutcome::Complete
@@ -336,8 +267,8 @@ impl ReloadableFiles {
         let root = &self.context.folder;
         vec![
             root.clone(),
-            service_provider_folder(root),
-            data_provider_folder(root),
+            scanning::service_provider_folder(root),
+            scanning::data_provider_folder(root),
             self.context.connectors.clone(),
         ]
     }
@@ -349,43 +280,6 @@ impl ReloadableFiles {
             .ok()
             .map(|bytes| digest::sha256(&bytes))
     }
-}
-
-const FOLDER_FIX: &str =
-    "restore the folder and make it readable; until then its last content stays active";
-
-fn service_provider_folder(root: &Path) -> PathBuf {
-    root.join("service-providers")
-}
-
-fn data_provider_folder(root: &Path) -> PathBuf {
-    root.join(data_providers::FOLDER)
-}
-
-fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
-    source: &SourceFile,
-) -> Result<(Vec<Diagnostic>, T), Vec<Diagnostic>> {
-    let mut problems = Vec::new();
-    match source.deserialize(&mut problems) {
-        Some(file) => Ok((problems, file)),
-        None => Err(problems),
-    }
-}
-
-fn unless_problems<T>(problems: Vec<Diagnostic>, value: T) -> Result<T, Vec<Diagnostic>> {
-    if problems.is_empty() { Ok(value) } else { Err(problems) }
-}
-
-/// Reads an optional file; returns `absent` if it is missing.
-fn read_bytes_or(path: &Path, absent: &str) -> Result<Vec<u8>, Diagnostic> {
-    let folder = path.parent().unwrap_or(path);
-    let is_absent = std::fs::symlink_metadata(path)
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-    if is_absent { Ok(absent.into()) } else { source_file::read_bytes_in(folder, path) }
-}
-
-fn is_absent_scopes_file(source: &SourceFile) -> bool {
-    *source.hash() == digest::sha256(scopes::ABSENT_SCOPES_FILE.as_bytes())
 }
 
 #[cfg(test)]

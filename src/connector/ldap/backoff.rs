@@ -239,7 +239,7 @@ impl Backoff {
     }
 
     fn tag(&self, what: u8, user: &str, network: Option<ClientNetwork>) -> [u8; 32] {
-        let network = network.map(|network| network.octets()).unwrap_or_default();
+        let network = network.map(crate::client_network::ClientNetwork::octets).unwrap_or_default();
         self.key.tag(&[&[what], network.as_slice(), user.as_bytes()].concat())
     }
 

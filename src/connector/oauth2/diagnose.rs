@@ -10,7 +10,7 @@ use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
 use crate::connector::http_clients::HttpClientOptions;
 use crate::connector::online_check::{self, TimedResponse, diagnostic_for_call_error, fetch_timed};
 use crate::connector::{code_flow, connection_check};
-use crate::egress::safe_http_client::SafeHttpClient;
+use crate::egress::safe_http_client::{EgressError, SafeHttpClient};
 use crate::ids::Secret;
 use crate::login::upstream::AuthorizationRedirect;
 
@@ -32,18 +32,13 @@ pub async fn diagnose(
     let (mut diagnostics, mut hosts) = (Vec::new(), BTreeSet::new());
     if let Ok(token) = Url::parse(&kind.endpoints.token) {
         // A rejected GET shows that the token endpoint responds.
-        call_endpoint(connector, &http, &token, "its token endpoint", &mut hosts, &mut diagnostics)
-            .await;
+        let timed = fetch_timed(&http, token.as_str(), &connector.env).await;
+        record_call((&token, "its token endpoint"), timed, &mut hosts, &mut diagnostics);
     }
-    if let Some(timed) = call_endpoint(
-        connector,
-        &http,
-        &connector.userinfo,
-        "its userinfo",
-        &mut hosts,
-        &mut diagnostics,
-    )
-    .await
+    let userinfo = &connector.userinfo;
+    let timed = fetch_timed(&http, userinfo.as_str(), &connector.env).await;
+    if let Some(timed) =
+        record_call((userinfo, "its userinfo"), timed, &mut hosts, &mut diagnostics)
     {
         diagnostics.push(diagnose_userinfo(timed.response.status().as_u16()));
     }
@@ -51,16 +46,14 @@ pub async fn diagnose(
     diagnostics
 }
 
-/// Calls an endpoint. The connection is diagnosed once per host.
-async fn call_endpoint(
-    connector: &Oauth2Connector,
-    http: &SafeHttpClient,
-    url: &Url,
-    what: &str,
+/// Records the diagnostics of a call to an endpoint. The connection is diagnosed once per host.
+fn record_call(
+    (url, endpoint): (&Url, &str),
+    outcome: Result<TimedResponse, EgressError>,
     hosts: &mut BTreeSet<String>,
     diagnostics: &mut Vec<ConnectorDiagnostic>,
 ) -> Option<TimedResponse> {
-    match fetch_timed(http, url.as_str(), &connector.env).await {
+    match outcome {
         Ok(timed) => {
             if hosts.insert(url.authority().to_owned()) {
                 connection_check::diagnose_connection(url, &timed, diagnostics);
@@ -68,7 +61,7 @@ async fn call_endpoint(
             Some(timed)
         }
         Err(error) => {
-            diagnostics.push(diagnostic_for_call_error("reachable", what, &error));
+            diagnostics.push(diagnostic_for_call_error("reachable", endpoint, &error));
             None
         }
     }

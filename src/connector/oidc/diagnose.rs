@@ -89,7 +89,7 @@ async fn diagnose_discovery(
                 "reachable",
                 "its configuration document",
                 &error,
-            ))
+            ));
         })
         .ok()?;
     if let Ok(url) = Url::parse(&url) {

@@ -75,27 +75,23 @@ pub async fn fetch_provider(
     http: &SafeHttpClient,
 ) -> Result<Fetched<ResolvedProvider>, ConnectorError> {
     let discovered;
-    let (endpoints, lifetime) = match &kind.endpoints {
-        Some(endpoints) => {
-            let endpoints = EndpointTexts {
-                authorization: &endpoints.authorization,
-                token: &endpoints.token,
-                userinfo: Some(&endpoints.userinfo),
-                jwks: &endpoints.jwks,
-                end_session: endpoints.end_session.as_deref(),
-                iss_expected: endpoints.iss_parameter,
-            };
-            (endpoints, std::time::Duration::from_secs(86_400))
-        }
-        None => {
-            // Discovery 1.0 §4.1: a trailing slash is removed before the path is appended.
-            let url =
-                format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
-            let response = get_document(http, &url).await?;
-            let lifetime = cache_lifetime(response.headers());
-            discovered = parse_document(&kind.issuer, response.body())?;
-            (EndpointTexts::from_document(&discovered)?, lifetime)
-        }
+    let (endpoints, lifetime) = if let Some(endpoints) = &kind.endpoints {
+        let endpoints = EndpointTexts {
+            authorization: &endpoints.authorization,
+            token: &endpoints.token,
+            userinfo: Some(&endpoints.userinfo),
+            jwks: &endpoints.jwks,
+            end_session: endpoints.end_session.as_deref(),
+            iss_expected: endpoints.iss_parameter,
+        };
+        (endpoints, std::time::Duration::from_secs(86_400))
+    } else {
+        // Discovery 1.0 §4.1: a trailing slash is removed before the path is appended.
+        let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
+        let response = get_document(http, &url).await?;
+        let lifetime = cache_lifetime(response.headers());
+        discovered = parse_document(&kind.issuer, response.body())?;
+        (EndpointTexts::from_document(&discovered)?, lifetime)
     };
     Ok(Fetched { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
 }

@@ -31,7 +31,7 @@ pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
         ));
     }
     // A compact JWE has five parts, and begins with `{"` in base64url (RFC 7516 §3.1).
-    if body.starts_with(b"ey") && body.iter().filter(|byte| **byte == b'.').count() == 4 {
+    if body.starts_with(b"ey") && memchr::memchr_iter(b'.', body).count() == 4 {
         let message = "userinfo is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
         return Err(ConnectorError::new(ErrorCode::UserinfoEncryption, message));
     }

@@ -133,7 +133,7 @@ fn acr_claim_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec
     match values {
         None => {}
         Some(Value::Array(values)) => {
-            all.extend(values.iter().map(text).collect::<Result<Vec<_>, _>>()?)
+            all.extend(values.iter().map(text).collect::<Result<Vec<_>, _>>()?);
         }
         Some(_) => return Err(E::ClaimsAcr),
     }

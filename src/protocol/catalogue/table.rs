@@ -1,5 +1,7 @@
 //! One row for each error code, in the order of the codes, and one for each parameter.
 
+#![allow(clippy::doc_markdown, reason = "the descriptions are public texts")]
+
 use super::{CatalogueEntry, ErrorOrigin, LogSeverity, ResponsibleParty};
 
 catalogue! {

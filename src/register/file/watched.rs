@@ -82,7 +82,7 @@ impl WatchedRegister {
                 self.last_error.store(Some(Arc::new(finding)));
             }
             Err(fault) => {
-                tracing::error!(%fault, "reading the register file failed; the last good one stays in use")
+                tracing::error!(%fault, "reading the register file failed; the last good one stays in use");
             }
         }
         // Also after an error, so that it is logged once.

@@ -24,7 +24,9 @@ impl Janitor {
         let (alive, until_dropped) = mpsc::channel();
         let rounds = move || {
             while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                caches.iter().for_each(|cache| cache.records.run_pending_tasks());
+                for cache in caches.iter() {
+                    cache.records.run_pending_tasks();
+                }
             }
         };
         let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);

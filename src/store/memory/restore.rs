@@ -51,11 +51,11 @@ impl MemoryStore {
         for entry in entries {
             match entry {
                 SnapshotEntry::RevokedFamily { family, until } if now < until => {
-                    self.revocations.revoke(&family, until, now)
+                    self.revocations.revoke(&family, until, now);
                 }
                 SnapshotEntry::RevokedFamily { .. } => {}
                 SnapshotEntry::Record { expires_at, .. } if expires_at <= now => {
-                    restored.expired += 1
+                    restored.expired += 1;
                 }
                 SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
                     let admission_seq = match state {
@@ -75,13 +75,13 @@ impl MemoryStore {
                     let expires_unread_at = None;
                     let slot = CachedRecord {
                         version,
-                        state,
                         value,
                         expires_at,
                         expires_unread_at,
                         time_to_live,
                         families,
                         admission_seq,
+                        state,
                     };
                     cache.records.insert(key.name, slot);
                     restored.records += 1;

@@ -37,7 +37,7 @@ impl StoreSnapshot for ShutdownSnapshot {
         };
         match found {
             SnapshotLoad::Nothing => {
-                tracing::info!("no snapshot of the store found; the store is empty")
+                tracing::info!("no snapshot of the store found; the store is empty");
             }
             SnapshotLoad::Restored { restored, age } => {
                 let (records, expired, left_out) =

@@ -253,7 +253,9 @@ impl SnapshotEntry {
                 to.extend_from_slice(
                     &u32::try_from(families.len()).unwrap_or(u32::MAX).to_be_bytes(),
                 );
-                families.iter().for_each(|family| text(to, family.0.as_bytes()));
+                for family in families.iter() {
+                    text(to, family.0.as_bytes());
+                }
                 text(to, value);
             }
         }

@@ -186,15 +186,14 @@ impl RedisClient {
                 }
             };
             let address = client.get_connection_info().addr().to_string();
-            let votes = match named.iter_mut().find(|(named, ..)| *named == address) {
-                Some((_, votes, _)) => {
-                    *votes += 1;
-                    *votes
-                }
-                None => {
-                    named.push((address, 1, client.clone()));
-                    1
-                }
+            let votes = if let Some((_, votes, _)) =
+                named.iter_mut().find(|(named, ..)| *named == address)
+            {
+                *votes += 1;
+                *votes
+            } else {
+                named.push((address, 1, client.clone()));
+                1
             };
             if votes >= majority {
                 return Ok(client);

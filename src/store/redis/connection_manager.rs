@@ -359,10 +359,10 @@ fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
             tracing::error!(
                 failures = FAILURES_TO_OPEN,
                 "circuit of the store opened: logins fail until it answers"
-            )
+            );
         }
         (_, CircuitState::Closed) => {
-            tracing::info!("circuit of the store closed: it answers again")
+            tracing::info!("circuit of the store closed: it answers again");
         }
         (_, CircuitState::HalfOpen) => {}
     }

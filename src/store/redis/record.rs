@@ -141,7 +141,9 @@ pub fn encode_families(names: &[[u8; FAMILY_HASH_BYTES]], horizon: Timestamp) ->
     let mut bytes = vec![count];
     if count > 0 {
         bytes.extend_from_slice(&script_millis(horizon).to_be_bytes());
-        names.iter().for_each(|name| bytes.extend_from_slice(name));
+        for name in names {
+            bytes.extend_from_slice(name);
+        }
     }
     bytes
 }

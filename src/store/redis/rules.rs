@@ -30,6 +30,7 @@ pub const KIND: TableKind = TableKind {
 fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let config: RedisConfig = table.deserialize()?;
     check_nodes(table, &config);
+    check_mode(table, &config);
     check_combinations(table, &config);
     table.check_range("call_milliseconds", config.call_milliseconds, (10, 10_000));
     let credentials = read_credentials(table, &config);
@@ -116,7 +117,8 @@ fn check_nodes(table: &mut KindTable<'_>, redis: &RedisConfig) {
     }
 }
 
-fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
+/// Checks keys that belong to one mode only.
+fn check_mode(table: &mut KindTable<'_>, redis: &RedisConfig) {
     let mut report = |key: &str, message: &str, fix: &str| table.report(key, message, fix);
     match (redis.mode, redis.primary.as_deref()) {
         (RedisMode::Sentinel, None | Some("")) => {
@@ -143,6 +145,11 @@ fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
     if redis.mode == RedisMode::Cluster && redis.database != 0 {
         report("database", "is not 0, the only database of a Cluster", "remove it");
     }
+}
+
+/// Checks keys that belong together.
+fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
+    let mut report = |key: &str, message: &str, fix: &str| table.report(key, message, fix);
     let halves = [
         ("user", "password", redis.user.is_some() && redis.password.is_none()),
         (

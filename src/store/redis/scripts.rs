@@ -45,9 +45,9 @@ impl Script {
 fn call(name: &str, script: &str, key: &str, arguments: &[&[u8]]) -> Cmd {
     let mut cmd = redis::cmd(name);
     cmd.arg(script).arg(1).arg(key);
-    arguments.iter().for_each(|argument| {
+    for argument in arguments {
         cmd.arg(*argument);
-    });
+    }
     cmd
 }
 
@@ -111,7 +111,7 @@ if px - left <= tonumber(ARGV[2]) then return {old, -1} end
 redis.call('PEXPIRE', KEYS[1], px)
 return {old, left}";
 
-/// expected version, first 18 bytes of the new header, encrypted value, now, px, expires_at,
+/// expected version, first 18 bytes of the new header, encrypted value, now, px, `expires_at`,
 /// horizon → {1, old header} replaced, {0} stale, {-1} gone, {2, insertion id and families} the
 /// families must first learn the later expiry
 const REPLACE: &str = "#!lua flags=allow-oom
@@ -174,7 +174,7 @@ if struct.unpack('>I8', old, 11) - tonumber(ARGV[2]) + tonumber(ARGV[3]) - left 
 redis.call('DEL', KEYS[1])
 return {old:sub(1, 26), left}";
 
-/// member, expires_at, now, px, expired before → 1 joined, 0 the family is closed
+/// member, `expires_at`, now, px, expired before → 1 joined, 0 the family is closed
 const JOIN_FAMILY: &str = "
 local closed = redis.call('ZSCORE', KEYS[1], '!')
 if closed and tonumber(closed) > tonumber(ARGV[3]) then return 0 end

@@ -69,7 +69,7 @@ impl ServerInfo {
                     (server.product, server.version) = ("Redis".into(), value.into());
                 }
                 "valkey_version" => {
-                    (server.product, server.version) = ("Valkey".into(), value.into())
+                    (server.product, server.version) = ("Valkey".into(), value.into());
                 }
                 "maxmemory_policy" => server.eviction_policy = value.into(),
                 "maxmemory" => server.maxmemory = value.parse().unwrap_or_default(),

@@ -94,7 +94,9 @@ impl TestHub {
     /// `files` are more files of the configuration folder, by name.
     pub async fn with_files(settings: &str, files: &[(&str, String)]) -> Self {
         let put = |folder: &Path| {
-            files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()))
+            for (name, text) in files.iter() {
+                federation::put(folder, name, text.as_bytes());
+            }
         };
         Self::build(settings, put).await
     }

@@ -57,7 +57,7 @@ impl AdminSessions {
     /// Returns whether a request comes from a signed-in browser and from a page of this listener.
     #[must_use]
     pub fn is_signed_in(&self, headers: &HeaderMap) -> bool {
-        let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
+        let site = headers.get("sec-fetch-site").map(actix_http::header::HeaderValue::as_bytes);
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
             return false;
         }

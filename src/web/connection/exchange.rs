@@ -99,10 +99,10 @@ impl HttpExchange {
         match phase {
             ExchangePhase::Decoding { .. } | ExchangePhase::Answering => self.slot.set_busy(),
             ExchangePhase::Body { since, .. } => {
-                self.slot.set_busy_until(since + BODY_GRACE_PERIOD)
+                self.slot.set_busy_until(since + BODY_GRACE_PERIOD);
             }
             ExchangePhase::Idle(_) | ExchangePhase::Head { .. } | ExchangePhase::Closing => {
-                self.slot.set_idle()
+                self.slot.set_idle();
             }
         }
         self.phase.set(phase);

@@ -223,7 +223,7 @@ impl GuardedStream {
                 return Poll::Ready(Err(self.abort(ConnectionRejection::SlowWrite)));
             }
             ExchangePhase::Head { .. } | ExchangePhase::Decoding { .. } => {
-                self.reject_head("408 Request Timeout", ConnectionRejection::SlowHead)
+                self.reject_head("408 Request Timeout", ConnectionRejection::SlowHead);
             }
             ExchangePhase::Body { .. } => {
                 return Poll::Ready(Err(self.abort(ConnectionRejection::SlowBody)));

@@ -12,7 +12,7 @@ pub struct ConnectionTimeouts {
     /// From the end of a head to the last byte of its body.
     pub body: Duration,
     /// From the first byte that can't be sent until everything is sent. Also set as
-    /// TCP_USER_TIMEOUT (RFC 5482): how long the system keeps data that the peer does not
+    /// `TCP_USER_TIMEOUT` (RFC 5482): how long the system keeps data that the peer does not
     /// acknowledge, also after the connection is closed.
     pub write: Duration,
     /// After the last response, for a peer that still sends.

@@ -283,7 +283,7 @@ fn a_call_from_before_a_change_has_no_effect_after_it() {
     harness.wait(MIN_OPEN_TIME);
     harness.login_probe(ProbeOutcome::Succeeded);
     for (network, permit) in (10..).zip(late) {
-        permit.record(Err(DEAD), Some(net(network)), TOOK, harness.now);
+        let _transition = permit.record(Err(DEAD), Some(net(network)), TOOK, harness.now);
         harness.apply_evidence();
     }
     assert_eq!(harness.circuit(), CircuitState::HalfOpen);

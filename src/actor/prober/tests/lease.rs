@@ -51,11 +51,15 @@ async fn one_hub_probes_for_all_that_share_a_store() {
     pass(&clock, 30).await;
     assert_eq!(hubs[prober].idps[0].probes(), before + 3);
     // All hubs learn what the prober finds, within the time that applies to one.
-    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Refuses));
+    for hub in hubs.iter() {
+        hub.idps[0].set(Mode::Refuses);
+    }
     pass(&clock, 20).await;
     assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Unavailable
         && hub.availability(1) == Availability::Available));
-    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
+    for hub in hubs.iter() {
+        hub.idps[0].set(Mode::Works);
+    }
     pass(&clock, 20).await;
     assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Available));
 }

@@ -318,14 +318,18 @@ fn secrets_that_every_user_can_read_are_named() {
             .map(|problem| problem.key.clone())
             .collect::<Vec<_>>()
     };
-    all.iter().for_each(|file| set(file, 0o644));
+    for file in all.iter() {
+        set(file, 0o644);
+    }
     assert_eq!(exposed().len(), 3);
     let text = config_report(&folder);
     assert!(
         text.contains("\n3 problems:") && text.contains("chmod 600") && !text.contains("is valid"),
         "{text}"
     );
-    all.iter().for_each(|file| set(file, 0o640));
+    for file in all.iter() {
+        set(file, 0o640);
+    }
     assert_eq!(exposed(), [""; 0]);
     set("idp.secret", 0o602);
     assert_eq!(exposed(), ["kind.oidc.client_secret.file"]);

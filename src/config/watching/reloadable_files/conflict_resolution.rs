@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::ReloadableFiles;
 use super::file_set::ChangeOrder;
-use crate::config::loading::{Diagnostic, file_diagnostic};
+use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
 use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::validation::data_providers;
 use crate::config::validation::service_providers::{self, ExistingConnectors};
@@ -88,35 +88,25 @@ impl ReloadableFiles {
         let mut found = consistency::find_conflicts(&parties, &self.context.subject_keys);
 
         if let Some(scopes) = self.scopes.candidate_versions(&is_rejected).next() {
-            let (tables, file) = (&scopes.content.tables, scopes.source.path());
+            let tables = &scopes.content.tables;
+            let conflicts = |source: &SourceFile, problems: Vec<Diagnostic>| {
+                let files = [source.path(), scopes.source.path()];
+                problems
+                    .into_iter()
+                    .map(|problem| Conflict::new(problem, files))
+                    .collect::<Vec<_>>()
+            };
             for version in &services {
+                let (source, file) = (&version.source, &version.content.client.file);
                 let mut problems = Vec::new();
-                service_providers::check_scopes(
-                    &version.source,
-                    &version.content.client.file,
-                    tables,
-                    &mut problems,
-                );
-                found.extend(
-                    problems
-                        .into_iter()
-                        .map(|problem| Conflict::new(problem, [version.source.path(), file])),
-                );
+                service_providers::check_scopes(source, file, tables, &mut problems);
+                found.extend(conflicts(source, problems));
             }
             for version in &data_providers {
+                let (source, file) = (&version.source, &version.content.registered.file);
                 let mut problems = Vec::new();
-                let registered = &version.content.registered.file;
-                data_providers::check_scopes(
-                    &version.source,
-                    registered,
-                    &tables.scopes,
-                    &mut problems,
-                );
-                found.extend(
-                    problems
-                        .into_iter()
-                        .map(|problem| Conflict::new(problem, [version.source.path(), file])),
-                );
+                data_providers::check_scopes(source, file, &tables.scopes, &mut problems);
+                found.extend(conflicts(source, problems));
             }
         }
 

@@ -42,6 +42,14 @@ pub struct LoadContext {
     pub order: Arc<ConnectorOrder>,
 }
 
+impl LoadContext {
+    /// Returns the newest version of the subject keys.
+    #[must_use]
+    pub fn newest_subject_key(&self) -> u32 {
+        self.subject_keys.keys().next_back().copied().unwrap_or(1)
+    }
+}
+
 /// A service provider: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
 pub struct ServiceProviderEntry {

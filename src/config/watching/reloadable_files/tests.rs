@@ -2,6 +2,7 @@ mod conflicts;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use super::*;
 use crate::config::tests::{Folder, with_own_variables};

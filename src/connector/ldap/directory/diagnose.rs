@@ -166,7 +166,7 @@ impl SampleResults {
             vec![ConnectorDiagnostic::ok("account", "it accepts the account that searches")];
         diagnostics.push(match (self.base.result, self.base.entries.len()) {
             (result_code::SUCCESS, 1) => ConnectorDiagnostic::ok("base-dn", "the account can read the entry base_dn"),
-            (result_code::SUCCESS, _) | (32, _) => {
+            (result_code::SUCCESS | 32, _) => {
                 let fix = "check that base_dn exists in the directory, and that the account may read below it";
                 ConnectorDiagnostic::error("base-dn", "the entry base_dn does not exist, or the account may not read it", fix)
             }

@@ -211,7 +211,7 @@ impl<'a> Document<'a> {
         let Some(announced) = self.string_list("scopes_supported") else {
             return ConnectorDiagnostic::ok("scopes", format!("scopes {NOT_ANNOUNCED}"));
         };
-        let missing = absent(kind.scopes.iter().map(|scope| scope.as_str()), &announced);
+        let missing = absent(kind.scopes.iter().map(crate::ids::Scope::as_str), &announced);
         if missing.is_empty() {
             return ConnectorDiagnostic::ok("scopes", "every requested scope is announced");
         }

@@ -17,16 +17,13 @@ pub(super) fn diagnose_keys(
     kind: &OidcKind,
     announced: &Map<String, Value>,
 ) -> Vec<ConnectorDiagnostic> {
-    let (set, keys) = match (json::parse_object(body), VerificationKeys::from_jwks(body)) {
-        (Ok(set), Ok(keys)) => (set, keys),
-        _ => {
-            let fix = "ask the identity provider to publish a JWK Set (RFC 7517 §5) at jwks_uri";
-            return vec![ConnectorDiagnostic::error(
-                "keys",
-                "the key set is not a JWK Set without repeated members",
-                fix,
-            )];
-        }
+    let (Ok(set), Ok(keys)) = (json::parse_object(body), VerificationKeys::from_jwks(body)) else {
+        let fix = "ask the identity provider to publish a JWK Set (RFC 7517 §5) at jwks_uri";
+        return vec![ConnectorDiagnostic::error(
+            "keys",
+            "the key set is not a JWK Set without repeated members",
+            fix,
+        )];
     };
     let none = Vec::new();
     let all = set.get("keys").and_then(Value::as_array).unwrap_or(&none);
@@ -65,7 +62,7 @@ pub(super) fn diagnose_keys(
         }
         Some((alg, _)) => no_key(alg, &keys),
     });
-    diagnostics.extend(diagnose_key_ids(&jwks));
+    diagnostics.push(diagnose_key_ids(&jwks));
     diagnostics.extend(jwks.iter().filter_map(|jwk| diagnose_weak_key(jwk)));
     diagnostics
 }
@@ -110,7 +107,7 @@ fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> ConnectorDiagnostic {
 }
 
 /// Checks that `kid` values are unique. A token is accepted only if exactly one key matches.
-fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> Option<ConnectorDiagnostic> {
+fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> ConnectorDiagnostic {
     let text = |jwk: &Map<String, Value>, name: &str| {
         jwk.get(name).and_then(Value::as_str).map(str::to_owned)
     };
@@ -124,18 +121,18 @@ fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> Option<ConnectorDiagnostic>
     let duplicate = seen.iter().find(|((_, kid), count)| kid.is_some() && **count > 1);
     if let Some(((_, Some(kid)), count)) = duplicate {
         let message = format!("{count} keys of one type have the kid {}", printable_ascii(kid, 64));
-        return Some(ConnectorDiagnostic::error(
+        return ConnectorDiagnostic::error(
             "key-ids",
             message,
             "ask the identity provider to give each key a distinct kid (RFC 7517 §4.5)",
-        ));
+        );
     }
     match without_kid {
-        0 => Some(ConnectorDiagnostic::ok("key-ids", "every key has its own kid")),
-        1 if seen.len() == 1 => Some(ConnectorDiagnostic::ok("key-ids", "the only key has no kid")),
+        0 => ConnectorDiagnostic::ok("key-ids", "every key has its own kid"),
+        1 if seen.len() == 1 => ConnectorDiagnostic::ok("key-ids", "the only key has no kid"),
         many => {
             let fix = "ask the identity provider to give its keys a kid: without it, a key rotation makes logins fail";
-            Some(ConnectorDiagnostic::warning("key-ids", format!("{many} keys have no kid"), fix))
+            ConnectorDiagnostic::warning("key-ids", format!("{many} keys have no kid"), fix)
         }
     }
 }

@@ -42,7 +42,9 @@ fn an_idle_connection_is_evicted_and_the_older_ones_first() {
 fn a_busy_connection_stays_and_one_whose_peer_never_reads_is_evicted() {
     let admission = admission(2, None, false);
     let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
-    held.iter().for_each(|permit| permit.slot.set_busy());
+    for permit in held.iter() {
+        permit.slot.set_busy();
+    }
     assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
     held[1].slot.set_write_blocked(true);
     let _new = admission.admit(peer("192.0.2.2")).unwrap();
