@@ -4,9 +4,11 @@
 //! Whatever a request says, the browser is redirected only to a registered URI of a verified
 //! service provider, or to the identity provider of its own session.
 
-use actix_web::{HttpResponse, web};
-use url::form_urlencoded::Serializer;
+mod forwarded_params;
 
+use actix_web::{HttpResponse, web};
+
+use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
@@ -27,12 +29,6 @@ use crate::session::logout::LogoutDecision;
 
 /// Query parameter that names a logout request saved from a POST, for the GET that continues it.
 const PENDING_PARAM: &str = "pending";
-
-/// Parameters that the confirmation form and a saved request carry.
-const FORWARDED_PARAMS: [&str; 5] =
-    ["id_token_hint", "post_logout_redirect_uri", "state", "client_id", "ui_locales"];
-/// Bytes of `ui_locales`; a longer value is ignored.
-const MAX_UI_LOCALES_BYTES: usize = 256;
 
 /// Bytes of parameters that a POST forwards in the URL of a GET: more than an encrypted ID token
 /// needs.
@@ -378,30 +374,4 @@ fn confirmation_page(
         provider: provider
             .map(|id| hub.provider_name(id, locale).unwrap_or_else(|| id.to_string())),
     }
-}
-
-/// Returns the parameters that the confirmation form and a saved request carry.
-fn forwarded_params(params: &Params) -> Vec<(String, String)> {
-    let fits =
-        |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
-    let pair = |name: &str| {
-        let value = params.get(name).filter(|value| fits(name, value))?;
-        Some((name.to_owned(), value.to_owned()))
-    };
-    FORWARDED_PARAMS.into_iter().filter_map(pair).collect()
-}
-
-/// Encodes the parameters, as the form token binds them.
-fn encode_params(forwarded: &[(String, String)]) -> String {
-    Serializer::new(String::new()).extend_pairs(forwarded).finish()
-}
-
-fn ui_locales(params: &Params) -> Vec<String> {
-    let value = params
-        .single("ui_locales")
-        .ok()
-        .flatten()
-        .filter(|value| value.len() <= MAX_UI_LOCALES_BYTES)
-        .unwrap_or_default();
-    value.split_ascii_whitespace().map(str::to_owned).collect()
 }

@@ -68,7 +68,7 @@ pub struct ConnectorFile {
     #[serde(default)]
     pub unmapped_claims: UnmappedClaims,
     /// The protocol: exactly one table of a kind.
-    pub kind: OpaqueKind,
+    pub kind: UnparsedKind,
 }
 
 /// Whether an identity provider verifies identities.
@@ -135,15 +135,15 @@ pub struct Levels {
 /// Stands for the `[kind.…]` table, which its kind deserializes
 /// ([`ConnectorKindFormat`](crate::config::connector_kind::ConnectorKindFormat)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OpaqueKind;
+pub struct UnparsedKind;
 
-impl<'de> Deserialize<'de> for OpaqueKind {
+impl<'de> Deserialize<'de> for UnparsedKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
 }
 
-impl JsonSchema for OpaqueKind {
+impl JsonSchema for UnparsedKind {
     fn schema_name() -> Cow<'static, str> {
         "ConnectorKind".into()
     }
