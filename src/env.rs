@@ -67,6 +67,7 @@ impl Sub<Duration> for Timestamp {
 
 /// Source of the current time.
 pub trait Clock: Send + Sync {
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 

@@ -62,6 +62,9 @@ pub struct StoredLogin(Login);
 
 impl StoredLogin {
     /// Parses a login's record.
+    ///
+    /// # Errors
+    /// `Internal` if the record is not JSON of a login.
     pub(super) fn parse(record: &Record) -> Result<Self, ErrorCode> {
         serde_json::from_slice(&record.value).map(Self).map_err(|_| ErrorCode::Internal)
     }

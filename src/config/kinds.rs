@@ -73,6 +73,7 @@ impl ConfiguredTable {
         self.settings.downcast_ref()
     }
 
+    /// Returns the table by the name of its kind, with defaults and without secrets.
     pub(super) fn to_table(&self) -> Map<String, Value> {
         self.table.clone()
     }

@@ -77,6 +77,7 @@ pub(super) enum AssertionError {
 }
 
 impl AssertionError {
+    /// Returns the catalogue code of the error.
     pub(super) const fn code(self) -> ErrorCode {
         match self {
             Self::Unreadable | Self::Jws(_) => ErrorCode::AssertionUnproven,
@@ -101,6 +102,10 @@ impl AssertionError {
 impl Grants {
     /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
     /// issuer.
+    ///
+    /// # Errors
+    /// `Unknown` if no active service provider has this id, `OtherMethod` if it authenticates by
+    /// another method; otherwise the [`AssertionError`] of the first check that fails.
     pub(super) async fn authenticate_by_assertion(
         &self,
         claimed: Option<&ClientId>,

@@ -32,11 +32,17 @@ pub(super) enum ResponseEncryption {
 
 impl ResponseEncryption {
     /// Encrypts a compact JWS, or returns it unchanged when no encryption applies.
+    ///
+    /// # Errors
+    /// `EncryptionFailed`.
     pub(super) fn encrypt(&self, jws: String) -> Result<String, ErrorCode> {
         self.encrypt_marked(jws, None)
     }
 
     /// Encrypts like [`Self::encrypt`]; `mark` lets the hub recognize the encrypted response later.
+    ///
+    /// # Errors
+    /// `EncryptionFailed`.
     pub(super) fn encrypt_marked(
         &self,
         jws: String,
@@ -53,6 +59,9 @@ impl ResponseEncryption {
 }
 
 /// Waits for the signature of a response, in a span of its own.
+///
+/// # Errors
+/// `SigningFailed`.
 pub(super) async fn signed_response(
     name: &str,
     signing: impl Future<Output = Result<String, SigningError>>,

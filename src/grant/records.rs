@@ -77,10 +77,12 @@ pub(super) fn released_claims(
     released.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// Returns the key of an authorization code.
 pub(super) fn code_key(code: &str) -> RecordKey {
     hashed_key(RecordKind::Code, code)
 }
 
+/// Returns the key of an access token.
 pub(super) fn token_key(token: &str) -> RecordKey {
     hashed_key(RecordKind::Token, token)
 }
@@ -104,6 +106,7 @@ pub(super) fn pending_logout_key(ticket: &str) -> RecordKey {
     hashed_key(RecordKind::PendingLogout, ticket)
 }
 
+/// Returns the key of the session that the cookie identifies.
 pub(super) fn session_key(cookie: &str) -> RecordKey {
     hashed_key(RecordKind::Session, cookie)
 }
@@ -124,6 +127,9 @@ pub(super) fn code_family(code: &str) -> Family {
 }
 
 /// Creates a store record that holds the value as JSON.
+///
+/// # Errors
+/// `Internal` if the value has no JSON form.
 pub(super) fn new_record(
     record: &impl Serialize,
     expires_at: Timestamp,
@@ -131,12 +137,19 @@ pub(super) fn new_record(
     Ok(NewRecord::new(encode_record(record)?, expires_at))
 }
 
+/// Encodes a record as JSON.
+///
+/// # Errors
+/// `Internal` if the record has no JSON form.
 pub(super) fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
     serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
 }
 
 impl Grants {
     /// Loads a live record and decodes its value.
+    ///
+    /// # Errors
+    /// Returns the error of the store, or `Internal` if the value is not JSON of such a record.
     pub(super) async fn load_record<T: DeserializeOwned>(
         &self,
         key: &RecordKey,
@@ -146,6 +159,10 @@ impl Grants {
     }
 }
 
+/// Decodes a record from JSON.
+///
+/// # Errors
+/// `Internal` if the bytes are not JSON of such a record.
 pub(super) fn decode_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {
     serde_json::from_slice(bytes).map_err(|_| ErrorCode::Internal)
 }

@@ -50,6 +50,10 @@ impl Grants {
 
     /// Records the grant's service provider as a participant, in a new session or in the reused
     /// one.
+    ///
+    /// # Errors
+    /// `LoginRequired` if the session has ended meanwhile, `Busy` after too many concurrent
+    /// updates; otherwise the error of the store.
     pub(super) async fn begin_session(
         &self,
         grant: &Grant,

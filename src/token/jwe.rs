@@ -20,6 +20,9 @@ pub(super) static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
 });
 
 /// Returns what encrypts to a public key.
+///
+/// # Errors
+/// Returns an error if the key is malformed or of another type than the algorithm requires.
 pub(super) fn encrypter(alg: EncryptionAlg, key: &Jwk) -> Result<Box<dyn JweEncrypter>, JoseError> {
     Ok(match alg {
         EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(key)?),
@@ -29,6 +32,9 @@ pub(super) fn encrypter(alg: EncryptionAlg, key: &Jwk) -> Result<Box<dyn JweEncr
 }
 
 /// Returns what decrypts with a private key.
+///
+/// # Errors
+/// Returns an error if the key is malformed or of another type than the algorithm requires.
 pub(super) fn decrypter(alg: EncryptionAlg, key: &Jwk) -> Result<Box<dyn JweDecrypter>, JoseError> {
     Ok(match alg {
         EncryptionAlg::EcdhEs => Box::new(ECDH_ES.decrypter_from_jwk(key)?),

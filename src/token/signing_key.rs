@@ -155,6 +155,9 @@ pub(super) fn published_jwk(
 
 /// Returns the members of the public key (RFC 7638 §3.2) in lexicographic order. Picking the public
 /// members, rather than removing the private ones, keeps `d` out of a key set.
+///
+/// # Errors
+/// `UnsupportedType`, or `Unusable` if a member is missing.
 pub(super) fn public_half(
     members: &Map<String, Value>,
 ) -> Result<(SigningAlg, Map<String, Value>), KeyError> {

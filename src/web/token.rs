@@ -36,6 +36,9 @@ async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec
 }
 
 /// Parses the form of a client that authenticates.
+///
+/// # Errors
+/// `TokenNotForm` for another content type, otherwise the code of the [`FormError`].
 pub(super) async fn parse_client_form(
     request: &HttpRequest,
     body: web::Payload,

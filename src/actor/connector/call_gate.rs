@@ -86,6 +86,10 @@ impl CallGate {
     }
 
     /// Makes a call, within the limits, in a span of its own.
+    ///
+    /// # Errors
+    /// `IdpInTrouble` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
+    /// `IdpTimeout` at the limit of time; otherwise the error of `work`.
     pub async fn call_in_span<T>(
         &self,
         call: CallKind,

@@ -154,6 +154,7 @@ impl BlockRow {
         Self::new(Some(&set.id), &set.block, now)
     }
 
+    /// Creates the row of a block. `id` is `None` for a block of a connector's file.
     pub(super) fn new(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
         Self {
             origin: if id.is_some() { BlockOrigin::Command } else { BlockOrigin::File },

@@ -45,6 +45,9 @@ pub(super) enum AttemptError {
 
 /// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
 /// callback or reloads the page gets the outcome.
+///
+/// # Errors
+/// Returns the error of the store, or `Internal` if the record is not JSON of a login.
 pub(super) async fn load_after_verification(
     services: &LoginServices,
     hash: &InteractionHash,
@@ -86,6 +89,10 @@ async fn load(
 }
 
 /// Stores the login. Returns the record's new version and expiry.
+///
+/// # Errors
+/// `Stale` if the record has another version, `Gone` if it no longer exists, `Hub` if the store
+/// fails.
 pub(super) async fn save_login(
     services: &LoginServices,
     login: &Login,

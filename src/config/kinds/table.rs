@@ -30,6 +30,7 @@ pub struct KindTable<'a> {
 }
 
 impl<'a> KindTable<'a> {
+    /// Creates a reader of the table at `path`. `schema` is that of the whole settings file.
     pub(super) fn new(
         source: &'a SourceFile,
         path: [&'a str; 2],

@@ -27,6 +27,9 @@ pub fn parse_folder<T: DeserializeOwned + JsonSchema>(
 
 /// Lists the `*.toml` entries of a folder in order of name. Skips hidden ones, which editors and
 /// Kubernetes create. An entry may turn out not to be a regular file when it is read.
+///
+/// # Errors
+/// Returns a diagnostic with `fix` if the folder can't be read.
 pub fn list_toml_files(folder: &Path, fix: &str) -> Result<Vec<PathBuf>, Diagnostic> {
     let entries = std::fs::read_dir(folder)
         .map_err(|_| file_diagnostic(folder, "the folder is missing or can't be read", fix))?;

@@ -30,7 +30,9 @@ const MAX_ENTRY_BYTES: usize = 64 * 1024;
 
 /// LDAP result codes (RFC 4511, appendix A).
 mod result_code {
+    /// The operation succeeded.
     pub const SUCCESS: u32 = 0;
+    /// The search found more entries than the requested size limit.
     pub const SIZE_LIMIT_EXCEEDED: u32 = 4;
     /// Codes for a wrong name or password, or a locked or passwordless account.
     pub const BIND_REJECTED: [u32; 7] = [19, 32, 34, 48, 49, 50, 53];

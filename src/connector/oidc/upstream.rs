@@ -44,6 +44,9 @@ pub(super) struct Upstream {
 
 impl Upstream {
     /// Returns the level of the ID token's `acr`, which must reach `requested`.
+    ///
+    /// # Errors
+    /// Returns the code of the [`LevelError`].
     pub(super) fn check_level(
         &self,
         id_token: &Map<String, Value>,
@@ -64,6 +67,11 @@ impl Upstream {
         })
     }
 
+    /// Returns the metadata of the identity provider. A copy due for a refresh is used while it is
+    /// refreshed in the background; an expired copy is used only if its refresh fails.
+    ///
+    /// # Errors
+    /// Returns the error of the fetch if no copy is cached.
     pub(super) async fn provider(
         self: &Arc<Self>,
     ) -> Result<Arc<ResolvedProvider>, ConnectorError> {
@@ -80,11 +88,20 @@ impl Upstream {
         }
     }
 
+    /// Fetches the metadata of the identity provider and caches it.
+    ///
+    /// # Errors
+    /// Returns the error of the fetch. An older copy stays cached.
     pub(super) async fn refresh_provider(&self) -> Result<Arc<ResolvedProvider>, ConnectorError> {
         let fetch = metadata::fetch_provider(&self.kind, self.client_secret.as_ref(), &self.http);
         self.provider.fetch(&self.env, self.log_failed_refresh(&self.provider, fetch)).await
     }
 
+    /// Returns the keys of the identity provider, refreshed like its metadata in
+    /// [`Self::provider()`].
+    ///
+    /// # Errors
+    /// Returns the error of the fetch if no copy is cached.
     pub(super) async fn keys(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
@@ -101,6 +118,10 @@ impl Upstream {
         }
     }
 
+    /// Fetches the keys of the identity provider and caches them.
+    ///
+    /// # Errors
+    /// Returns the error of the fetch. An older copy stays cached.
     pub(super) async fn refresh_keys(
         &self,
         provider: &ResolvedProvider,
@@ -117,6 +138,9 @@ impl Upstream {
     }
 
     /// Logs a failed fetch if a cached copy serves. Without a copy, the login fails and is logged.
+    ///
+    /// # Errors
+    /// Returns the error of the fetch.
     pub(super) async fn log_failed_refresh<T>(
         &self,
         cached: &CachedDocument<T, ConnectorError>,
@@ -131,6 +155,9 @@ impl Upstream {
 
     /// Runs a check with the cached keys. If it fails with one of the `outdated` codes, fetches the
     /// keys and runs it again.
+    ///
+    /// # Errors
+    /// Returns the error of the last check, or of the fetch of the keys if none are cached.
     pub(super) async fn verify_with_keys<T>(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
@@ -151,6 +178,9 @@ impl Upstream {
     }
 
     /// Returns a client assertion for one request, if the hub authenticates by `private_key_jwt`.
+    ///
+    /// # Errors
+    /// `IdpAssertion` if no key can sign.
     pub(super) async fn sign_client_assertion(
         &self,
         token_endpoint: &str,
@@ -175,6 +205,9 @@ impl Upstream {
 
     /// Returns the signed ID token, decrypted if it is a JWE. Only the signed token may be sent as
     /// `id_token_hint`.
+    ///
+    /// # Errors
+    /// Returns an error with a distinct code for each violated rule of the JWE.
     pub(super) fn decrypt_id_token(
         &self,
         id_token: Secret<String>,
@@ -190,6 +223,12 @@ impl Upstream {
         }
     }
 
+    /// Verifies the signed ID token of a login (OpenID Connect Core §3.1.3.7), returns its claims
+    /// and records the clock skew that its `iat` shows.
+    ///
+    /// # Errors
+    /// Returns the error of the first check that fails, or of a fetch of the keys without a cached
+    /// copy.
     pub(super) async fn verify_id_token(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
@@ -215,6 +254,8 @@ impl Upstream {
         Ok(claims)
     }
 
+    /// Records the clock skew of the identity provider: `iat` minus `now`, in seconds. Records
+    /// nothing without a valid `iat`.
     pub(super) fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
         if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
             let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
@@ -225,6 +266,10 @@ impl Upstream {
 
     /// Returns the verified claims of userinfo; none if the identity provider has no userinfo
     /// endpoint.
+    ///
+    /// # Errors
+    /// Returns the error of the call, of the decryption or of a failed check; the `sub` must equal
+    /// the ID token's.
     pub(super) async fn fetch_userinfo(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,

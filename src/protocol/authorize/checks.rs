@@ -7,6 +7,10 @@ use crate::protocol::params::Params;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 
+/// Returns the registration of the client that `client_id` names.
+///
+/// # Errors
+/// `Missing` or `Repeated` for the parameter, `ClientIdUnknown`, or `ClientIdInactive`.
 pub(super) fn find_client<'d>(
     params: &Params,
     directory: &'d dyn ClientDirectory,
@@ -17,6 +21,9 @@ pub(super) fn find_client<'d>(
 }
 
 /// Compares exactly, and returns the registered value rather than the sent one (RFC 9700 §4.1.3).
+///
+/// # Errors
+/// `Missing` or `Repeated` for the parameter, or `RedirectUriNotRegistered`.
 pub(super) fn find_registered_redirect_uri<'d>(
     params: &Params,
     registration: &'d Registration,
@@ -42,6 +49,7 @@ pub(super) struct OpaqueParamRule {
     characters: E,
 }
 
+/// Rule of `state`.
 pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
     param: RequiredParam::State,
     too_short_get: E::StateTooShortGet,
@@ -50,6 +58,7 @@ pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
     characters: E::StateCharacters,
 };
 
+/// Rule of `nonce`.
 pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
     param: RequiredParam::Nonce,
     too_short_get: E::NonceTooShortGet,
@@ -59,6 +68,12 @@ pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
 };
 
 impl OpaqueParamRule {
+    /// Returns the required value if its characters and its length are permitted. The minimum
+    /// length depends on the method of the request.
+    ///
+    /// # Errors
+    /// `Missing` or `Repeated` for the parameter, or the error code of the violated part of the
+    /// rule.
     pub(super) fn check<'a>(
         &self,
         params: &'a Params,
@@ -79,6 +94,9 @@ impl OpaqueParamRule {
     }
 
     /// Checks an optional value of any length up to the maximum, for `rules = "openid"`.
+    ///
+    /// # Errors
+    /// Returns the error code for a forbidden character, or for a value that is too long.
     pub(super) fn check_optional<'a>(&self, value: Option<&'a str>) -> Result<Option<&'a str>, E> {
         let Some(value) = value else { return Ok(None) };
         self.check_characters(value)?;
@@ -94,10 +112,18 @@ impl OpaqueParamRule {
     }
 }
 
+/// Checks that `response_type` is `code`.
+///
+/// # Errors
+/// `ResponseTypeUnsupported` for every other value.
 pub(super) fn check_response_type(value: &str) -> Result<(), E> {
     if value == "code" { Ok(()) } else { Err(E::ResponseTypeUnsupported) }
 }
 
+/// Checks that `scope` contains `openid` (OpenID Connect Core §3.1.2.1).
+///
+/// # Errors
+/// `ScopeWithoutOpenid` if it does not.
 pub(super) fn check_openid_scope(scope: &str) -> Result<(), E> {
     if space_separated(scope).any(|value| value == "openid") {
         Ok(())
@@ -107,6 +133,9 @@ pub(super) fn check_openid_scope(scope: &str) -> Result<(), E> {
 }
 
 /// Returns the requested scopes that are granted. Unknown scopes are ignored (RFC 6749 §3.3).
+///
+/// # Errors
+/// `ScopeNotGranted` if a requested scope is known, but not granted to the client.
 pub(super) fn grant_scopes(
     scope: &str,
     registration: &Registration,
@@ -128,6 +157,11 @@ pub(super) fn grant_scopes(
     Ok(scopes)
 }
 
+/// Parses `prompt` (OpenID Connect Core §3.1.2.1). If it is absent or empty, the default applies
+/// under the federation's rules, and nothing is requested under `rules = "openid"`.
+///
+/// # Errors
+/// `PromptUnknown` for an unknown value, `PromptNoneWithOther` for `none` with another value.
 pub(super) fn parse_prompt(value: Option<&str>, rules: ProtocolRules) -> Result<Prompt, E> {
     let mut prompt = Prompt { login: false, consent: false, none: false, select_account: false };
     for word in space_separated(value.unwrap_or_default()) {
@@ -155,6 +189,10 @@ pub(super) fn parse_prompt(value: Option<&str>, rules: ProtocolRules) -> Result<
     }
 }
 
+/// Checks that `response_mode` is absent or a supported mode.
+///
+/// # Errors
+/// `ResponseModeUnknown` for an unsupported mode.
 pub(super) fn check_response_mode(value: Option<&str>) -> Result<(), E> {
     match value {
         Some(value) if ResponseMode::parse(value).is_none() => Err(E::ResponseModeUnknown),
@@ -162,6 +200,10 @@ pub(super) fn check_response_mode(value: Option<&str>) -> Result<(), E> {
     }
 }
 
+/// Parses `max_age`, in seconds.
+///
+/// # Errors
+/// `MaxAgeMalformed` unless the value is a decimal number of digits only that fits 64 bits.
 pub(super) fn parse_max_age(value: Option<&str>) -> Result<Option<u64>, E> {
     let Some(value) = value else { return Ok(None) };
     // `parse` would take a plus sign.
@@ -173,6 +215,10 @@ pub(super) fn parse_max_age(value: Option<&str>) -> Result<Option<u64>, E> {
 
 /// Validates the challenge and its method (RFC 7636 §4.3). A missing method would mean `plain`,
 /// which the hub does not support.
+///
+/// # Errors
+/// Returns the error code of the invalid, missing or unsupported part; `CodeChallengeRequired` if
+/// the client must use PKCE and sends neither.
 pub(super) fn validate_code_challenge(
     challenge: Option<&str>,
     method: Option<&str>,
@@ -191,6 +237,7 @@ pub(super) fn validate_code_challenge(
     }
 }
 
+/// Returns `login_hint`, unless it is longer than 256 characters.
 pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {
     value.filter(|hint| hint.chars().count() <= 256).map(|hint| Secret::new(hint.to_owned()))
 }

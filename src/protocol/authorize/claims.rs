@@ -40,6 +40,9 @@ impl AcrClaim {
 
 /// Returns the lowest accepted level of all that were requested; of the essential values only, if
 /// there are any, because a lower level would not satisfy them (Core §5.5.1.1).
+///
+/// # Errors
+/// `AcrValuesStandard` or `AcrValuesHigh` if the platform supports none of them.
 pub(super) fn requested_level(
     acr_values: &str,
     claim: &AcrClaim,
@@ -57,6 +60,9 @@ pub(super) fn requested_level(
 }
 
 /// Like [`requested_level`], but an unsupported level is an error only when it is essential.
+///
+/// # Errors
+/// `AcrValuesStandard` or `AcrValuesHigh` if the platform supports none of the essential values.
 pub(super) fn requested_level_or_lowest(
     acr_values: &str,
     claim: &AcrClaim,
@@ -68,6 +74,7 @@ pub(super) fn requested_level_or_lowest(
     }
 }
 
+/// The evaluated members of the `claims` parameter.
 #[derive(Default)]
 pub(super) struct ParsedClaims {
     pub requested: RequestedClaims,
@@ -76,6 +83,10 @@ pub(super) struct ParsedClaims {
 
 /// Parses the `claims` parameter (Core §5.5): all of it must be well formed; three members of
 /// `id_token` are evaluated, and under `rules = "openid"` the names of all claims.
+///
+/// # Errors
+/// `ClaimsTooLarge` above 4096 bytes, `ClaimsMalformed` if it is not a JSON object;
+/// `ClaimsMembers`, `ClaimsSub` or `ClaimsAcr` for an invalid member.
 pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<ParsedClaims, E> {
     let Some(text) = text else { return Ok(ParsedClaims::default()) };
     if text.len() > 4096 {

@@ -17,6 +17,9 @@ use crate::protocol::params::Params;
 use crate::protocol::registration::{ClientDirectory, Registration};
 
 /// Validates a request of a service provider under these rules.
+///
+/// # Errors
+/// `Page` until `client_id` and `redirect_uri` are proven, `Redirect` after that.
 pub(super) fn validate_openid_request(
     params: &Params,
     platform: Platform,

@@ -33,6 +33,7 @@ pub enum RedisCallError {
 }
 
 impl RedisCallError {
+    /// Returns the label value of the error in metrics.
     pub(super) const fn label(&self) -> &'static str {
         match self {
             Self::CircuitOpen => "circuit_open",

@@ -8,12 +8,16 @@ use super::Propagation;
 use crate::ids::SupportId;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};
 
+/// Stand-in for the configuration of a tracer; has no value.
 pub(super) enum TracerConfig {}
 
+/// Stand-in for the spans of a request; has no value.
 pub(super) enum SpanRecording {}
 
+/// Stand-in for a span that has not ended; has no value.
 pub(super) enum ActiveSpan {}
 
+/// Stand-in for the span kind of OpenTelemetry.
 pub(super) enum SpanKind {
     Internal,
     Client,
@@ -30,12 +34,14 @@ macro_rules! uncallable {
 }
 
 impl TracerConfig {
+    /// Never called: the configuration has no value.
     pub(super) async fn flush(&self, _: Duration) {
         match *self {}
     }
 }
 
 impl SpanRecording {
+    /// Never called: the configuration has no value.
     pub(super) fn start(config: &Arc<TracerConfig>, _: Option<TraceContext>) -> Option<Self> {
         match **config {}
     }

@@ -89,6 +89,7 @@ impl Tracer {
 }
 
 impl TracerConfig {
+    /// Waits until every finished span was sent once to the collector, or until `limit`.
     pub(super) async fn flush(&self, limit: Duration) {
         self.queue.flush(limit).await;
     }
@@ -142,6 +143,7 @@ impl SpanRecording {
         self.login().filter(|login| login.sampled).map(|login| login.trace_id)
     }
 
+    /// Returns which peers receive a `traceparent` header.
     pub(super) fn propagation(&self) -> Propagation {
         self.config.propagation
     }
@@ -248,22 +250,27 @@ impl SpanRecording {
 }
 
 impl ActiveSpan {
+    /// Returns the id of the span.
     pub(super) const fn id(&self) -> SpanId {
         self.id
     }
 
+    /// Sets the name of the span.
     pub(super) fn set_name(&mut self, name: impl Into<Cow<'static, str>>) {
         self.data.name = name.into();
     }
 
+    /// Adds an attribute to the span.
     pub(super) fn set_attribute(&mut self, key: &'static str, value: impl Into<Value>) {
         self.data.attributes.push(KeyValue::new(key, value));
     }
 
+    /// Sets the status of the span to error, without a description.
     pub(super) fn set_failed(&mut self) {
         self.data.status = Status::error("");
     }
 
+    /// Returns whether the span is of a call to another server.
     pub(super) fn is_client(&self) -> bool {
         self.data.span_kind == SpanKind::Client
     }

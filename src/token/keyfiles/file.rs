@@ -28,6 +28,7 @@ pub(super) trait StoredKey: Sized {
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError>;
 
+    /// Returns the name of the file that stores the key.
     fn file_name(&self) -> String;
 }
 
@@ -62,6 +63,9 @@ impl KeyFileMembers<'_> {
 }
 
 /// Reads every key of a folder. Hidden files and files not named `*.json` are skipped.
+///
+/// # Errors
+/// `Folder`; `Unreadable`, `Exposed`, `Malformed`, `Key` or `Misnamed` for the first unusable file.
 pub(super) fn read_keys<K: StoredKey>(dir: &Path) -> Result<Vec<K>, KeyFileError> {
     let folder = |cause| KeyFileError::Folder { path: dir.into(), cause };
     let mut paths = Vec::new();
@@ -140,6 +144,9 @@ fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileError> {
 }
 
 /// Creates a key folder that only its owner can read.
+///
+/// # Errors
+/// `Unwritable`.
 pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
     let unwritable = |cause| KeyFileError::Unwritable { path: path.into(), cause };
     create_private_folder(path).map_err(unwritable)

@@ -32,6 +32,7 @@ pub struct BlockChange {
     pub warning: Option<String>,
 }
 
+/// Handles `GET /admin/blocks`: lists the blocks that have not ended, from files and commands.
 pub(super) async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
     let configured = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
     ok_response(&BlockList {
@@ -39,6 +40,10 @@ pub(super) async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
     })
 }
 
+/// Handles `POST /admin/blocks`: sets a block, logs it and records it in the audit log.
+///
+/// # Errors
+/// Returns the error of an unreadable or invalid block, or of a failed update.
 pub(super) async fn set_block(
     admin: Data<AdminApi>,
     request: HttpRequest,
@@ -51,6 +56,10 @@ pub(super) async fn set_block(
     Ok(json_response(StatusCode::CREATED, &block_change(row, persistence)))
 }
 
+/// Handles `DELETE /admin/blocks/{id}`: lifts a block, logs it and records it in the audit log.
+///
+/// # Errors
+/// `BlockUnknown` if no block set by command has this id; otherwise the error of a failed update.
 pub(super) async fn lift_block(
     admin: Data<AdminApi>,
     request: HttpRequest,

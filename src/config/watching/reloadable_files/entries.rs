@@ -80,6 +80,7 @@ pub struct ScopesEntry {
 }
 
 impl ServiceProviderEntry {
+    /// Creates the entry of a checked service provider.
     pub fn new(client: RegisteredClient, context: &LoadContext) -> Self {
         Self {
             service_provider: Arc::new(ServiceProvider::new(
@@ -93,12 +94,14 @@ impl ServiceProviderEntry {
 }
 
 impl DataProviderEntry {
+    /// Creates the entry of a checked data provider.
     pub fn new(registered: RegisteredDataProvider) -> Self {
         Self { data_provider: Arc::new(DataProvider::new(&registered)), registered }
     }
 }
 
 impl ConnectorEntry {
+    /// Creates the entry of a checked connector.
     pub fn new(configured: ConfiguredConnector) -> Self {
         Self {
             metadata: Arc::new(ConnectorMetadata::from_connector(&configured)),
@@ -108,6 +111,10 @@ impl ConnectorEntry {
 }
 
 impl ScopesEntry {
+    /// Creates the entry of the parsed scope tables.
+    ///
+    /// # Errors
+    /// Returns a diagnostic at the table that names an unknown claim or breaks OpenID Connect.
     pub fn new(source: &SourceFile, tables: ScopeTables) -> Result<Self, Diagnostic> {
         let table = |key: &str, names| {
             ScopeTable::from_names(names)

@@ -20,6 +20,7 @@ const FOLDER_FIX: &str =
     "restore the folder and make it readable; until then its last content stays active";
 
 impl ReloadableFiles {
+    /// Reads and checks the changed files of service providers.
     pub(super) fn scan_service_providers(
         &mut self,
         scan: &ScanContext<'_>,
@@ -41,6 +42,7 @@ impl ReloadableFiles {
         self.services.scan(list_toml_files(&folder, FOLDER_FIX), scan, read, check)
     }
 
+    /// Reads and checks the changed files of data providers. Their folder is optional.
     pub(super) fn scan_data_providers(
         &mut self,
         scan: &ScanContext<'_>,
@@ -64,6 +66,8 @@ impl ReloadableFiles {
         self.data_providers.scan(paths, scan, read, check)
     }
 
+    /// Reads and checks the changed files of connectors. A connector that can't be built is
+    /// invalid.
     pub(super) fn scan_connectors(
         &mut self,
         scan: &ScanContext<'_>,
@@ -83,6 +87,8 @@ impl ReloadableFiles {
         self.connectors.scan(connectors::list_files(folder), scan, read, check)
     }
 
+    /// Reads and checks `scopes.toml` if it has changed. Without the file, the built-in tables
+    /// apply.
     pub(super) fn scan_scopes(&mut self, scan: &ScanContext<'_>) -> ScanOutcome {
         let read = |path: &Path| read_bytes_or(path, scopes::ABSENT_SCOPES_FILE);
         self.scopes.scan(single_file(scan.folder, "scopes.toml"), scan, read, |source| {
@@ -96,6 +102,7 @@ impl ReloadableFiles {
         })
     }
 
+    /// Reads and checks `notices.toml` if it has changed. Without the file, there are no notices.
     pub(super) fn scan_notices(&mut self, scan: &ScanContext<'_>) -> ScanOutcome {
         let read = |path: &Path| read_bytes_or(path, notices::ABSENT_NOTICES_FILE);
         self.notices.scan(single_file(scan.folder, "notices.toml"), scan, read, |source| {
