@@ -52,7 +52,8 @@ pub trait RegisterSettings: Any + Send + Sync {
     }
 }
 
-/// Returns the table for [`TableKind::load`](crate::config::kinds::TableKind::load): as operators may see it, with what opens the register.
+/// Returns what [`TableKind::load`](crate::config::kinds::TableKind::load) returns: the table as
+/// operators may see it, and the settings that open the register.
 pub fn register_settings(
     kind: &KindTable<'_>,
     table: &impl Serialize,

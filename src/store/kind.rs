@@ -84,7 +84,8 @@ pub trait StoreSettings: Any + Send + Sync {
     }
 }
 
-/// Returns the table for [`TableKind::load`](crate::config::kinds::TableKind::load): as operators may see it, with what opens the store.
+/// Returns what [`TableKind::load`](crate::config::kinds::TableKind::load) returns: the table as
+/// operators may see it, and the settings that open the store.
 pub fn store_settings(
     kind: &KindTable<'_>,
     table: &impl Serialize,
