@@ -10,13 +10,17 @@
 //!
 //! | layer | modules | may use |
 //! |---|---|---|
-//! | top | [`app`], [`demo`], the binary | everything; only `app` names concrete stores, connectors, registers |
+//! | top | [`app`], [`demo`], the binary | everything |
 //! | L4 | [`web`] | L0, types of L1, `actor`'s handles, `grant`, `quota` |
 //! | L3 | [`actor`], [`grant`], [`quota`] | L0 to L2, the last through traits only; both others may use `quota`, and `actor` `grant` |
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
 //! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`client_network`], [`atomic_file`] | nothing above |
+//!
+//! A kind of connector, store or register is one folder behind a trait, with one line in a list:
+//! [`connector::KINDS`], [`store::KINDS`], [`register::KINDS`]. [`app::KINDS`] joins them, and
+//! [`config`] gets them as an argument. A test fails on any other file that names a kind.
 //!
 //! Tests and benchmarks also have `testing`: test doubles, sample data, and the suites that every
 //! store and register passes. It may use everything; product code may not use it, and no release
@@ -45,7 +49,8 @@
 //!    file per state.
 //! 2. [`actor`]: runs it. An actor is a queue and a cache; the [`store`] has the truth.
 //! 3. [`protocol::authorize`]: the checks of an authorization request, as one ordered table.
-//! 4. [`connector::oidc`]: every check of an identity provider's answer.
+//! 4. [`connector::oidc`]: every check of an identity provider's answer. Other kinds have the same
+//!    shape (`docs/adding-a-kind.md`).
 //! 5. [`grant`]: codes and tokens, and why a code can't be used twice.
 //! 6. [`protocol::catalogue`]: every error of the hub.
 
