@@ -1,5 +1,5 @@
-//! Builds a hub from its configuration: the composition root, and the only module that names
-//! concrete stores, connectors, registers and actors.
+//! Builds a hub from its configuration: the composition root, which hands the kinds of stores,
+//! registers and connectors to the rest.
 //!
 //! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
 

@@ -124,7 +124,7 @@ async fn confirm_with_register(
         .audit
         .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
     let confirmed = query_register(services, support_id, pivot).await;
-    services.grants.core.audit.record(|| {
+    services.core.audit.record(|| {
         let answered = step_audit::login_event(EventKind::RegisterAnswered, login).idp(connector);
         confirmed.as_ref().err().map_or(answered.clone(), |code| answered.code(*code))
     });

@@ -94,7 +94,7 @@ impl Logins {
         network: Option<ClientNetwork>,
     ) -> Result<OpenedLogin, LoginAdmissionError> {
         let services = &self.services;
-        services.grants.core.audit.check_admission().map_err(LoginAdmissionError)?;
+        services.core.audit.check_admission().map_err(LoginAdmissionError)?;
         let now = services.core.env.now();
         let cookie = services.core.env.entropy().token();
         let hash = InteractionHash::from_cookie(&cookie);
@@ -121,7 +121,7 @@ impl Logins {
             None,
             LoginPosition::from_login(&login),
         );
-        services.grants.core.audit.record(|| {
+        services.core.audit.record(|| {
             step_audit::login_event(EventKind::AuthorizationReceived, &login)
                 .level(login.context.request.level)
         });

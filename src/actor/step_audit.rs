@@ -22,7 +22,7 @@ pub(super) struct StepAudit<'m> {
     redirect: Option<Result<(), ErrorCode>>,
     achieved: Option<Level>,
     accepted: bool,
-    /// Why the last call failed; shown in the operator console.
+    /// Why the last call failed; shown in the admin console.
     error_detail: Option<String>,
 }
 
@@ -267,7 +267,7 @@ impl<'m> StepAudit<'m> {
     }
 
     fn audit(&self) -> &'m Audit {
-        &self.services.grants.core.audit
+        &self.services.core.audit
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn start_audit(
     writer::start(sink, found, begin, writer_config)
 }
 
-/// Returns the store of recent logins for the operator console; `None` without an admin token.
+/// Returns the store of recent logins for the admin console; `None` without an admin token.
 pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<RecentEvents>> {
     let logins =
         loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);

@@ -53,7 +53,7 @@ pub(super) struct HubParts<'a> {
     pub core: Arc<HubCore>,
     pub client_keys: Arc<KeyDirectory>,
     pub store: Arc<dyn Store>,
-    /// Recent audit events, for the operator console.
+    /// Recent audit events, for the admin console.
     pub recent: Option<Arc<RecentEvents>>,
     pub keys: SharedKeys,
     pub register: Option<Arc<dyn Register>>,
@@ -233,7 +233,7 @@ impl HubParts<'_> {
         }))
     }
 
-    /// Builds the administration, with the operator console.
+    /// Builds the administration, with the admin console.
     ///
     /// # Errors
     /// Returns an error if the settings can't be shown.

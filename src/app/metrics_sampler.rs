@@ -85,7 +85,7 @@ pub(super) struct MetricSources {
     pub live_logins: Arc<LiveLoginCounter>,
 }
 
-/// Returns a function that counts the live logins by state, for the operator console.
+/// Returns a function that counts the live logins by state, for the admin console.
 pub(super) fn live_login_reader(
     ongoing: Arc<LiveLoginCounter>,
     core: Arc<HubCore>,

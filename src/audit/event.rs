@@ -2,7 +2,7 @@
 //!
 //! No field holds free text, so names, e-mail addresses, tokens, secrets, codes and IP addresses
 //! can't enter a line. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
-//! operator console and never written.
+//! admin console and never written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -188,7 +188,7 @@ pub struct Event {
     pub(super) login: Option<InteractionHash>,
     pub(super) session: Option<Box<str>>,
     pub(super) support_id: Option<SupportId>,
-    /// Why a call to an identity provider failed. For the operator console only.
+    /// Why a call to an identity provider failed. For the admin console only.
     pub(super) detail: Option<Box<str>>,
     /// Fields of few events, boxed to keep the others small.
     pub(super) rare: Option<Box<RareFields>>,

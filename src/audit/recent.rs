@@ -1,4 +1,4 @@
-//! Keeps the recent audit events of each support id in memory, for the operator console.
+//! Keeps the recent audit events of each support id in memory, for the admin console.
 //!
 //! Responsible for which logins are kept and for how long, and for deriving the stage of a login.
 //! An entry has the parties, the time, error codes, and why a call to an identity provider failed:
@@ -49,7 +49,7 @@ pub struct RecentEvents {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LoginStage {
     Choosing,
-    Away,
+    AwaitingCallback,
     Identifying,
     Consenting,
     Granted,
@@ -66,7 +66,7 @@ impl LoginStage {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Choosing => "choosing",
-            Self::Away => "awaiting_callback",
+            Self::AwaitingCallback => "awaiting_callback",
             Self::Identifying => "identifying",
             Self::Consenting => "consenting",
             Self::Granted => "granted",
@@ -79,7 +79,7 @@ impl LoginStage {
     /// Returns whether the login is in progress.
     #[must_use]
     pub const fn is_live(self) -> bool {
-        matches!(self, Self::Choosing | Self::Away | Self::Identifying | Self::Consenting)
+        matches!(self, Self::Choosing | Self::AwaitingCallback | Self::Identifying | Self::Consenting)
     }
 
     const fn next(self, kind: EventKind, is_refusal: bool) -> Self {
@@ -96,7 +96,7 @@ impl LoginStage {
                 | EventKind::CallbackRefused,
             ) => Self::Choosing,
             (_, EventKind::IdpChosen) if is_refusal => Self::Choosing,
-            (_, EventKind::IdpChosen) => Self::Away,
+            (_, EventKind::IdpChosen) => Self::AwaitingCallback,
             (_, EventKind::CallbackAccepted | EventKind::RegisterQueried) => Self::Identifying,
             (
                 _,

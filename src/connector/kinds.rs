@@ -11,5 +11,7 @@ pub const KINDS: &[ConnectorKindFormat] = &[
     oauth2::KIND,
     #[cfg(feature = "ldap")]
     ldap::KIND,
+    #[cfg(not(feature = "ldap"))]
+    ConnectorKindFormat::missing("ldap"),
     persona::KIND,
 ];

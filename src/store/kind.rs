@@ -41,9 +41,9 @@ pub struct OpenedStore {
 }
 
 impl OpenedStore {
-    /// Returns a store that always answers and has nothing else.
+    /// Creates the value for a store that always answers and has nothing else.
     #[must_use]
-    pub fn embedded(store: Arc<dyn Store>) -> Self {
+    pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, check: Box::new(|| Ok(())), counters: None, snapshot: None }
     }
 }

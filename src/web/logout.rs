@@ -154,7 +154,7 @@ pub async fn return_from_idp(
         return Ok(logged_out_response(hub, locale, None, None));
     };
     hub.core.metrics.record_logout("returned");
-    hub.grants.core.audit.record(|| {
+    hub.core.audit.record(|| {
         let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
@@ -227,7 +227,7 @@ async fn end_session(
     let outcome = match (decision, confirmation, &cookie, session) {
         (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
             hub.core.metrics.record_logout("confirmation");
-            hub.grants.core.audit.record(|| {
+            hub.core.audit.record(|| {
                 let requested = Event::new(EventKind::LogoutRequested);
                 destination.service_provider.iter().fold(requested, Event::sp)
             });

@@ -128,7 +128,7 @@ pub fn audit_rejection(context: &RequestContext, rejected: RejectionContext<'_>,
             .remember_if_some(|| rejected.support_id.filter(|_| is_auditable(code)).map(event));
         return;
     };
-    hub.grants.core.audit.record(|| {
+    hub.core.audit.record(|| {
         let event = Event::new(name).code(code);
         let event = rejected.login.into_iter().fold(event, Event::login);
         let event = match rejected.client_id {

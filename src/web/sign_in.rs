@@ -90,7 +90,7 @@ async fn sign_in(
     };
     let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
     if matches!(outcome, Ok(PasswordOutcome::Rejected | PasswordOutcome::RateLimited(_))) {
-        hub.grants.core.audit.record(|| {
+        hub.core.audit.record(|| {
             let event = Event::new(EventKind::PasswordRefused).sp(&summary.client_id);
             event.idp(connector).login(&login.hash).support_id(&summary.support_id)
         });

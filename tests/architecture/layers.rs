@@ -25,7 +25,7 @@ const ADAPTERS: &[&[&str]] = &[
 ];
 
 /// The state machine's inside, which `web` may not name.
-const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"], &["login", "machine"]];
+const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"]];
 
 /// Returns the modules that `module` may use, or `None` for a module without a row.
 fn allowed(module: &str) -> Option<BTreeSet<&'static str>> {

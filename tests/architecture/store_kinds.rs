@@ -13,7 +13,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "`register import` writes the format of the kind `file`, also without a configuration",
     ),
     ("demo/federation.rs", "writes the settings file of the demo"),
-    ("register/conformance.rs", "tests every kind, and is compiled for tests only"),
 ];
 
 /// A kind: the module of its folder, its name, and the public types in its folder that bear the

@@ -40,7 +40,7 @@ impl StoreSettings for SmallStore {
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError> {
         let logins = usize::try_from(self.logins).map_err(|e| OpenStoreError(e.to_string()))?;
         let store = MemoryStore::new(Capacities { logins, ..context.capacities });
-        Ok(OpenedStore::embedded(Arc::clone(OPENED.get_or_init(|| Arc::new(store))) as Arc<_>))
+        Ok(OpenedStore::new(Arc::clone(OPENED.get_or_init(|| Arc::new(store))) as Arc<_>))
     }
 }
 

@@ -1,5 +1,5 @@
 // A real browser, a service provider that opens its login in a pop-up, and a site that opens the hub's other pages in one:
-// the login keeps its opener, the operator console and the landing pages have none (Cross-Origin-Opener-Policy).
+// the login keeps its opener, the admin console and the landing pages have none (Cross-Origin-Opener-Policy).
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -59,7 +59,7 @@ test('the landing pages of the hub have no opener', { skip }, async () => {
   }
 });
 
-test('the operator console has no opener, signed in or not', { skip }, async () => {
+test('the admin console has no opener, signed in or not', { skip }, async () => {
   const token = readFileSync(path.join(federation.hub.folder, 'admin.token'), 'utf8').trim();
   const { context, popup, sees, seen } = await open(`${federation.hub.privateBase}/admin/`);
   assert.deepEqual([await sees(), await seen()], [false, false], 'sign-in page');

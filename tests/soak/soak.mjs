@@ -16,7 +16,7 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: '9
 const [seconds, rate] = [Number(values.seconds), Number(values.rate)];
 /** Records of unseen and finished logins are gone after this long. */
 const REST_SECONDS = 240;
-/** What the hub may hold, with the 20,000 logins and as many refusals that the operator console remembers. */
+/** What the hub may hold, with the 20,000 logins and as many refusals that the admin console remembers. */
 const MAX_RSS_MB = 160;
 
 const federation = await startFederation('soak', {}, {

@@ -19,7 +19,7 @@ pub(super) fn log_connector_error(
     at_level!(error.code, support_id, %connector, detail = error.detail, "call to the identity provider failed");
 }
 
-/// Returns the explanation that the operator console shows. An error from the callback's query is
+/// Returns the explanation that the admin console shows. An error from the callback's query is
 /// left out, because its `error_description` may hold any text, such as personal data. The log has
 /// it.
 pub(super) fn displayed_detail(error: &ConnectorError) -> Option<String> {

@@ -92,7 +92,7 @@ pub struct LimitsConfig {
     pub shutdown_seconds: u64,
     /// Web worker threads; 0 for one per processor.
     pub workers: usize,
-    /// Logins that the operator console remembers, and as many rejections again, of half a kilobyte
+    /// Logins that the admin console remembers, and as many rejections again, of half a kilobyte
     /// each. None if 0, or without `private.admin_token`.
     pub remembered_logins: usize,
 }

@@ -30,7 +30,7 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
 
     /// Returns the keys with the path of a file. A relative path is resolved from the
     /// configuration folder, and a missing file is reported.
-    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+    fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
         Vec::new()
     }
 
@@ -106,6 +106,23 @@ pub struct ConnectorKindFormat {
     pub parse: fn(&KindTableSource<'_>, &mut Vec<Diagnostic>) -> Option<ConfiguredKind>,
 }
 
+impl ConnectorKindFormat {
+    /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
+    /// name is off.
+    #[must_use]
+    pub const fn missing(name: &'static str) -> Self {
+        Self {
+            name,
+            summary: "Not part of this program.",
+            schema: |_| schemars::json_schema!({ "type": "object", "additionalProperties": true }),
+            parse: |table, problems| {
+                problems.push(table.missing_feature());
+                None
+            },
+        }
+    }
+}
+
 impl fmt::Debug for ConnectorKindFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -130,12 +147,19 @@ impl KindTableSource<'_> {
         let Self { source, kinds, name, folder } = *self;
         let mut settings: K =
             source.deserialize_at(&["kind", name], || connector_schema(kinds.formats), problems)?;
-        for (key, path) in settings.files() {
+        for (key, path) in settings.file_paths_mut() {
             let key = format!("kind.{name}.{key}");
             problems.extend(source.check_file_exists(&key, folder, Some(path)));
             *path = folder.join(&*path);
         }
         Some(settings)
+    }
+
+    fn missing_feature(&self) -> Diagnostic {
+        let name = self.name;
+        let message = format!("needs the Cargo feature `{name}`, which this program lacks");
+        let fix = format!("build it with `cargo build --features {name}`, or use another kind");
+        self.source.diagnostic(&format!("kind.{name}"), message, fix)
     }
 
     /// Returns the deserialized table, with its form for the module that builds connectors.

@@ -41,7 +41,7 @@ impl KindSettings for LdapKind {
         check.secret("bind_password", &self.bind_password)
     }
 
-    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+    fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
         self.ca.iter_mut().map(|path| ("ca", path)).collect()
     }
 

@@ -55,7 +55,7 @@ impl KindSettings for Oauth2Kind {
         check.secret("client_secret", &self.client_secret)
     }
 
-    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+    fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
         self.ca.iter_mut().map(|path| ("ca", path)).collect()
     }
 

@@ -70,7 +70,7 @@ impl KindSettings for OidcKind {
         self.resolve_client_secret(check)
     }
 
-    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+    fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
         self.ca.iter_mut().map(|path| ("ca", path)).collect()
     }
 

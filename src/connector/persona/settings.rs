@@ -34,7 +34,7 @@ impl KindSettings for PersonaKind {
         None
     }
 
-    fn files(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
+    fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
         self.persons.iter_mut().map(|path| ("persons", path)).collect()
     }
 

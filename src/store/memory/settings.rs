@@ -63,7 +63,7 @@ fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
 
 impl StoreSettings for VolatileMemory {
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError> {
-        Ok(OpenedStore::embedded(Arc::new(MemoryStore::new(context.capacities))))
+        Ok(OpenedStore::new(Arc::new(MemoryStore::new(context.capacities))))
     }
 }
 
@@ -73,7 +73,7 @@ impl StoreSettings for MemorySettings {
         let store = Arc::new(MemoryStore::new(context.capacities));
         let file = SnapshotFile::new(&self.snapshot, &self.encryption_keys, &context.issuer);
         let snapshot = ShutdownSnapshot::new(file, &store, &context.env);
-        Ok(OpenedStore { snapshot: Some(Box::new(snapshot)), ..OpenedStore::embedded(store) })
+        Ok(OpenedStore { snapshot: Some(Box::new(snapshot)), ..OpenedStore::new(store) })
     }
 
     fn check(&self) -> Result<(), OpenStoreError> {

@@ -53,7 +53,7 @@ impl StoreSettings for RedisSettings {
         Ok(OpenedStore {
             check: Box::new(move || checked_store.last_error().map_or(Ok(()), Err)),
             counters: Some(Arc::clone(&store) as Arc<dyn Counters>),
-            ..OpenedStore::embedded(store)
+            ..OpenedStore::new(store)
         })
     }
 

@@ -287,7 +287,7 @@ impl TestHub {
 
     /// Comes back when everything recorded so far is in the audit log.
     pub fn flush_audit(&self) {
-        self.hub.grants.core.audit.flush();
+        self.hub.core.audit.flush();
     }
 
     /// Comes back when every span that waits was sent to the collector.
