@@ -79,7 +79,10 @@ impl LoginStage {
     /// Returns whether the login is in progress.
     #[must_use]
     pub const fn is_live(self) -> bool {
-        matches!(self, Self::Choosing | Self::AwaitingCallback | Self::Identifying | Self::Consenting)
+        matches!(
+            self,
+            Self::Choosing | Self::AwaitingCallback | Self::Identifying | Self::Consenting
+        )
     }
 
     const fn next(self, kind: EventKind, is_refusal: bool) -> Self {

@@ -9,8 +9,7 @@
 //! identity, token or free text can reach a trace.
 
 #[cfg(not(feature = "otlp"))]
-#[path = "trace/no_recording.rs"]
-mod recording;
+mod no_recording;
 #[cfg(feature = "otlp")]
 mod recording;
 mod span;
@@ -23,6 +22,8 @@ use tokio::task::futures::TaskLocalFuture;
 
 use crate::ids::SupportId;
 use crate::protocol::trace_context::{SpanId, TraceContext, TraceId};
+#[cfg(not(feature = "otlp"))]
+use no_recording as recording;
 use recording::{SpanKind, SpanRecording, TracerConfig};
 pub use span::Span;
 
