@@ -35,7 +35,6 @@ const STARTS_BETWEEN_SWEEPS: usize = 256;
 #[derive(Clone)]
 pub struct Logins {
     services: Arc<LoginServices>,
-    arbiters: Arc<[ArbiterHandle]>,
     actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
     started: Arc<AtomicUsize>,
     admission: Arc<StepAdmission>,
@@ -66,16 +65,11 @@ pub struct OpenedLogin {
 }
 
 impl Logins {
-    /// Creates the handle. `arbiters` must not be web workers: those stop first at shutdown.
+    /// Creates the handle.
     #[must_use]
-    pub fn new(
-        services: Arc<LoginServices>,
-        arbiters: Vec<ArbiterHandle>,
-        limits: LoginLimits,
-    ) -> Self {
+    pub fn new(services: Arc<LoginServices>, limits: LoginLimits) -> Self {
         Self {
             services,
-            arbiters: arbiters.into(),
             actors: Arc::default(),
             started: Arc::default(),
             admission: Arc::new(StepAdmission::new(limits.steps_in_flight)),
@@ -166,7 +160,8 @@ impl Logins {
         Ok(())
     }
 
-    /// Runs a step, to its end even if the browser disconnects.
+    /// Runs a step, to its end even if the browser disconnects. Must be called on an arbiter that
+    /// runs until [`Self::drain`] has returned.
     ///
     /// # Errors
     /// `Unknown` for a login that does not exist or has expired; `Interrupted` after a timeout;
@@ -181,17 +176,11 @@ impl Logins {
         let (logins, hash) = (self.clone(), hash.clone());
         let (reply, outcome) = oneshot::channel();
         let scope = trace::current_scope();
-        // A requester that disconnects cancels a message that is still queued, and web workers stop
-        // before the actors. So a task on the actor's arbiter sends the message.
-        let arbiter = self.arbiter_for(&hash).cloned();
-        let asking = async move {
+        // A requester that disconnects cancels a message that is still queued. So a task sends it.
+        actix::spawn(async move {
             let step = BrowserStep { request, session, permit, scope };
             let _gone = reply.send(logins.send_step(&hash, step).await);
-        };
-        match arbiter {
-            Some(arbiter) => drop(arbiter.spawn(asking)),
-            None => drop(actix::spawn(asking)),
-        }
+        });
         match tokio::time::timeout(self.limits.response_timeout, outcome).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => Err(StepError::Interrupted),
@@ -268,23 +257,10 @@ impl Logins {
         if count.is_multiple_of(STARTS_BETWEEN_SWEEPS) {
             actors.retain(|_, address| address.connected());
         }
-        let address = self.start_actor(hash);
+        // On the arbiter that serves this request: the others of the browser mostly arrive there.
+        let address = LoginActor::new(hash.clone(), Arc::clone(&self.services)).start();
         actors.insert(hash.clone(), address.clone());
         address
-    }
-
-    /// Returns the arbiter of a login: always the same, so that its steps need not cross threads.
-    fn arbiter_for(&self, hash: &InteractionHash) -> Option<&ArbiterHandle> {
-        let spread = hash.as_str().bytes().map(usize::from).sum::<usize>();
-        self.arbiters.get(spread % self.arbiters.len().max(1))
-    }
-
-    fn start_actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {
-        let actor = LoginActor::new(hash.clone(), Arc::clone(&self.services));
-        match self.arbiter_for(hash) {
-            Some(arbiter) => LoginActor::start_in_arbiter(arbiter, |_| actor),
-            None => actor.start(),
-        }
     }
 
     fn forget_dead_actor(&self, hash: &InteractionHash) {

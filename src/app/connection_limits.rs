@@ -17,7 +17,7 @@ const PRIVATE_CONNECTIONS: usize = 64;
 /// Minimum for the public listener, whatever the descriptor limit: fewer could not serve one page.
 const MIN_CONNECTIONS: usize = 16;
 
-/// Descriptors of the runtimes of one web worker and one login thread.
+/// Descriptors of the runtime of one worker.
 const DESCRIPTORS_PER_WORKER: usize = 8;
 
 /// Returns the soft limit of open descriptors (`RLIMIT_NOFILE`).

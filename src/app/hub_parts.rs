@@ -201,7 +201,7 @@ impl HubParts<'_> {
         web::Data::new(Hub {
             core: Arc::clone(&self.core),
             logouts: Logouts::new(Arc::clone(&services)),
-            logins: Logins::new(services, self.arbiter_handles(), limits),
+            logins: Logins::new(services, limits),
             connectors,
             grants,
             exchange,

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::Arbiter;
 use actix_web::App;
 use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
@@ -18,16 +19,20 @@ use crate::web::private_listener;
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts the server of the private listener.
+/// Starts the server of the private listener on `worker`.
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.
-pub(super) fn private_server(listener: TcpListener, hub: &HubServer) -> std::io::Result<Server> {
+pub(super) fn private_server(
+    listener: TcpListener,
+    worker: &Arbiter,
+    hub: &HubServer,
+) -> std::io::Result<Server> {
     let (readiness, admin, reload) = (hub.readiness(), hub.admin(), hub.reload());
     let (metrics, hosts) = (Arc::clone(&hub.hub.core.metrics), Arc::clone(&hub.private_hosts));
     let listening = ServerConfig {
         listener: Listener::Private,
-        workers: 1,
+        workers: vec![worker.handle()],
         shutdown: Duration::from_secs(1),
         timeouts: ConnectionTimeouts::for_request_timeout(REQUEST_TIMEOUT),
         admission: connection_limits::private_admission(),

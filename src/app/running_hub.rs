@@ -4,6 +4,7 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use actix::Arbiter;
 use actix_web::dev::ServerHandle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -34,7 +35,8 @@ pub struct RunningHub {
     pub socket_owner: SocketOwner,
     pub(super) listening: JoinHandle<std::io::Result<()>>,
     pub(super) public: ServerHandle,
-    pub(super) private: Option<ServerHandle>,
+    /// The private listener and its arbiter.
+    pub(super) private: Option<(ServerHandle, Arbiter)>,
     pub(super) heartbeat: Heartbeat,
     /// The files are reloaded as long as this value exists.
     pub(super) server: HubServer,
@@ -89,8 +91,9 @@ impl RunningHub {
             snapshot.save().await;
         }
         tracer.flush(SPAN_FLUSH_TIMEOUT).await;
-        if let Some(private) = self.private {
+        if let Some((private, worker)) = self.private {
             private.stop(true).await;
+            worker.stop();
         }
     }
 

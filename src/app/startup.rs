@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::Arbiter;
 use actix_web::App;
 use actix_web::body::BoxBody;
-use actix_web::dev::{Server, ServiceResponse};
+use actix_web::dev::{Server, ServerHandle, ServiceResponse};
 use actix_web::http::ConnectionType;
 use actix_web::middleware::from_fn;
 
@@ -31,33 +32,33 @@ impl HubServer {
     ) -> std::io::Result<RunningHub> {
         let address = public.local_addr()?;
         let heartbeat = Heartbeat::for_arbiters(&self.arbiters);
-        let public = self.public_server(public, heartbeat.clone())?;
-        let private = private
-            .map(|listener| private_listener::private_server(listener, &self))
-            .transpose()?;
-        let handles = (public.handle(), private.as_ref().map(Server::handle));
-        if let Some(private) = private {
-            actix::spawn(private);
-        }
+        let public = self.public_server(public)?;
+        let private = private.map(|listener| self.start_private(listener)).transpose()?;
+        let handle = public.handle();
         Ok(RunningHub {
             address,
             socket_owner: SocketOwner::Process,
             listening: actix::spawn(public),
-            public: handles.0,
-            private: handles.1,
+            public: handle,
+            private,
             heartbeat,
             server: self,
         })
     }
 
-    fn public_server(
-        &self,
-        listener: TcpListener,
-        heartbeat: Heartbeat,
-    ) -> std::io::Result<Server> {
+    /// Starts the private listener on an arbiter of its own.
+    fn start_private(&self, listener: TcpListener) -> std::io::Result<(ServerHandle, Arbiter)> {
+        let worker = Arbiter::new();
+        let server = private_listener::private_server(listener, &worker, self)?;
+        let handle = server.handle();
+        actix::spawn(server);
+        Ok((handle, worker))
+    }
+
+    fn public_server(&self, listener: TcpListener) -> std::io::Result<Server> {
         let listening = ServerConfig {
             listener: Listener::Public,
-            workers: self.workers,
+            workers: self.arbiters.iter().map(Arbiter::handle).collect(),
             shutdown: Duration::from_secs(self.limits.shutdown_seconds),
             timeouts: ConnectionTimeouts::for_request_timeout(Duration::from_secs(
                 self.limits.request_seconds,
@@ -68,7 +69,6 @@ impl HubServer {
         let (hub, outer_middleware, readiness) =
             (self.hub(), self.outer_middleware(), self.readiness());
         connection::build_server(listener, listening, move || {
-            heartbeat.register_current_thread();
             let (hub, outer_middleware, readiness) =
                 (hub.clone(), Arc::clone(&outer_middleware), Arc::clone(&readiness));
             App::new().configure(move |config| routes::configure_routes(config, hub)).wrap(from_fn(

@@ -90,7 +90,7 @@ pub struct LimitsConfig {
     pub not_ready_seconds: u64,
     /// When stopping: seconds for requests in flight to finish.
     pub shutdown_seconds: u64,
-    /// Web worker threads; 0 for one per processor.
+    /// Threads that serve requests and run logins; 0 for one per processor.
     pub workers: usize,
     /// Logins that the admin console remembers, and as many rejections again, of half a kilobyte
     /// each. None if 0, or without `private.admin_token`.

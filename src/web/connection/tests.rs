@@ -43,7 +43,7 @@ impl TestServer {
         let served = Arc::new(AtomicUsize::new(0));
         let config = ServerConfig {
             listener: Listener::Public,
-            workers: 1,
+            workers: vec![actix::Arbiter::current()],
             shutdown: Duration::from_secs(1),
             timeouts,
             admission: Arc::clone(&admission),
