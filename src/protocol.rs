@@ -28,6 +28,7 @@ pub mod json;
 pub mod logout;
 pub mod params;
 pub mod pkce;
+pub mod redirect_uri;
 pub mod registration;
 pub mod revocation;
 pub mod token;

@@ -28,6 +28,7 @@ pub mod authorize;
 pub mod client_address;
 pub mod connection;
 pub mod cookies;
+mod cors;
 pub mod csrf;
 pub mod error_pages;
 mod error_responses;

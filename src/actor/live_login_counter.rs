@@ -239,6 +239,7 @@ mod tests {
             gate: &gate,
             check_registration: &|_| Ok(()),
             consent: crate::login::ConsentPolicy::None,
+            client_type: crate::protocol::registration::ClientType::Confidential,
             callback_base: "",
             session: None,
             nodes: crate::login::Nodes::One,

@@ -28,7 +28,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ConsentRequirement;
+use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
@@ -135,7 +135,7 @@ async fn run_step(
     let check_registration = |request: &AuthorizationRequest| {
         services.core.federation.load().check_registration(request)
     };
-    let consent = consent_policy(services, &sp);
+    let (consent, client_type) = consent_policy(services, &sp);
     let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
         now: services.core.env.now(),
@@ -143,6 +143,7 @@ async fn run_step(
         gate: &gate,
         check_registration: &check_registration,
         consent,
+        client_type,
         callback_base: &callback_base,
         session: browser.session.as_ref(),
         nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
@@ -183,14 +184,16 @@ async fn run_step(
     }
 }
 
-/// Returns when the service provider wants the consent page.
-fn consent_policy(services: &LoginServices, client_id: &ClientId) -> ConsentPolicy {
+/// Returns when the service provider wants the consent page, and the type of its client.
+fn consent_policy(services: &LoginServices, client_id: &ClientId) -> (ConsentPolicy, ClientType) {
     let federation = services.core.federation.load();
-    match federation.active_service_provider(client_id).map(|sp| sp.registration.consent) {
+    let registered = federation.active_service_provider(client_id);
+    let consent = match registered.map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
         Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
-    }
+    };
+    (consent, registered.map(|sp| sp.registration.client_type).unwrap_or_default())
 }
 
 /// Returns the browser's request, with the user of its session where the login may reuse it. The

@@ -18,7 +18,7 @@ use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
-use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
+use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
 pub use clients::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
@@ -196,6 +196,23 @@ impl Federation {
             },
         });
         services.chain(data_providers)
+    }
+
+    /// Returns true if an active service provider is a public client.
+    #[must_use]
+    pub fn has_public_clients(&self) -> bool {
+        self.services.values().any(|service| {
+            service.registration.active && service.registration.client_type == ClientType::Public
+        })
+    }
+
+    /// Returns true if pages of this origin belong to an active public client.
+    #[must_use]
+    pub fn has_cors_origin(&self, origin: &str) -> bool {
+        self.services
+            .values()
+            .filter(|service| service.registration.active)
+            .any(|service| service.cors_origins.iter().any(|registered| registered == origin))
     }
 
     /// Returns an active service provider by its client_id.

@@ -4,6 +4,7 @@ mod blocks;
 mod connectors;
 mod generated_files;
 pub(crate) mod kinds;
+mod public_clients;
 mod registration;
 mod secrets;
 mod service_providers;

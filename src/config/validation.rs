@@ -22,6 +22,7 @@ pub mod logo;
 pub mod mapping;
 pub mod notices;
 pub mod proxies;
+pub(super) mod public_clients;
 pub(super) mod quotas;
 pub(super) mod references;
 pub mod scopes;

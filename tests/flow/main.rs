@@ -27,6 +27,7 @@ mod limits;
 mod logout;
 mod openid;
 mod policy;
+mod public_clients;
 mod reload;
 mod revocation;
 mod sandbox;

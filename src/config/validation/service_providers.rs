@@ -12,7 +12,7 @@ use super::dated_secret::DatedSecret;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, localized_text};
+use super::{client_auth, localized_text, public_clients};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
@@ -83,6 +83,7 @@ pub fn check_file(
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
     check_own_rules(source, &file, problems);
     check_rules(source, &file, platform, problems);
+    public_clients::check_public_client(source, &file, platform, problems);
     let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
     let keys =
@@ -256,7 +257,7 @@ fn check_rules(
 }
 
 /// Requires absolute https URLs (http for loopback, or with `insecure_http`) without fragment and
-/// user info.
+/// user info; a public client may also have private-use schemes.
 fn check_addresses(
     source: &SourceFile,
     file: &ServiceProviderFile,
@@ -269,20 +270,22 @@ fn check_addresses(
             .map(|(index, uri)| (format!("{key}[{index}]"), uri.clone()))
             .collect()
     };
-    let mut all = vec![("home_page".to_owned(), file.home_page.clone())];
-    all.extend(list("redirect_uris", &file.redirect_uris));
+    if let Err((message, fix)) = address::parse_absolute_url(&file.home_page, http) {
+        problems.push(source.diagnostic("home_page", message, fix));
+    }
+    let mut all = list("redirect_uris", &file.redirect_uris);
     all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
     for (key, uri) in all {
-        match address::parse_absolute_url(&uri, http) {
+        match public_clients::check_redirect_uri(&uri, http, file.client_type()) {
             // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
-            Ok(_) if uri.contains('*') => {
+            Ok(()) if uri.contains('*') => {
                 problems.push(source.diagnostic(
                     &key,
                     "contains a *, but patterns are not supported",
                     "list each address",
                 ));
             }
-            Ok(_) => {}
+            Ok(()) => {}
             Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
         }
     }

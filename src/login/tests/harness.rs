@@ -16,6 +16,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ClientType;
 use crate::testing::env::SeededEntropy;
 use crate::testing::samples::{
     IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
@@ -35,6 +36,7 @@ pub(super) struct Harness {
     /// Result of the registration check.
     pub registered: Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
+    pub client_type: ClientType,
     /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
     pub nodes: Nodes,
@@ -67,6 +69,7 @@ impl Harness {
             gate: OPEN,
             registered: Ok(()),
             consent: ConsentPolicy::Information,
+            client_type: ClientType::Confidential,
             session: None,
             nodes: Nodes::Many,
             saved: Save::No,
@@ -86,6 +89,11 @@ impl Harness {
 
     pub(super) fn with_policy(mut self, policy: ConsentPolicy) -> Self {
         self.consent = policy;
+        self
+    }
+
+    pub(super) fn for_public_client(mut self) -> Self {
+        self.client_type = ClientType::Public;
         self
     }
 
@@ -117,6 +125,7 @@ impl Harness {
             gate: &self.gate,
             check_registration: &|_| self.registered,
             consent: self.consent,
+            client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
             nodes: self.nodes,
