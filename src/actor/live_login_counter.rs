@@ -238,6 +238,7 @@ mod tests {
             entropy: &fresh,
             gate: &gate,
             check_registration: &|_| Ok(()),
+            connector_for_login_hint: &|_| None,
             consent: crate::login::ConsentPolicy::None,
             client_type: crate::protocol::registration::ClientType::Confidential,
             callback_base: "",

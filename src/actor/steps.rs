@@ -132,6 +132,8 @@ async fn run_step(
     let CachedLogin { mut login, version, expires_at } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
+    let connector_for_login_hint =
+        |request: &AuthorizationRequest| services.connectors.connector_for_login_hint(request);
     let check_registration = |request: &AuthorizationRequest| {
         services.core.federation.load().check_registration(request)
     };
@@ -142,6 +144,7 @@ async fn run_step(
         entropy: services.core.env.entropy(),
         gate: &gate,
         check_registration: &check_registration,
+        connector_for_login_hint: &connector_for_login_hint,
         consent,
         client_type,
         callback_base: &callback_base,

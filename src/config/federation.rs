@@ -4,6 +4,7 @@
 mod claim_release;
 mod clients;
 pub(super) mod connector_metadata;
+pub mod email_domains;
 pub mod provider_display;
 
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct Federation {
     pub notices: Arc<[Notice]>,
     /// How long a browser remembers the last choice; `None` if it doesn't.
     pub remember_last: Option<Duration>,
+    /// True if the choice page asks for an e-mail address.
+    pub ask_email: bool,
 }
 
 /// How the choice page displays connectors that can't be chosen.
@@ -79,6 +82,7 @@ impl Federation {
             categories: Vec::new(),
             notices: Arc::default(),
             remember_last: None,
+            ask_email: false,
         }
     }
 

@@ -23,6 +23,7 @@ use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
+use super::validation::email_domains::email_domain_warnings;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
@@ -131,6 +132,9 @@ fn load_all_files(
     let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
+        let choice = &checked.settings.choice;
+        let by_domain = |source| email_domain_warnings(source, choice, connectors);
+        warnings.extend(main.iter().flat_map(by_domain));
     }
     let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
     let all: Vec<&SourceFile> =

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod connectors;
+mod email_domains;
 mod generated_files;
 pub(crate) mod kinds;
 mod public_clients;

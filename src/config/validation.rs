@@ -16,6 +16,7 @@ pub mod connectors;
 pub(super) mod consistency;
 pub mod data_providers;
 pub(super) mod dated_secret;
+pub(super) mod email_domains;
 pub(super) mod levels;
 pub(super) mod localized_text;
 pub mod logo;

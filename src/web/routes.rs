@@ -14,8 +14,8 @@ use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, form, introspection, last_choice, login, logout, metadata, sandbox, sign_in,
-    token,
+    assets, authorize, email_discovery, form, introspection, last_choice, login, logout, metadata,
+    sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -107,6 +107,12 @@ fn logins() -> Vec<Endpoint> {
         at("/api/v1/authorize", "GET", None, vec![web::get().to(authorize::redirect_v1)]),
         at("/api/v2/interaction/{hash}", "GET", step, vec![get(login::show_login)]),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
+        at(
+            "/api/v2/interaction/{hash}/email",
+            "POST",
+            step,
+            vec![post(email_discovery::find_by_email)],
+        ),
         at(
             "/api/v2/interaction/{hash}/forget",
             "POST",

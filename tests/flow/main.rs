@@ -20,6 +20,7 @@ mod client_keys;
 mod clients;
 mod clock;
 mod demands;
+mod email_domains;
 mod high;
 mod introspection;
 mod levels;

@@ -35,6 +35,8 @@ pub(super) struct Harness {
     pub gate: Gate,
     /// Result of the registration check.
     pub registered: Result<(), ErrorCode>,
+    /// The connector that the e-mail domain in `login_hint` leads to.
+    pub login_hint_idp: Option<ConnectorId>,
     pub consent: ConsentPolicy,
     pub client_type: ClientType,
     /// The session cookie that comes with each request.
@@ -68,6 +70,7 @@ impl Harness {
             now: OPENED,
             gate: OPEN,
             registered: Ok(()),
+            login_hint_idp: None,
             consent: ConsentPolicy::Information,
             client_type: ClientType::Confidential,
             session: None,
@@ -124,6 +127,7 @@ impl Harness {
             entropy: &self.entropy,
             gate: &self.gate,
             check_registration: &|_| self.registered,
+            connector_for_login_hint: &|_| self.login_hint_idp.clone(),
             consent: self.consent,
             client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",

@@ -115,6 +115,36 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
 }
 
 #[test]
+fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
+    let hinted = |changes: &[(&str, &str)], gate| {
+        let mut harness = Harness::new(changes);
+        harness.login_hint_idp = Some("by-domain".into());
+        harness.gate = gate;
+        harness
+    };
+    let chosen = |harness: &mut Harness| match effect(
+        harness.send(LoginRequest::OpenPage { reuse: None }),
+    ) {
+        Effect::BeginLogin { connector, .. } => connector.to_string(),
+        _ => panic!(),
+    };
+    let mut harness = hinted(&[], OPEN);
+    assert_eq!(chosen(&mut harness), "by-domain");
+    harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable)));
+    // Unlike after `idp_hint`, the user may have meant another account.
+    let banner = choice_with_banner(Some("by-domain"), ErrorCode::IdpUnreachable);
+    assert_eq!(harness.open_page(), banner);
+
+    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], OPEN)), "idp", "the name goes first");
+    let only_domain: Gate =
+        |id, _| if id.as_str() == "idp" { Err(ErrorCode::GateClosed) } else { Ok(()) };
+    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], only_domain)), "by-domain");
+    for (changes, gate) in [(&[][..], CLOSED), (&[("prompt", "select_account")], OPEN)] {
+        assert_eq!(hinted(changes, gate).open_page(), BrowserView::ChoicePage(None));
+    }
+}
+
+#[test]
 fn prompt_none_shows_no_page_and_calls_no_idp() {
     for changes in [&[("prompt", "none")][..], &[("prompt", "none"), ("idp_hint", "idp")]] {
         let mut harness = Harness::new(changes);
