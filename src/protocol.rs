@@ -22,6 +22,7 @@ pub mod authorize;
 pub mod catalogue;
 pub mod client_auth;
 pub mod discovery;
+pub mod email_domain;
 pub mod error_response;
 pub mod introspection;
 pub mod json;

@@ -13,11 +13,11 @@ use super::registry::Connectors;
 use crate::assurance::{AcrCheck, AuthenticationRequirement};
 use crate::config::ConnectorMetadata;
 use crate::config::connector_rules::ConnectorOrder;
-use crate::config::federation::email_domains::EmailDomain;
 use crate::config::logo::Logo;
 use crate::config::provider_display::ProviderDisplay;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::email_domain::EmailDomain;
 use crate::session::gate;
 pub use crate::session::gate::UnavailableReason;
 

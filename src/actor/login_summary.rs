@@ -1,12 +1,12 @@
 //! Defines what a step of a login returns: its answer, or its error, and what pages need to know of
 //! the login.
 
-use crate::config::federation::email_domains::EmailDomain;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::login::{Completed, Login, LoginAnswer, LoginState};
 use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::email_domain::EmailDomain;
 use crate::store::Record;
 
 /// Result of a step.

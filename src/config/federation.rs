@@ -4,7 +4,6 @@
 mod claim_release;
 mod clients;
 pub(super) mod connector_metadata;
-pub mod email_domains;
 pub mod provider_display;
 
 use std::collections::BTreeMap;
@@ -19,6 +18,7 @@ use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
 pub use clients::{
@@ -170,6 +170,19 @@ impl Federation {
     #[must_use]
     pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorMetadata>> {
         &self.connectors
+    }
+
+    /// Returns the connectors whose files match the domain most closely, enabled or not.
+    #[must_use]
+    pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
+        let matches = self.connectors().iter().filter_map(|(id, connector)| {
+            let patterns = connector.email_domains.iter();
+            Some((id, patterns.filter_map(|pattern| domain.match_length(pattern)).max()?))
+        });
+        let matches: Vec<_> = matches.collect();
+        let closest = matches.iter().map(|(_, length)| *length).max();
+        let is_closest = |(_, length): &(_, usize)| Some(*length) == closest;
+        matches.into_iter().filter(is_closest).map(|(id, _)| id.clone()).collect()
     }
 
     /// Returns the connectors sorted by name in each language.

@@ -6,9 +6,7 @@
 
 use actix_cors::Cors;
 use actix_web::http::Method;
-use actix_web::http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, HeaderValue,
-};
+use actix_web::http::header::{ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE};
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web;
 
@@ -20,7 +18,7 @@ const PREFLIGHT_MAX_AGE: usize = 600;
 /// Who may read the answers of an endpoint from a page of another origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CorsPolicy {
-    /// Nobody.
+    /// No page.
     None,
     /// Pages of every origin: the answer is public, and the same for everyone.
     Public,
@@ -36,11 +34,10 @@ pub fn allow_every_origin() -> DefaultHeaders {
 /// Returns the middleware of [`CorsPolicy::RegisteredOrigins`]. Origins are read from the current
 /// configuration at each request, and compared character for character.
 pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
-    let is_registered = move |origin: &HeaderValue| {
-        origin.to_str().is_ok_and(|origin| hub.core.federation.load().has_cors_origin(origin))
-    };
     Cors::default()
-        .allowed_origin_fn(move |origin, _| is_registered(origin))
+        .allowed_origin_fn(move |origin, _| {
+            origin.to_str().is_ok_and(|origin| hub.core.federation.load().has_cors_origin(origin))
+        })
         .allowed_methods([Method::GET, Method::POST])
         .allowed_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE])
         .max_age(PREFLIGHT_MAX_AGE)

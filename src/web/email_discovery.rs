@@ -13,9 +13,9 @@ use super::login_verification::{load_summary, verify_login_form};
 use super::page_models::{self, LoginPageContext};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
-use crate::config::federation::email_domains::EmailDomain;
 use crate::login::LoginRequest;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::params::RepeatedParamError;
 
 /// What the choice page knows of the user's e-mail address.

@@ -16,10 +16,10 @@ use super::pages::{
 };
 use super::request_context::RequestContext;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
-use crate::config::federation::email_domains::EmailDomain;
 use crate::identity::Claim;
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
+use crate::protocol::email_domain::EmailDomain;
 
 /// A login whose page is shown to the browser that started it.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> 
     }
 }
 
-fn candidate<'e>(locale: Locale, entry: &'e ChoiceEntry) -> ProviderCandidate<'e> {
+fn candidate(locale: Locale, entry: &ChoiceEntry) -> ProviderCandidate<'_> {
     ProviderCandidate {
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),

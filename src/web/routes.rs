@@ -179,7 +179,6 @@ fn client_endpoints() -> Vec<Endpoint> {
 /// Registers all endpoints of `hub`.
 pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
     let endpoints = endpoints(hub.sandbox);
-    config.app_data(hub.clone()).default_service(web::to(not_found));
     for endpoint in endpoints {
         let policy = endpoint.cors;
         let resource = endpoint.into_resource();
@@ -191,6 +190,7 @@ pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
             }
         };
     }
+    config.app_data(hub).default_service(web::to(not_found));
 }
 
 impl Endpoint {

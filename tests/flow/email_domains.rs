@@ -130,7 +130,7 @@ async fn listing_of_addresses_by_the_answers_is_stopped() {
     let browser = hub.browser();
     let mut seen = Vec::new();
     // The same person, one who doesn't exist, and a mailbox that accepts nothing.
-    for local in ["zoe.petit", "nobody-at-all", "postmaster"] {
+    for local in ["zoe.petit", "no-such-person", "postmaster"] {
         let page = browser.authorize(&Authorize::by("bakery")).await;
         let unknown = enter(page, &format!("{local}@elsewhere.example")).await;
         seen.push((unknown.answer.status, markup::texts(&unknown.answer.body, "p")));

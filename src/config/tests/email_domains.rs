@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::federation::Federation;
-use crate::config::federation::email_domains::EmailDomain;
+use crate::protocol::email_domain::EmailDomain;
 
 const FILE: &str = "connectors/idp.toml";
 const NAME: &str = "name = { en = \"Provider\" }";

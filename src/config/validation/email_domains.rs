@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::federation::email_domains::EmailDomain;
 use crate::config::loading::{Diagnostic, MessageAndFix, SourceFile};
 use crate::config::model::ChoiceConfig;
+use crate::protocol::email_domain::EmailDomain;
 
 use super::configured_connector::ConfiguredConnector;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::address::{self, Http};
+use super::address::Http;
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict};
@@ -19,7 +19,7 @@ use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
+use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -270,13 +270,13 @@ fn check_addresses(
             .map(|(index, uri)| (format!("{key}[{index}]"), uri.clone()))
             .collect()
     };
-    if let Err((message, fix)) = address::parse_absolute_url(&file.home_page, http) {
-        problems.push(source.diagnostic("home_page", message, fix));
-    }
-    let mut all = list("redirect_uris", &file.redirect_uris);
+    let mut all = vec![("home_page".to_owned(), file.home_page.clone())];
+    all.extend(list("redirect_uris", &file.redirect_uris));
     all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
     for (key, uri) in all {
-        match public_clients::check_redirect_uri(&uri, http, file.client_type()) {
+        let client_type =
+            if key == "home_page" { ClientType::Confidential } else { file.client_type() };
+        match public_clients::check_redirect_uri(&uri, http, client_type) {
             // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
             Ok(()) if uri.contains('*') => {
                 problems.push(source.diagnostic(

@@ -48,7 +48,7 @@ async fn code_injection_without_a_verifier_is_stopped() {
         let mut hub = Hub::new();
         hub.core_mut().federation = federation_with([public("sp")]);
         let pkce = challenge.map(|c| [("code_challenge", c), ("code_challenge_method", "S256")]);
-        hub.issue("code", pkce.as_ref().map_or(&[], |pairs| &pairs[..])).await;
+        hub.issue("code", pkce.as_ref().map_or(&[][..], |pairs| &pairs[..])).await;
         let request = TokenRequest {
             credentials: by_id("sp"),
             code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::assurance::Level;
 use crate::login::tests::harness::{
-    BrowserView, Gate, Harness, browser_view, callback_with, choice_with_banner, effect,
-    error_page, grant,
+    BrowserView, CLOSED, Gate, Harness, OPEN, browser_view, callback_with, choice_with_banner,
+    effect, error_page, grant,
 };
 use crate::login::{
     ConsentPolicy, Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput,
@@ -116,17 +116,16 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
 
 #[test]
 fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
-    let hinted = |changes: &[(&str, &str)], gate| {
+    let hinted = |changes: &[(&str, &str)], gate: Gate| {
         let mut harness = Harness::new(changes);
         harness.login_hint_idp = Some("by-domain".into());
         harness.gate = gate;
         harness
     };
-    let chosen = |harness: &mut Harness| match effect(
-        harness.send(LoginRequest::OpenPage { reuse: None }),
-    ) {
-        Effect::BeginLogin { connector, .. } => connector.to_string(),
-        _ => panic!(),
+    let chosen = |harness: &mut Harness| {
+        let effect = harness.effect_of(LoginRequest::OpenPage { reuse: None });
+        let Effect::BeginLogin(connector, _) = effect else { panic!() };
+        connector.to_string()
     };
     let mut harness = hinted(&[], OPEN);
     assert_eq!(chosen(&mut harness), "by-domain");
@@ -136,9 +135,7 @@ fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
     assert_eq!(harness.open_page(), banner);
 
     assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], OPEN)), "idp", "the name goes first");
-    let only_domain: Gate =
-        |id, _| if id.as_str() == "idp" { Err(ErrorCode::GateClosed) } else { Ok(()) };
-    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], only_domain)), "by-domain");
+    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], NOT_IDP)), "by-domain");
     for (changes, gate) in [(&[][..], CLOSED), (&[("prompt", "select_account")], OPEN)] {
         assert_eq!(hinted(changes, gate).open_page(), BrowserView::ChoicePage(None));
     }

@@ -2,8 +2,6 @@
 
 use super::*;
 
-const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-
 /// The usual directory, and a native client.
 fn directory() -> FakeDirectory {
     let FakeDirectory(mut registrations) = super::directory();
@@ -24,8 +22,7 @@ fn native(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Authorizatio
         ("code_challenge_method", "S256"),
     ];
     let all: Vec<_> = own.iter().chain(changes).copied().collect();
-    let issuer = "https://hub.example/api/v2";
-    validate_request(&with(&all), RequestMethod::Get, Platform::Standard, issuer, &directory())
+    validate_request(&with(&all), RequestMethod::Get, Platform::Standard, ISSUER, &directory())
 }
 
 #[test]

@@ -1,12 +1,9 @@
-//! Finds the connectors for the domain of an e-mail address.
+//! Reads the domain of an e-mail address, in `login_hint` and where the hub asks for one.
 //!
-//! Only the domain counts: nothing of the part before the `@` is kept, compared or asked for, so no
-//! answer reveals whether an address exists.
+//! Only the domain counts: nothing of the part before the `@` is kept or compared, so no answer
+//! reveals whether an address exists.
 
 use url::Host;
-
-use super::Federation;
-use crate::ids::ConnectorId;
 
 /// The longest address (RFC 5321 §4.5.3.1.3).
 const MAX_ADDRESS_CHARS: usize = 254;
@@ -47,9 +44,10 @@ impl EmailDomain {
         &self.0
     }
 
-    /// Returns how closely a pattern of a connector's file matches, by the length of what is fixed:
-    /// `example.org` is closer than `*.example.org` of a subdomain. `None` if it doesn't match.
-    fn match_length(&self, pattern: &str) -> Option<usize> {
+    /// Returns how closely a pattern matches, by the length of its fixed part: the name itself, or
+    /// `*.` and a domain for all its subdomains. `None` if it doesn't match.
+    #[must_use]
+    pub fn match_length(&self, pattern: &str) -> Option<usize> {
         match pattern.strip_prefix('*') {
             // The suffix keeps its dot: `*.example.org` does not match `badexample.org`.
             Some(suffix) => {
@@ -57,21 +55,6 @@ impl EmailDomain {
             }
             None => (self.0 == pattern).then_some(usize::MAX),
         }
-    }
-}
-
-impl Federation {
-    /// Returns the connectors whose files match the domain most closely, enabled or not.
-    #[must_use]
-    pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
-        let matches = self.connectors().iter().filter_map(|(id, connector)| {
-            let patterns = connector.email_domains.iter();
-            Some((id, patterns.filter_map(|pattern| domain.match_length(pattern)).max()?))
-        });
-        let matches: Vec<_> = matches.collect();
-        let closest = matches.iter().map(|(_, length)| *length).max();
-        let is_closest = |(_, length): &(_, usize)| Some(*length) == closest;
-        matches.into_iter().filter(is_closest).map(|(id, _)| id.clone()).collect()
     }
 }
 
