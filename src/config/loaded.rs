@@ -23,12 +23,11 @@ use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
-use super::validation::email_domains::email_domain_warnings;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, scopes, settings};
+use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
@@ -132,9 +131,6 @@ fn load_all_files(
     let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
-        let choice = &checked.settings.choice;
-        let by_domain = |source| email_domain_warnings(source, choice, connectors);
-        warnings.extend(main.iter().flat_map(by_domain));
     }
     let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
     let all: Vec<&SourceFile> =
@@ -167,6 +163,7 @@ fn connector_warnings(
 ) -> Vec<Diagnostic> {
     let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
     let mut warnings = service_providers::unknown_connectors(services, is_known);
+    warnings.extend(email_domains::shared_domain_warnings(connectors));
     for (source, connector) in connectors {
         let platform = settings.platform;
         warnings.extend(connector_diagnostics::connector_warnings(
@@ -326,6 +323,13 @@ fn missing_entry_warnings(
             "there is no service provider",
             "add a file to service-providers/; no restart is needed",
         ));
+    }
+    if settings.choice.ask_email
+        && connectors.values().all(|connector| connector.file.email_domains.is_empty())
+    {
+        let message = "asks users for an e-mail address, but no connector lists email_domains";
+        let fix = "add email_domains to the connectors' files, or remove it";
+        warnings.push(source.diagnostic("choice.ask_email", message, fix));
     }
     for (index, id) in
         settings.choice.order.iter().enumerate().filter(|(_, id)| !connectors.contains_key(*id))

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::loading::{Diagnostic, MessageAndFix, SourceFile};
-use crate::config::model::ChoiceConfig;
 use crate::protocol::email_domain::EmailDomain;
 
 use super::configured_connector::ConfiguredConnector;
@@ -50,30 +49,23 @@ fn check_pattern(pattern: &str) -> Result<(), MessageAndFix> {
     }
 }
 
-/// Returns a warning for each domain that two files list: its users choose between the two. And one
-/// if the choice page asks for an address that no connector can be found by.
-pub fn email_domain_warnings(
-    settings: &SourceFile,
-    choice: &ChoiceConfig,
-    connectors: &[(SourceFile, ConfiguredConnector)],
-) -> Vec<Diagnostic> {
+/// Returns a warning for each domain that two files list: its users choose between the two.
+pub fn shared_domain_warnings(connectors: &[(SourceFile, ConfiguredConnector)]) -> Vec<Diagnostic> {
     let mut first_owners = BTreeMap::new();
     let mut warnings = Vec::new();
     for (source, connector) in connectors {
         for (index, pattern) in connector.file.email_domains.iter().enumerate() {
-            let Some(owner) = first_owners.insert(pattern, &connector.id) else { continue };
+            let owner = *first_owners.entry(pattern).or_insert(&connector.id);
+            if *owner == connector.id {
+                continue;
+            }
+            let key = format!("email_domains[{index}]");
             let message = format!(
                 "is also listed by the connector {owner}: users of this domain choose between the two"
             );
-            let key = format!("email_domains[{index}]");
             let fix = "remove it from one of the files, unless both serve the domain";
             warnings.push(source.diagnostic(&key, message, fix));
         }
-    }
-    if choice.ask_email && first_owners.is_empty() {
-        let message = "asks users for an e-mail address, but no connector lists email_domains";
-        let fix = "add email_domains to the connectors' files, or remove it";
-        warnings.push(settings.diagnostic("choice.ask_email", message, fix));
     }
     warnings
 }
