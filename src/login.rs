@@ -65,6 +65,7 @@ use crate::env::{Entropy, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ClientType;
 
 /// A login, as the store keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -166,7 +167,10 @@ pub struct StepInputs<'a> {
     /// Returns `RedirectUriWithdrawn` or `ScopeWithdrawn` if the service provider's file no longer
     /// holds what the request needs.
     pub check_registration: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
+    /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is one.
+    pub connector_for_login_hint: &'a dyn Fn(&AuthorizationRequest) -> Option<ConnectorId>,
     pub consent: ConsentPolicy,
+    pub client_type: ClientType,
     /// `{base_url}/api/v2/callback/`, to which the connector's id is appended.
     pub callback_base: &'a str,
     /// The session cookie of this request. A completed login replaces that session.

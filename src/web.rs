@@ -9,6 +9,7 @@
 //! | [`metadata`] | discovery, keys |
 //! | [`authorize`] | authorize, by GET and POST, and its v1 path |
 //! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`email_discovery`] | finds the identity provider by an e-mail address |
 //! | [`last_choice`] | forgets the remembered identity provider |
 //! | [`assets`] | logos |
 //! | [`logout`] | session/end, its confirmation, the return from an identity provider |
@@ -28,7 +29,9 @@ pub mod authorize;
 pub mod client_address;
 pub mod connection;
 pub mod cookies;
+mod cors;
 pub mod csrf;
+pub mod email_discovery;
 pub mod error_pages;
 mod error_responses;
 pub mod form;

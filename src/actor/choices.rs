@@ -16,6 +16,8 @@ use crate::config::connector_rules::ConnectorOrder;
 use crate::config::logo::Logo;
 use crate::config::provider_display::ProviderDisplay;
 use crate::ids::{ClientId, ConnectorId};
+use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::email_domain::EmailDomain;
 use crate::session::gate;
 pub use crate::session::gate::UnavailableReason;
 
@@ -24,6 +26,8 @@ pub use crate::session::gate::UnavailableReason;
 pub struct ChoiceEntry {
     pub id: ConnectorId,
     pub display: Arc<ProviderDisplay>,
+    /// False if only its e-mail domains and `idp_hint` lead to it.
+    pub listed: bool,
     /// Why the gate refuses it; `None` if it doesn't.
     pub unavailable: Option<UnavailableReason>,
     /// The operator's message by language, empty without one. `None` if it isn't blocked.
@@ -60,6 +64,7 @@ impl Connectors {
             ChoiceEntry {
                 id: id.clone(),
                 display: Arc::clone(&facts.display),
+                listed: facts.listed,
                 unavailable,
                 block_message: is_blocked.then(|| self.operator_message(client_id, id)),
                 availability: self.availability(id),
@@ -71,6 +76,18 @@ impl Connectors {
             choices.sort_by_key(|choice| choice.availability);
         }
         choices
+    }
+
+    /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is only one
+    /// and the service provider's file permits hints to it.
+    #[must_use]
+    pub fn connector_for_login_hint(&self, request: &AuthorizationRequest) -> Option<ConnectorId> {
+        let domain = EmailDomain::from_address(request.login_hint.as_ref()?.reveal())?;
+        let federation = self.federation.load();
+        let mut found = federation.connectors_for_domain(&domain);
+        let only = found.pop().filter(|_| found.is_empty())?;
+        let service = federation.active_service_provider(&request.client_id)?;
+        service.registration.hints.permits(&only).then_some(only)
     }
 
     /// Returns the logo of a connector.

@@ -6,6 +6,7 @@ use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::login::{Completed, Login, LoginAnswer, LoginState};
 use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::email_domain::EmailDomain;
 use crate::store::Record;
 
 /// Result of a step.
@@ -22,6 +23,8 @@ pub struct LoginSummary {
     pub support_id: SupportId,
     pub requirement: AuthenticationRequirement,
     pub ui_locales: Vec<String>,
+    /// The domain of an e-mail address in `login_hint`.
+    pub login_hint_domain: Option<EmailDomain>,
     pub opened_at: Timestamp,
     pub expires_at: Timestamp,
     /// Whether the service provider has its answer; the login's cookie expires a minute later.
@@ -37,11 +40,13 @@ impl LoginSummary {
     /// Returns the summary of a login.
     pub(super) fn from_login(login: &Login) -> Self {
         let context = &login.context;
+        let login_hint = context.request.login_hint.as_ref();
         Self {
             client_id: context.request.client_id.clone(),
             support_id: context.support_id.clone(),
             requirement: context.request.requirement(),
             ui_locales: context.request.ui_locales.clone(),
+            login_hint_domain: login_hint.and_then(|hint| EmailDomain::from_address(hint.reveal())),
             opened_at: context.opened_at,
             expires_at: context.expires_at,
             is_completed: login.is_completed(),

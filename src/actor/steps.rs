@@ -28,7 +28,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ConsentRequirement;
+use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
@@ -132,17 +132,21 @@ async fn run_step(
     let CachedLogin { mut login, version, expires_at } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
+    let connector_for_login_hint =
+        |request: &AuthorizationRequest| services.connectors.connector_for_login_hint(request);
     let check_registration = |request: &AuthorizationRequest| {
         services.core.federation.load().check_registration(request)
     };
-    let consent = consent_policy(services, &sp);
+    let (consent, client_type) = consent_policy(services, &sp);
     let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
         now: services.core.env.now(),
         entropy: services.core.env.entropy(),
         gate: &gate,
         check_registration: &check_registration,
+        connector_for_login_hint: &connector_for_login_hint,
         consent,
+        client_type,
         callback_base: &callback_base,
         session: browser.session.as_ref(),
         nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
@@ -183,14 +187,16 @@ async fn run_step(
     }
 }
 
-/// Returns when the service provider wants the consent page.
-fn consent_policy(services: &LoginServices, client_id: &ClientId) -> ConsentPolicy {
+/// Returns when the service provider wants the consent page, and the type of its client.
+fn consent_policy(services: &LoginServices, client_id: &ClientId) -> (ConsentPolicy, ClientType) {
     let federation = services.core.federation.load();
-    match federation.active_service_provider(client_id).map(|sp| sp.registration.consent) {
+    let registered = federation.active_service_provider(client_id);
+    let consent = match registered.map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
         Some(ConsentRequirement::None) => ConsentPolicy::None,
         Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
-    }
+    };
+    (consent, registered.map(|sp| sp.registration.client_type).unwrap_or_default())
 }
 
 /// Returns the browser's request, with the user of its session where the login may reuse it. The

@@ -136,7 +136,9 @@ fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
                 ClientAuthentication::SecretPost(secrets)
                 | ClientAuthentication::SecretBasic(secrets)
                 | ClientAuthentication::Secret(secrets) => secrets,
-                ClientAuthentication::PrivateKeyJwt(_) => return None,
+                ClientAuthentication::PrivateKeyJwt(_) | ClientAuthentication::Public => {
+                    return None;
+                }
             };
             Some((service.registration.client_id.clone(), DatedSecret::last_expiry(secrets)?))
         });

@@ -227,6 +227,7 @@ impl DiscoveryPublisher {
                 discovery::OptionalEndpoint::Revocation,
                 discovery::OptionalEndpoint::Introspection,
             ],
+            has_public_clients: federation.has_public_clients(),
             ui_locales: &ui_locales,
         })?;
         federation.discovery = document.into();

@@ -18,7 +18,8 @@ use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
-use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
+use crate::protocol::email_domain::EmailDomain;
+use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
 pub use clients::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
@@ -46,6 +47,8 @@ pub struct Federation {
     pub notices: Arc<[Notice]>,
     /// How long a browser remembers the last choice; `None` if it doesn't.
     pub remember_last: Option<Duration>,
+    /// True if the choice page asks for an e-mail address.
+    pub ask_email: bool,
 }
 
 /// How the choice page displays connectors that can't be chosen.
@@ -79,6 +82,7 @@ impl Federation {
             categories: Vec::new(),
             notices: Arc::default(),
             remember_last: None,
+            ask_email: false,
         }
     }
 
@@ -168,6 +172,19 @@ impl Federation {
         &self.connectors
     }
 
+    /// Returns the connectors whose files match the domain most closely, enabled or not.
+    #[must_use]
+    pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
+        let matches = self.connectors().iter().filter_map(|(id, connector)| {
+            let patterns = connector.email_domains.iter();
+            Some((id, patterns.filter_map(|pattern| domain.match_length(pattern)).max()?))
+        });
+        let matches: Vec<_> = matches.collect();
+        let closest = matches.iter().map(|(_, length)| *length).max();
+        let is_closest = |(_, length): &(_, usize)| Some(*length) == closest;
+        matches.into_iter().filter(is_closest).map(|(id, _)| id.clone()).collect()
+    }
+
     /// Returns the connectors sorted by name in each language.
     #[must_use]
     pub fn sorted_connectors(&self) -> &SortedProviders {
@@ -196,6 +213,23 @@ impl Federation {
             },
         });
         services.chain(data_providers)
+    }
+
+    /// Returns true if an active service provider is a public client.
+    #[must_use]
+    pub fn has_public_clients(&self) -> bool {
+        self.services.values().any(|service| {
+            service.registration.active && service.registration.client_type == ClientType::Public
+        })
+    }
+
+    /// Returns true if pages of this origin belong to an active public client.
+    #[must_use]
+    pub fn has_cors_origin(&self, origin: &str) -> bool {
+        self.services
+            .values()
+            .filter(|service| service.registration.active)
+            .any(|service| service.cors_origins.iter().any(|registered| registered == origin))
     }
 
     /// Returns an active service provider by its client_id.

@@ -27,7 +27,7 @@ use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, scopes, settings};
+use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
@@ -163,6 +163,7 @@ fn connector_warnings(
 ) -> Vec<Diagnostic> {
     let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
     let mut warnings = service_providers::unknown_connectors(services, is_known);
+    warnings.extend(email_domains::shared_domain_warnings(connectors));
     for (source, connector) in connectors {
         let platform = settings.platform;
         warnings.extend(connector_diagnostics::connector_warnings(
@@ -322,6 +323,13 @@ fn missing_entry_warnings(
             "there is no service provider",
             "add a file to service-providers/; no restart is needed",
         ));
+    }
+    if settings.choice.ask_email
+        && connectors.values().all(|connector| connector.file.email_domains.is_empty())
+    {
+        let message = "asks users for an e-mail address, but no connector lists email_domains";
+        let fix = "add email_domains to the connectors' files, or remove it";
+        warnings.push(source.diagnostic("choice.ask_email", message, fix));
     }
     for (index, id) in
         settings.choice.order.iter().enumerate().filter(|(_, id)| !connectors.contains_key(*id))

@@ -2,8 +2,10 @@
 
 mod blocks;
 mod connectors;
+mod email_domains;
 mod generated_files;
 pub(crate) mod kinds;
+mod public_clients;
 mod registration;
 mod secrets;
 mod service_providers;

@@ -118,7 +118,8 @@ impl Grants {
             ClientAuthentication::PrivateKeyJwt(rules) => Some(rules),
             ClientAuthentication::SecretPost(_)
             | ClientAuthentication::SecretBasic(_)
-            | ClientAuthentication::Secret(_) => None,
+            | ClientAuthentication::Secret(_)
+            | ClientAuthentication::Public => None,
         });
         let (Some(client), Some(rules)) = (&client, rules) else {
             self.equalize_timing(assertion);

@@ -14,7 +14,7 @@ use crate::config::{DatedSecret, ServiceProvider, ValidityStatus};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::client_auth::Credentials;
 
 /// Why client authentication failed; for the operator only.
@@ -24,6 +24,8 @@ pub(super) enum ClientAuthError {
     Unknown,
     #[error("the client used another method than its registered token_endpoint_auth_method")]
     OtherMethod,
+    #[error("the client sent no credentials, and is not registered as a public client")]
+    NoCredentials,
     #[error("the secret is not one of the client's secrets")]
     Secret,
     #[error("the secret matches, but its not_before is in the future")]
@@ -39,6 +41,8 @@ impl ClientAuthError {
         match self {
             Self::Unknown => ErrorCode::ClientUnknown,
             Self::OtherMethod => ErrorCode::ClientOtherMethod,
+            // The same answer for every id that is not a public client's.
+            Self::NoCredentials => ErrorCode::Missing(RequiredParam::TokenClientSecret),
             Self::Secret => ErrorCode::ClientAuthentication,
             Self::SecretNotYet => ErrorCode::ClientSecretNotYet,
             Self::SecretExpired => ErrorCode::ClientSecretExpired,
@@ -51,7 +55,7 @@ impl Grants {
     /// Authenticates a service provider.
     ///
     /// # Errors
-    /// A 401 that reads the same for an unknown id, an inactive client, another method than the
+    /// A 400 without credentials, except for a public client; a 401 that reads the same for an unknown id, an inactive client, another method than the
     /// registered one, and a wrong secret or signature; a 401 that names the defect of an assertion
     /// whose signature is valid; a 503 when the hub can't decide; `TooManyFailures` instead of a
     /// 401 over the limit.
@@ -69,6 +73,7 @@ impl Grants {
             Credentials::Assertion { claimed, assertion } => {
                 self.authenticate_by_assertion(claimed.as_ref(), assertion.reveal()).await
             }
+            Credentials::Public { client_id } => self.identify_public_client(client_id),
         };
         authenticated.map_err(|error| self.authentication_error(offered, error))
     }
@@ -92,10 +97,23 @@ impl Grants {
         outcome.map(|()| client)
     }
 
+    /// Returns a public client, which has no credentials: its codes are bound to a PKCE challenge
+    /// instead.
+    fn identify_public_client(
+        &self,
+        client_id: &ClientId,
+    ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
+        let client = self.core.federation.load().active_service_provider(client_id).cloned();
+        client
+            .filter(|client| matches!(client.authentication, ClientAuthentication::Public))
+            .ok_or(ClientAuthError::NoCredentials)
+    }
+
     fn authentication_error(&self, offered: &Credentials, error: ClientAuthError) -> GrantError {
         let named = match offered {
             Credentials::SecretPost { client_id, .. }
-            | Credentials::SecretBasic { client_id, .. } => Some(client_id),
+            | Credentials::SecretBasic { client_id, .. }
+            | Credentials::Public { client_id } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
         let federation = self.core.federation.load();

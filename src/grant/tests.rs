@@ -135,6 +135,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         encryption: None,
         logins_per_minute: None,
         id_token_claims: false,
+        cors_origins: Vec::new(),
     }
 }
 

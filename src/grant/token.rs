@@ -16,7 +16,7 @@ use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
-use crate::protocol::registration::{ProtocolRules, Registration};
+use crate::protocol::registration::{ClientType, ProtocolRules, Registration};
 use crate::protocol::token::{TokenRequest, TokenResponse};
 use crate::protocol::userinfo::{BearerLocation, BearerToken};
 use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
@@ -175,7 +175,11 @@ impl Grants {
             return Err(ErrorCode::CodeRedirectUri);
         }
         let verifier = request.code_verifier.as_ref().map(|verifier| verifier.reveal().as_str());
-        if !pkce::proves(record.code_challenge.as_deref(), verifier) {
+        let challenge = record.code_challenge.as_deref();
+        // A code without a challenge may date from a time when the client was confidential: with
+        // a public client, whoever injects it would redeem it (RFC 9700 §4.5).
+        let is_unbound = challenge.is_none() && client.client_type == ClientType::Public;
+        if is_unbound || !pkce::proves(challenge, verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
         if !client.has_redirect_uri(&record.redirect_uri)

@@ -78,24 +78,12 @@ impl Choosing {
         if context.request.prompt.none {
             return Completed::finish_with_error(context, ErrorCode::LoginRequired);
         }
-        // A hint that the gate refuses is ignored.
-        let hint = context
-            .request
-            .idp_hint
-            .clone()
-            .filter(|_| !context.hint_followed && !context.request.prompt.select_account);
-        match hint {
-            Some(connector)
-                if (inputs.gate)(
-                    &connector,
-                    AcrCheck::Requested(context.request.requirement()),
-                )
-                .is_ok() =>
-            {
+        match hinted_idp(&context, inputs) {
+            Some(connector) => {
                 context.hint_followed = true;
                 choose_idp(context, &connector, inputs)
             }
-            Some(_) | None => self.show_choice(context),
+            None => self.show_choice(context),
         }
     }
 
@@ -126,6 +114,19 @@ impl Choosing {
     fn answer_error(self, context: LoginContext, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Choosing(self), code, NextAction::ChooseIdp)
     }
+}
+
+/// Returns the connector that `idp_hint` names, or else the one that the e-mail domain in
+/// `login_hint` leads to. A hint that the gate refuses is ignored.
+fn hinted_idp(context: &LoginContext, inputs: &StepInputs<'_>) -> Option<ConnectorId> {
+    let request = &context.request;
+    if context.hint_followed || request.prompt.select_account {
+        return None;
+    }
+    let at = AcrCheck::Requested(request.requirement());
+    let is_open = |connector: &ConnectorId| (inputs.gate)(connector, at).is_ok();
+    let by_name = request.idp_hint.clone().filter(is_open);
+    by_name.or_else(|| (inputs.connector_for_login_hint)(request).filter(is_open))
 }
 
 /// Prepares the redirect to a connector, if the gate allows it.

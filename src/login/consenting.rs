@@ -12,6 +12,7 @@ use crate::assurance::AcrCheck;
 use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ClientType;
 
 /// An identified user, whose consent or confirmation is pending.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,10 +38,13 @@ impl Consenting {
         if context.is_scope_withdrawn(inputs) {
             return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
         }
+        // Any application can send requests in the name of a public client. So the user sees each
+        // of them, whatever the session holds (RFC 8252 §8.6).
+        let interact = context.request.prompt.consent || inputs.client_type == ClientType::Public;
         let (page, explicit) = match inputs.consent {
-            ConsentPolicy::Required => (!user.consented || context.request.prompt.consent, true),
-            ConsentPolicy::Information => (context.request.prompt.consent, false),
-            ConsentPolicy::None => (false, false),
+            ConsentPolicy::Required => (!user.consented || interact, true),
+            ConsentPolicy::Information => (interact, false),
+            ConsentPolicy::None => (inputs.client_type == ClientType::Public, false),
         };
         let state = Self { user, explicit };
         if page && context.request.prompt.none {

@@ -244,7 +244,7 @@ fn validate_client<'a>(
     // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
     let mode =
         params.get(Param::ResponseMode.name()).and_then(ResponseMode::parse).unwrap_or_default();
-    let redirect = ProvenRedirect::new(redirect_uri, Some(state), mode, issuer);
+    let redirect = ProvenRedirect::new(&redirect_uri, Some(state), mode, issuer);
     Ok(ValidatedClient {
         registration,
         redirect,

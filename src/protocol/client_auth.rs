@@ -27,6 +27,8 @@ pub enum AuthMethod {
     ClientSecretBasic,
     /// A JWT signed with the client's private key (RFC 7523).
     PrivateKeyJwt,
+    /// A public client's: its id only. PKCE protects its codes.
+    None,
 }
 
 impl AuthMethod {
@@ -37,16 +39,27 @@ impl AuthMethod {
             Self::ClientSecretPost => "client_secret_post",
             Self::ClientSecretBasic => "client_secret_basic",
             Self::PrivateKeyJwt => "private_key_jwt",
+            Self::None => "none",
         }
     }
 }
 
-/// Registered names of the supported methods.
-pub const AUTH_METHODS: &[&str] = &[
+/// Registered names: of the methods of confidential clients, then of public ones.
+const AUTH_METHODS: &[&str] = &[
     AuthMethod::ClientSecretPost.as_str(),
     AuthMethod::ClientSecretBasic.as_str(),
     AuthMethod::PrivateKeyJwt.as_str(),
+    AuthMethod::None.as_str(),
 ];
+
+/// Returns the registered names of the methods that work: `none` only with public clients.
+#[must_use]
+pub fn supported_auth_methods(has_public_clients: bool) -> &'static [&'static str] {
+    match AUTH_METHODS.split_last() {
+        Some((_none, confidential)) if !has_public_clients => confidential,
+        _ => AUTH_METHODS,
+    }
+}
 
 /// `client_assertion_type` of a JWT (RFC 7523 §2.2).
 pub const JWT_BEARER_ASSERTION_TYPE: &str =
@@ -68,13 +81,17 @@ pub enum Credentials {
         claimed: Option<ClientId>,
         assertion: Secret<String>,
     },
+    /// Only a `client_id`: enough for a public client, a missing secret for any other.
+    Public {
+        client_id: ClientId,
+    },
 }
 
 /// Reads the client credentials of a request. `authorization` holds every `Authorization` header,
 /// `body` the form.
 ///
 /// # Errors
-/// No method or more than one; different ids; a missing or repeated parameter; an unreadable
+/// No `client_id`, or more than one method; different ids; a missing or repeated parameter; an unreadable
 /// header.
 pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
     let client_id = body.once(Param::TokenClientId)?;
@@ -96,10 +113,12 @@ pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Creden
         return credentials_from_assertion(client_id, body);
     }
     let client_id = body.required(RequiredParam::TokenClientId)?;
-    let secret = body.required(RequiredParam::TokenClientSecret)?;
-    Ok(Credentials::SecretPost {
-        client_id: client_id.into(),
-        secret: Secret::new(secret.to_owned()),
+    let client_id = client_id.into();
+    Ok(match client_secret {
+        Some(secret) => {
+            Credentials::SecretPost { client_id, secret: Secret::new(secret.to_owned()) }
+        }
+        None => Credentials::Public { client_id },
     })
 }
 
@@ -281,7 +300,6 @@ mod tests {
         for (body, code) in [
             ("", ErrorCode::Missing(RequiredParam::TokenClientId)),
             ("client_secret=s", ErrorCode::Missing(RequiredParam::TokenClientId)),
-            ("client_id=sp", ErrorCode::Missing(RequiredParam::TokenClientSecret)),
             (
                 "client_id=sp&client_assertion=j",
                 ErrorCode::Missing(RequiredParam::TokenClientAssertionType),
@@ -299,6 +317,14 @@ mod tests {
             (ErrorCode::Missing(RequiredParam::TokenClientAssertion), "client_assertion "),
         ] {
             assert!(code.entry().description.contains(name));
+        }
+    }
+
+    #[test]
+    fn an_id_alone_is_what_a_public_client_sends() {
+        for body in ["client_id=sp", "client_id=sp&client_secret="] {
+            let Ok(Credentials::Public { client_id }) = offered(body, &[]) else { panic!() };
+            assert_eq!(client_id.as_str(), "sp");
         }
     }
 
@@ -358,9 +384,8 @@ mod tests {
             assert!(!printed.contains("s3cret"), "{printed}");
         }
         let assertion = assertion_from("sp");
-        assert!(
-            !format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap()).contains(&assertion)
-        );
+        let printed = format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap());
+        assert!(!printed.contains(&assertion));
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::acr::{Level, Platform};
 use super::authorize::{Prompt, ResponseMode};
-use super::client_auth::{AUTH_METHODS, AuthMethod};
+use super::client_auth::{AuthMethod, supported_auth_methods};
 use crate::ids::Scope;
 
 /// Paths under `base_url`.
@@ -56,6 +56,8 @@ pub struct DiscoveryInput<'a> {
     /// Names of all claims that may be released.
     pub claims: &'a [String],
     pub optional_endpoints: &'a [OptionalEndpoint],
+    /// Whether a public client is registered.
+    pub has_public_clients: bool,
     /// Languages of the pages.
     pub ui_locales: &'a [String],
 }
@@ -134,6 +136,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
     fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
         let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
+        let auth_methods = supported_auth_methods(provider.has_public_clients);
         let (algs, encs) = match provider.platform {
             Platform::Standard => (None, None),
             Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
@@ -156,7 +159,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             userinfo_signing_alg_values_supported: SIGNING_ALGS,
             userinfo_encryption_alg_values_supported: algs,
             userinfo_encryption_enc_values_supported: encs,
-            token_endpoint_auth_methods_supported: AUTH_METHODS,
+            token_endpoint_auth_methods_supported: auth_methods,
             token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
@@ -166,7 +169,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
             revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
             revocation_endpoint_auth_methods_supported: has(OptionalEndpoint::Revocation)
-                .then_some(AUTH_METHODS),
+                .then_some(auth_methods),
             revocation_endpoint_auth_signing_alg_values_supported: has(
                 OptionalEndpoint::Revocation,
             )
@@ -210,6 +213,7 @@ mod tests {
             scopes: &["openid", "email"].map(Scope::from),
             claims: &["sub", "email"].map(String::from),
             optional_endpoints: features,
+            has_public_clients: false,
             ui_locales: &["en", "fr"].map(String::from),
         };
         let text = discovery_document(&provider).unwrap();
@@ -277,6 +281,18 @@ mod tests {
                 assert!(with.contains_key(*member) && !without.contains_key(*member), "{member}");
             }
         }
+    }
+
+    #[test]
+    fn the_method_none_is_published_if_and_only_if_there_are_public_clients() {
+        assert_eq!(
+            supported_auth_methods(true),
+            ["client_secret_post", "client_secret_basic", "private_key_jwt", "none"]
+        );
+        assert_eq!(
+            supported_auth_methods(false),
+            ["client_secret_post", "client_secret_basic", "private_key_jwt"]
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::authorize::append_params;
 use super::catalogue::{ErrorCode, Param};
 use super::params::Params;
+use super::redirect_uri::match_redirect_uri;
 use super::registration::{ClientDirectory, LogoutParameters, Registration};
 use crate::ids::{ClientId, Secret, Subject};
 
@@ -101,10 +102,10 @@ fn validate_return(
     let uri = match params.once(Param::PostLogoutUri)? {
         None if is_required => return Err(ErrorCode::PostLogoutUriMissing),
         None => None,
-        // Compared character for character (R174).
+        // R174
         Some(uri) => {
-            let registered =
-                registration.post_logout_redirect_uris.iter().find(|registered| *registered == uri);
+            let uris = &registration.post_logout_redirect_uris;
+            let registered = match_redirect_uri(uris, uri, registration.client_type);
             Some(registered.ok_or(ErrorCode::PostLogoutUriNotRegistered)?)
         }
     };
@@ -120,13 +121,15 @@ fn validate_return(
         }
         Some(state) => Some(Secret::new(state.to_owned())),
     };
-    Ok(uri.map(|uri| ProvenPostLogoutRedirect { uri: uri.clone(), state }))
+    Ok(uri.map(|uri| ProvenPostLogoutRedirect { uri: uri.into_owned(), state }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::registration::{ConsentRequirement, IdpHintPolicy, ProtocolRules};
+    use crate::protocol::registration::{
+        ClientType, ConsentRequirement, IdpHintPolicy, ProtocolRules,
+    };
     use proptest::prelude::*;
 
     const URI: &str = "https://sp.example/out?tenant=7";
@@ -147,6 +150,7 @@ mod tests {
         let sp = Registration {
             client_id: "sp".into(),
             active: true,
+            client_type: ClientType::Confidential,
             redirect_uris: vec!["https://sp.example/callback".into()],
             post_logout_redirect_uris: vec!["https://sp.example/other".into(), URI.into()],
             granted_scopes: vec!["openid".into()],

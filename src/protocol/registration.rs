@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::redirect_uri::match_redirect_uri;
 use crate::ids::{ClientId, ConnectorId, Scope};
 
 /// One service provider, as registered and validated.
@@ -12,7 +13,8 @@ use crate::ids::{ClientId, ConnectorId, Scope};
 pub struct Registration {
     pub client_id: ClientId,
     pub active: bool,
-    /// Absolute URIs without a fragment; compared character for character.
+    pub client_type: ClientType,
+    /// Absolute URIs without a fragment ([`match_redirect_uri`]).
     pub redirect_uris: Vec<String>,
     pub post_logout_redirect_uris: Vec<String>,
     /// Scopes that it may request, `openid` included.
@@ -26,10 +28,17 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Returns true if this URI is registered (RFC 6749 §3.1.2.3), character for character.
+    /// Returns true if this URI is registered (RFC 6749 §3.1.2.3).
     #[must_use]
     pub fn has_redirect_uri(&self, uri: &str) -> bool {
-        self.redirect_uris.iter().any(|registered| registered == uri)
+        match_redirect_uri(&self.redirect_uris, uri, self.client_type).is_some()
+    }
+
+    /// Returns true if its authorization requests must carry a PKCE challenge. A public client has
+    /// no other protection against a stolen code (RFC 8252 §8.1; RFC 9700 §2.1.1).
+    #[must_use]
+    pub const fn needs_pkce(&self) -> bool {
+        self.require_pkce || matches!(self.client_type, ClientType::Public)
     }
 
     /// Returns true if all these scopes are granted.
@@ -37,6 +46,16 @@ impl Registration {
     pub fn grants_scopes(&self, scopes: &[Scope]) -> bool {
         scopes.iter().all(|scope| self.granted_scopes.contains(scope))
     }
+}
+
+/// Whether a client can keep a credential confidential (RFC 6749 §2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClientType {
+    /// It authenticates at the token endpoint.
+    #[default]
+    Confidential,
+    /// A native or single-page application: anyone can send requests in its name.
+    Public,
 }
 
 /// What the user must confirm before claims are released.

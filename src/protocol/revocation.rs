@@ -73,7 +73,6 @@ mod tests {
                 "client_id=sp&client_id=sp&client_secret=s3cret&token=T",
                 ErrorCode::Repeated(Param::TokenClientId),
             ),
-            ("client_id=sp&token=T", ErrorCode::Missing(RequiredParam::TokenClientSecret)),
         ] {
             assert_eq!(read(body).unwrap_err(), code, "{body}");
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));

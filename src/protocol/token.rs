@@ -139,11 +139,6 @@ mod tests {
                 ErrorCode::Repeated(Param::TokenClientId),
             ),
             (
-                "client_secret",
-                ErrorCode::Missing(RequiredParam::TokenClientSecret),
-                ErrorCode::Repeated(Param::TokenClientSecret),
-            ),
-            (
                 "redirect_uri",
                 ErrorCode::Missing(RequiredParam::TokenRedirectUri),
                 ErrorCode::Repeated(Param::TokenRedirectUri),
@@ -168,6 +163,7 @@ mod tests {
         }
         for (name, twice) in [
             ("code_verifier", ErrorCode::Repeated(Param::TokenCodeVerifier)),
+            ("client_secret", ErrorCode::Repeated(Param::TokenClientSecret)),
             ("client_assertion", ErrorCode::Repeated(Param::TokenClientAssertion)),
             ("client_assertion_type", ErrorCode::Repeated(Param::TokenClientAssertionType)),
         ] {

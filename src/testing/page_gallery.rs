@@ -141,7 +141,38 @@ pub(crate) fn choice_page(count: usize) -> ChoicePage {
         level: Level::Eidas1,
         list: ProviderFixture::with_available(count).list(None, &ListQuery::default()),
         banner: None,
+        email: None,
     }
+}
+
+/// Choice pages that know an e-mail address, or ask for one.
+fn email_choices() -> Vec<(&'static str, ChoicePage)> {
+    let question = |is_malformed, last_used| {
+        let list = ProviderFixture::with_available(3).list(last_used, &ListQuery::default());
+        ChoicePage {
+            email: Some(EmailSearch::Question { csrf: "e".repeat(43), is_malformed }),
+            list: ProviderList {
+                last_used: list.last_used,
+                total: list.total,
+                ..ProviderList::default()
+            },
+            ..choice_page(0)
+        }
+    };
+    let with = |email, page| ChoicePage { email: Some(email), ..page };
+    let domain = || "education.example.org".to_owned();
+    vec![
+        ("choice-email", question(false, None)),
+        ("choice-email-malformed", question(true, None)),
+        ("choice-email-last-used", question(false, Some("idp-1"))),
+        (
+            "choice-email-failed",
+            ChoicePage { banner: choice_with_failures().banner, ..question(false, None) },
+        ),
+        ("choice-email-found", with(EmailSearch::Found { domain: domain() }, choice_page(2))),
+        ("choice-email-unknown", with(EmailSearch::Unknown { domain: domain() }, choice_page(4))),
+        ("choice-email-list", with(EmailSearch::List, choice_page(20))),
+    ]
 }
 
 fn choice_with_failures() -> ChoicePage {
@@ -500,7 +531,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     add("notices-consent", consent_page(ConsentMode::Information).render(&with_notices));
     add("notices-sign-in", sign_in_page(None).render(&with_notices));
     add("notices-error", error_page(ErrorCode::IdpTimeout).render(&with_notices));
-    for (name, page) in many_provider_choices() {
+    for (name, page) in many_provider_choices().into_iter().chain(email_choices()) {
         add(name, page.render(chrome));
     }
     add("consent-information", consent_page(ConsentMode::Information).render(chrome));

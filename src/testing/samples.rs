@@ -12,7 +12,7 @@ use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
 use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{
-    ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
+    ClientDirectory, ClientType, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
 };
 
 pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
@@ -43,6 +43,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
     Registration {
         client_id: client_id.into(),
         active: true,
+        client_type: ClientType::Confidential,
         redirect_uris: vec![SP_CALLBACK.into()],
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"]

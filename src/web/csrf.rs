@@ -14,6 +14,8 @@ use crate::protocol::catalogue::ErrorCode;
 pub enum FormPurpose {
     ChooseProvider,
     CancelLogin,
+    /// Finds the identity provider by an e-mail address.
+    FindByEmail,
     /// Removes the remembered identity provider.
     ForgetLastChoice,
     /// Also binds the displayed claims.
@@ -29,6 +31,7 @@ impl FormPurpose {
         match self {
             Self::ChooseProvider => b"choose",
             Self::CancelLogin => b"cancel",
+            Self::FindByEmail => b"email",
             Self::ForgetLastChoice => b"forget",
             Self::Consent => b"consent",
             Self::SignIn => b"sign in",

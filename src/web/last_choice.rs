@@ -9,6 +9,7 @@ use actix_web::cookie::Cookie;
 use actix_web::{HttpResponse, web};
 
 use super::csrf::FormPurpose;
+use super::email_discovery::EmailLookup;
 use super::hub::Hub;
 use super::login_verification::verify_login_form;
 use super::pages::ListQuery;
@@ -23,6 +24,7 @@ use crate::ids::ConnectorId;
 pub struct ChoiceQuery {
     pub list: ListQuery,
     pub last_used: Option<ConnectorId>,
+    pub lookup: EmailLookup,
 }
 
 impl ChoiceQuery {
@@ -39,7 +41,11 @@ impl ChoiceQuery {
             .load()
             .remember_last
             .and_then(|_| hub.cookies.last_choice(&context.request));
-        Self { list: ListQuery { query: one("q"), category: one("category"), page }, last_used }
+        // Every link and form of the list has a query.
+        let is_list = ["list", "q", "category", "page"].iter().any(|name| query.contains(name));
+        let lookup = if is_list { EmailLookup::List } else { EmailLookup::NotAsked };
+        let list = ListQuery { query: one("q"), category: one("category"), page };
+        Self { list, last_used, lookup }
     }
 }
 

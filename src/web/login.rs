@@ -25,7 +25,9 @@ use super::{error_pages, form};
 use crate::actor::Reply;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::CallbackParams;
-use crate::login::{Callback, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest};
+use crate::login::{
+    Callback, ChoiceBanner, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest,
+};
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::RepeatedParamError;
@@ -203,7 +205,11 @@ pub async fn answer_consent(
     run_step(&context, &login, submission, ResponseOrigin::Form).await
 }
 
-async fn run_step(
+/// Runs a step and builds its response.
+///
+/// # Errors
+/// `StepFailed` if the step has no result.
+pub(super) async fn run_step(
     context: &RequestContext,
     login: &HeldLogin,
     login_request: LoginRequest,
@@ -214,6 +220,41 @@ async fn run_step(
         Ok(reply) => Ok(step_response(context, login, reply, from)),
         Err(error) => Err(Rejection::StepFailed(login.hash.clone(), error)),
     }
+}
+
+/// Shows the choice page of a login, as this query asks for it; or the page where the login is.
+///
+/// # Errors
+/// `StepFailed` if the step has no result.
+pub(super) async fn show_choice(
+    context: &RequestContext,
+    login: &HeldLogin,
+    query: &ChoiceQuery,
+) -> Result<HttpResponse, Rejection> {
+    let session = context.hub.cookies.session(&context.request);
+    let open = LoginRequest::OpenPage { reuse: None };
+    match context.hub.logins.run_step(&login.hash, open, session).await {
+        Ok(Reply { answer: LoginAnswer::ChoicePage { banner }, summary }) => {
+            let page = LoginPageContext::new(context, login, &summary);
+            Ok(choice_response(context, &page, banner, query))
+        }
+        Ok(reply) => Ok(step_response(context, login, reply, ResponseOrigin::Form)),
+        Err(error) => Err(Rejection::StepFailed(login.hash.clone(), error)),
+    }
+}
+
+fn choice_response(
+    context: &RequestContext,
+    page: &LoginPageContext<'_>,
+    banner: Option<ChoiceBanner>,
+    query: &ChoiceQuery,
+) -> HttpResponse {
+    let choice = page_models::choice_page(page, banner, query);
+    let mut response = page_response(page.hub, 200, page.locale, |chrome| choice.render(chrome));
+    if let Some(cookie) = last_choice::outdated_cookie_removal(context) {
+        add_cookie(&mut response, &cookie);
+    }
+    response
 }
 
 /// Builds the response for the result of a step.
@@ -232,13 +273,7 @@ pub(super) fn step_response(
             see_other(&without_inherited_fragment(&interaction_path(&login.hash), from))
         }
         LoginAnswer::ChoicePage { banner } => {
-            let query = ChoiceQuery::from_request(context);
-            let choice = page_models::choice_page(&page, banner, &query);
-            let mut response = page_response(hub, 200, page.locale, |chrome| choice.render(chrome));
-            if let Some(cookie) = last_choice::outdated_cookie_removal(context) {
-                add_cookie(&mut response, &cookie);
-            }
-            response
+            choice_response(context, &page, banner, &ChoiceQuery::from_request(context))
         }
         LoginAnswer::RedirectToIdp { url } => see_other(&url),
         LoginAnswer::RedirectToConsent => {

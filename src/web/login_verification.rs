@@ -66,7 +66,11 @@ pub(super) async fn verify_login_form(
     Ok((login, params))
 }
 
-async fn load_summary(
+/// Loads what a page shows of a login.
+///
+/// # Errors
+/// `OutsideLogin` if the login is unknown, `StepFailed` if the store fails.
+pub(super) async fn load_summary(
     context: &RequestContext,
     hash: &InteractionHash,
 ) -> Result<Box<LoginSummary>, Rejection> {

@@ -6,17 +6,20 @@ use serde_json::Value;
 
 use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
+use super::email_discovery::EmailLookup;
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
 use super::pages::{
-    self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, FailureBanner, Locale,
-    ProviderCandidate, ProviderWarning, UnavailableLabel, build_provider_list,
+    self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, EmailSearch, FailureBanner,
+    Locale, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
+    build_provider_list,
 };
 use super::request_context::RequestContext;
-use crate::actor::{Availability, LoginSummary, UnavailableReason};
+use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
 use crate::identity::Claim;
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
+use crate::protocol::email_domain::EmailDomain;
 
 /// A login whose page is shown to the browser that started it.
 #[derive(Clone, Copy)]
@@ -52,6 +55,12 @@ impl<'a> LoginPageContext<'a> {
         self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
     }
 
+    /// Returns every connector for the choice page, listed or not.
+    fn choices(&self) -> Vec<ChoiceEntry> {
+        let LoginSummary { client_id, requirement, .. } = self.summary;
+        self.hub.connectors.choices(client_id, *requirement, self.locale.language())
+    }
+
     /// Returns the operator's message for users while a block is in force.
     pub fn operator_message(&self, connector: &ConnectorId) -> Option<String> {
         let message = self.hub.connectors.operator_message(&self.summary.client_id, connector);
@@ -67,9 +76,62 @@ pub fn choice_page(
 ) -> ChoicePage {
     let LoginPageContext { hub, locale, summary, .. } = *login;
     let federation = hub.core.federation.load();
-    let entries =
-        hub.connectors.choices(&summary.client_id, summary.requirement, locale.language());
-    let candidates = entries.iter().map(|entry| ProviderCandidate {
+    let (email, found) = email_search(login, banner.is_some(), &query.lookup);
+    let entries = login.choices();
+    let is_shown = |candidate: &ProviderCandidate<'_>| {
+        candidate.unavailable_label.is_none()
+            || federation.unavailable == crate::config::UnavailableDisplay::Greyed
+    };
+    let is_offered = |entry: &&ChoiceEntry| match &found {
+        Some(found) => found.contains(&entry.id),
+        None => entry.listed,
+    };
+    let candidates = entries.iter().filter(is_offered).map(|entry| candidate(locale, entry));
+    let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
+    let headings: Vec<CategoryHeading<'_>> = federation
+        .categories
+        .iter()
+        .map(|category| CategoryHeading { id: &category.id, name: locale.localize(&category.name) })
+        .collect();
+    let last_used = query.last_used.as_ref().map(ConnectorId::as_str);
+    let list = build_provider_list(&candidates, &headings, last_used, &query.list);
+    let logo = federation.service_provider(&summary.client_id).and_then(|sp| sp.logo.as_ref());
+    ChoicePage {
+        interaction: login.hash().to_string(),
+        choose_csrf: login.form_token(FormPurpose::ChooseProvider, ""),
+        cancel_csrf: login.form_token(FormPurpose::CancelLogin, ""),
+        service: login.service_name(),
+        forget_csrf: login.form_token(FormPurpose::ForgetLastChoice, ""),
+        service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
+        level: summary.requirement.level,
+        list: match email {
+            // The question takes the place of the list, except for the account used last.
+            Some(EmailSearch::Question { .. }) => ProviderList {
+                last_used: list.last_used,
+                total: list.total,
+                ..ProviderList::default()
+            },
+            _ => list,
+        },
+        banner: banner.map(|banner| failure_banner(login, banner)),
+        email,
+    }
+}
+
+fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> FailureBanner {
+    FailureBanner {
+        message: banner.connector.as_ref().and_then(|id| login.operator_message(id)),
+        provider: banner
+            .connector
+            .and_then(|id| login.hub.provider_name(&id, login.locale))
+            .unwrap_or_default(),
+        code: banner.code,
+        support_id: login.summary.support_id.to_string(),
+    }
+}
+
+fn candidate(locale: Locale, entry: &ChoiceEntry) -> ProviderCandidate<'_> {
+    ProviderCandidate {
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
         shown: &entry.display,
@@ -81,42 +143,58 @@ pub fn choice_page(
         },
         warning: (entry.availability != Availability::Available)
             .then_some(ProviderWarning::RecentFailure),
-    });
-    let is_shown = |candidate: &ProviderCandidate<'_>| {
-        candidate.unavailable_label.is_none()
-            || federation.unavailable == crate::config::UnavailableDisplay::Greyed
-    };
-    let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
-    let headings: Vec<CategoryHeading<'_>> = federation
-        .categories
-        .iter()
-        .map(|category| CategoryHeading { id: &category.id, name: locale.localize(&category.name) })
-        .collect();
-    let logo = federation.service_provider(&summary.client_id).and_then(|sp| sp.logo.as_ref());
-    ChoicePage {
-        interaction: login.hash().to_string(),
-        choose_csrf: login.form_token(FormPurpose::ChooseProvider, ""),
-        cancel_csrf: login.form_token(FormPurpose::CancelLogin, ""),
-        service: login.service_name(),
-        forget_csrf: login.form_token(FormPurpose::ForgetLastChoice, ""),
-        service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
-        level: summary.requirement.level,
-        list: build_provider_list(
-            &candidates,
-            &headings,
-            query.last_used.as_ref().map(ConnectorId::as_str),
-            &query.list,
-        ),
-        banner: banner.map(|banner| FailureBanner {
-            message: banner.connector.as_ref().and_then(|id| login.operator_message(id)),
-            provider: banner
-                .connector
-                .and_then(|id| hub.provider_name(&id, locale))
-                .unwrap_or_default(),
-            code: banner.code,
-            support_id: summary.support_id.to_string(),
-        }),
     }
+}
+
+/// Returns how far the search by an e-mail address is, and the connectors that it found.
+fn email_search(
+    login: &LoginPageContext<'_>,
+    has_failed: bool,
+    lookup: &EmailLookup,
+) -> (Option<EmailSearch>, Option<Vec<ConnectorId>>) {
+    let federation = login.hub.core.federation.load();
+    let question = |is_malformed| EmailSearch::Question {
+        csrf: login.form_token(FormPurpose::FindByEmail, ""),
+        is_malformed,
+    };
+    let asked = |search: EmailSearch| (federation.ask_email.then_some(search), None);
+    match lookup {
+        EmailLookup::Malformed => asked(question(true)),
+        EmailLookup::List => asked(EmailSearch::List),
+        EmailLookup::Domain(domain) => {
+            let name = domain.as_str().to_owned();
+            match federation.connectors_for_domain(domain) {
+                found if found.is_empty() => (Some(EmailSearch::Unknown { domain: name }), None),
+                found => (Some(EmailSearch::Found { domain: name }), Some(found)),
+            }
+        }
+        EmailLookup::NotAsked => {
+            let hinted = login.summary.login_hint_domain.as_ref().filter(|_| !has_failed);
+            let service = federation.service_provider(&login.summary.client_id);
+            let is_permitted =
+                |id: &ConnectorId| service.is_some_and(|sp| sp.registration.hints.permits(id));
+            let found = hinted.map(|domain| (domain, federation.connectors_for_domain(domain)));
+            match found {
+                Some((domain, found)) if found.iter().any(is_permitted) => {
+                    let found = found.into_iter().filter(is_permitted).collect();
+                    (Some(EmailSearch::Found { domain: domain.as_str().to_owned() }), Some(found))
+                }
+                _ => asked(question(false)),
+            }
+        }
+    }
+}
+
+/// Returns the connector for an e-mail domain, if there is only one and it can be chosen.
+pub fn sole_connector_for_domain(
+    login: &LoginPageContext<'_>,
+    domain: &EmailDomain,
+) -> Option<ConnectorId> {
+    let mut found = login.hub.core.federation.load().connectors_for_domain(domain);
+    let only = found.pop().filter(|_| found.is_empty())?;
+    let entries = login.choices();
+    let entry = entries.iter().find(|entry| entry.id == only)?;
+    candidate(login.locale, entry).unavailable_label.is_none().then_some(only)
 }
 
 const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {

@@ -49,7 +49,7 @@ mod sign_in;
 mod theme;
 
 pub use choice::{
-    ChoicePage, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
+    ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
     UnavailableProvider,
 };
 pub use consent::{ClaimSource, ConsentClaim, ConsentMode, ConsentPage, has_label};

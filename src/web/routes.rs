@@ -6,6 +6,7 @@ use actix_web::http::header::{ALLOW, HeaderValue, PRAGMA};
 use actix_web::middleware::DefaultHeaders;
 use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 
+use super::cors::{self, CorsPolicy};
 use super::error_responses::{RejectionHandler, rejection_response};
 use super::hub::{Hub, SandboxRoutes};
 use super::outer_middleware::is_json_endpoint;
@@ -13,8 +14,8 @@ use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, form, introspection, last_choice, login, logout, metadata, sandbox, sign_in,
-    token,
+    assets, authorize, email_discovery, form, introspection, last_choice, login, logout, metadata,
+    sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -27,6 +28,7 @@ pub struct Endpoint {
     allow: &'static str,
     /// `None` where only unknown paths and methods are rejected.
     pub rejection_event: Option<EventKind>,
+    cors: CorsPolicy,
     routes: Vec<Route>,
 }
 
@@ -53,7 +55,7 @@ const fn at(
     rejection_event: Option<EventKind>,
     routes: Vec<Route>,
 ) -> Endpoint {
-    Endpoint { path, allow, rejection_event, routes }
+    Endpoint { path, allow, rejection_event, cors: CorsPolicy::None, routes }
 }
 
 /// Returns the endpoints of the documents. Only they are served for HEAD, so that a link scanner
@@ -68,13 +70,15 @@ fn documents() -> Vec<Endpoint> {
                 web::get().to(metadata::serve_discovery),
                 web::head().to(metadata::serve_discovery),
             ],
-        ),
+        )
+        .with_cors(CorsPolicy::Public),
         at(
             path::JWKS,
             "GET, HEAD",
             None,
             vec![web::get().to(metadata::serve_jwks), web::head().to(metadata::serve_jwks)],
-        ),
+        )
+        .with_cors(CorsPolicy::Public),
         at(
             path::CLIENT_JWKS,
             "GET, HEAD",
@@ -103,6 +107,12 @@ fn logins() -> Vec<Endpoint> {
         at("/api/v1/authorize", "GET", None, vec![web::get().to(authorize::redirect_v1)]),
         at("/api/v2/interaction/{hash}", "GET", step, vec![get(login::show_login)]),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
+        at(
+            "/api/v2/interaction/{hash}/email",
+            "POST",
+            step,
+            vec![post(email_discovery::find_by_email)],
+        ),
         at(
             "/api/v2/interaction/{hash}/forget",
             "POST",
@@ -146,14 +156,17 @@ fn client_endpoints() -> Vec<Endpoint> {
     let token = post(token::post_token).wrap(DefaultHeaders::new().add((PRAGMA, "no-cache")));
     let userinfo = vec![get(token::get_userinfo), post(token::get_userinfo)];
     vec![
-        at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![token]),
-        at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo),
+        at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![token])
+            .with_cors(CorsPolicy::RegisteredOrigins),
+        at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo)
+            .with_cors(CorsPolicy::RegisteredOrigins),
         at(
             path::REVOCATION,
             "POST",
             Some(EventKind::RevocationRefused),
             vec![post(introspection::revoke_token)],
-        ),
+        )
+        .with_cors(CorsPolicy::RegisteredOrigins),
         at(
             path::INTROSPECTION,
             "POST",
@@ -166,10 +179,18 @@ fn client_endpoints() -> Vec<Endpoint> {
 /// Registers all endpoints of `hub`.
 pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
     let endpoints = endpoints(hub.sandbox);
-    config.app_data(hub).default_service(web::to(not_found));
     for endpoint in endpoints {
-        config.service(endpoint.into_resource());
+        let policy = endpoint.cors;
+        let resource = endpoint.into_resource();
+        match policy {
+            CorsPolicy::None => config.service(resource),
+            CorsPolicy::Public => config.service(resource.wrap(cors::allow_every_origin())),
+            CorsPolicy::RegisteredOrigins => {
+                config.service(resource.wrap(cors::allow_registered_origins(hub.clone())))
+            }
+        };
     }
+    config.app_data(hub).default_service(web::to(not_found));
 }
 
 impl Endpoint {
@@ -178,8 +199,12 @@ impl Endpoint {
         self.allow.split(", ")
     }
 
+    fn with_cors(self, cors: CorsPolicy) -> Self {
+        Self { cors, ..self }
+    }
+
     fn into_resource(self) -> Resource {
-        let Self { path, allow, rejection_event, routes } = self;
+        let Self { path, allow, rejection_event, routes, cors: _ } = self;
         let method_not_allowed_handler =
             move |context: RequestContext| async move { method_not_allowed(&context, allow) };
         let resource = web::resource(path)

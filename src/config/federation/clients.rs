@@ -50,6 +50,8 @@ pub struct ServiceProvider {
     pub logins_per_minute: Option<NonZeroU32>,
     /// True if its ID tokens contain the claims of the granted scopes.
     pub id_token_claims: bool,
+    /// Origins of its pages, as browsers send them; public clients only.
+    pub cors_origins: Vec<String>,
 }
 
 /// How a service provider authenticates at the token endpoint.
@@ -63,6 +65,8 @@ pub enum ClientAuthentication {
     Secret(Vec<DatedSecret>),
     /// `private_key_jwt` with these rules.
     PrivateKeyJwt(AssertionRules),
+    /// `none`: a public client.
+    Public,
 }
 
 impl ClientAuthentication {
@@ -77,6 +81,7 @@ impl ClientAuthentication {
             (Some(AuthMethod::PrivateKeyJwt), _) => {
                 Self::PrivateKeyJwt(AssertionRules::from_file(&client.file))
             }
+            (Some(AuthMethod::None), _) => Self::Public,
         }
     }
 }
@@ -94,6 +99,7 @@ impl ServiceProvider {
             registration: Registration {
                 client_id: file.client_id.clone(),
                 active: file.active,
+                client_type: file.client_type(),
                 redirect_uris: file.redirect_uris.clone(),
                 post_logout_redirect_uris: file.post_logout_redirect_uris.clone(),
                 granted_scopes: file.scopes.clone(),
@@ -129,6 +135,7 @@ impl ServiceProvider {
             encryption: client.encryption,
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
+            cors_origins: file.cors_origins.clone(),
         }
     }
 }

@@ -17,6 +17,10 @@ pub struct ConnectorMetadata {
     pub name: Arc<BTreeMap<String, String>>,
     /// False if the operator has switched it off.
     pub enabled: bool,
+    /// False if the choice page shows it only to those whose e-mail domain leads to it.
+    pub listed: bool,
+    /// Domains of its users' e-mail addresses; `*.` stands for all subdomains.
+    pub email_domains: Vec<String>,
     /// Lowest and highest level that the identity provider can prove.
     pub levels: Levels,
     /// Authentication methods to assume when the identity provider sends none.
@@ -45,6 +49,8 @@ impl ConnectorMetadata {
             name: Arc::clone(&display.name),
             display,
             enabled: file.enabled,
+            listed: file.listed,
+            email_domains: file.email_domains.clone(),
             levels: file.levels,
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),

@@ -31,6 +31,13 @@ pub struct ConnectorFile {
     /// A disabled connector is shown as such and can't be chosen.
     #[serde(default = "defaults::yes")]
     pub enabled: bool,
+    /// An unlisted connector is not on the choice page; `idp_hint` and e-mail domains lead to it.
+    #[serde(default = "defaults::yes")]
+    pub listed: bool,
+    /// Domains of its users' e-mail addresses: `example.org`, and `*.example.org` for all its
+    /// subdomains. `login_hint` with such an address, and `[choice] ask_email`, lead to it.
+    #[serde(default)]
+    pub email_domains: Vec<String>,
     /// Lowest and highest level that this identity provider can prove.
     pub levels: Levels,
     /// The identity provider's `acr` values for the hub's levels.

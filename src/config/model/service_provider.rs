@@ -12,7 +12,7 @@ use super::secret_ref::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::protocol::client_auth::AuthMethod;
-use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
+use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 
 /// A service provider file: `config/service-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,9 @@ pub struct ServiceProviderFile {
     /// Rules for its requests. `openid` is for the standard platform only.
     #[serde(default)]
     pub rules: ProtocolRules,
-    /// Absolute https URLs (http on loopback), compared as strings.
+    /// Absolute https URLs (http on loopback), compared as strings. A public client may also have
+    /// private-use schemes (`com.example.app:/callback`), and any port of `http://127.0.0.1/…` or
+    /// `http://[::1]/…` that is written without a port.
     pub redirect_uris: Vec<String>,
     /// Redirect URIs of a logout, with the same rules.
     #[serde(default)]
@@ -40,8 +42,9 @@ pub struct ServiceProviderFile {
     /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
     #[serde(default)]
     pub consent: ConsentRequirement,
-    /// How it authenticates at the token endpoint. Default: client_secret_post; under `rules =
-    /// "openid"` also client_secret_basic.
+    /// How it authenticates at the token endpoint; `none` for a public client, a native or
+    /// single-page application. Default: client_secret_post; under `rules = "openid"` also
+    /// client_secret_basic.
     #[serde(default)]
     pub token_endpoint_auth_method: Option<AuthMethod>,
     /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: ES256.
@@ -52,7 +55,14 @@ pub struct ServiceProviderFile {
     /// `token_endpoint`.
     #[serde(default)]
     pub client_assertion_audiences: Option<Vec<String>>,
-    /// Its client secrets; none for `private_key_jwt`. Two may be valid at once, so that rotation
+    /// Origins of a public client's pages, for example `https://app.example.org`: their scripts may
+    /// call the token, userinfo and revocation endpoints (CORS).
+    #[serde(default)]
+    pub cors_origins: Vec<String>,
+    /// Allows a public client on the high platform.
+    #[serde(default)]
+    pub public_on_high: bool,
+    /// Its client secrets; none for `private_key_jwt` and public clients. Two may be valid at once, so that rotation
     /// needs no coordination.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,
@@ -81,7 +91,7 @@ pub struct ServiceProviderFile {
     /// userinfo. Under `rules = "openid"` only.
     #[serde(default)]
     pub id_token_claims: bool,
-    /// Rejects authorization requests without PKCE.
+    /// Rejects authorization requests without PKCE. Always true for a public client.
     #[serde(default)]
     pub require_pkce: bool,
     /// Service providers with the same sector share one `sub`; each of them must declare it.
@@ -120,6 +130,17 @@ pub struct ServiceProviderFile {
     /// Hosts of `jwks_uri` that may resolve to loopback, link-local or private addresses.
     #[serde(default)]
     pub internal_hosts: Vec<String>,
+}
+
+impl ServiceProviderFile {
+    /// Returns the type of the client, by its registered authentication method.
+    #[must_use]
+    pub fn client_type(&self) -> ClientType {
+        match self.token_endpoint_auth_method {
+            Some(AuthMethod::None) => ClientType::Public,
+            _ => ClientType::Confidential,
+        }
+    }
 }
 
 /// A JWK Set (RFC 7517) of public keys: `{ file = "path" }`, or the keys as `[[jwks.keys]]` tables.

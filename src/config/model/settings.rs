@@ -159,6 +159,9 @@ pub struct ChoiceConfig {
     pub hide_unavailable: bool,
     /// Headings of the choice page, in order. Connectors reference them by id.
     pub categories: Vec<Category>,
+    /// Asks for an e-mail address, and finds the connector by its domain. Other users choose from
+    /// the list.
+    pub ask_email: bool,
     /// Remembers the connector of the last login in a cookie, and shows it first.
     pub remember_last: bool,
     /// Days until the last choice is forgotten; at most 180.
@@ -171,6 +174,7 @@ impl Default for ChoiceConfig {
             order: Vec::new(),
             hide_unavailable: false,
             categories: Vec::new(),
+            ask_email: false,
             remember_last: false,
             remember_days: defaults::MAX_REMEMBER_DAYS,
         }

@@ -55,30 +55,26 @@ pub fn check_auth_method(
 ) {
     let mut report =
         |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
-    match file.token_endpoint_auth_method {
-        None | Some(AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic) => {
-            if file.secrets.is_empty() {
+    let method = file.token_endpoint_auth_method;
+    match method {
+        None
+        | Some(AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic | AuthMethod::None) => {
+            if file.secrets.is_empty() && method != Some(AuthMethod::None) {
                 report(
                     "secrets",
                     "is empty, so no code can ever be redeemed",
                     "add one or two secrets",
                 );
             }
-            if file.token_endpoint_auth_signing_alg.is_some() {
-                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                report(
-                    "token_endpoint_auth_signing_alg",
-                    "applies to client assertions, which this method doesn't use",
-                    fix,
-                );
-            }
-            if file.client_assertion_audiences.is_some() {
-                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                report(
-                    "client_assertion_audiences",
-                    "applies to client assertions, which this method doesn't use",
-                    fix,
-                );
+            let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+            for (key, is_set) in [
+                ("token_endpoint_auth_signing_alg", file.token_endpoint_auth_signing_alg.is_some()),
+                ("client_assertion_audiences", file.client_assertion_audiences.is_some()),
+            ] {
+                if is_set {
+                    let message = "applies to client assertions, which this method doesn't use";
+                    report(key, message, fix);
+                }
             }
         }
         Some(AuthMethod::PrivateKeyJwt) => {

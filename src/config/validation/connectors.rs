@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::configured_connector::ConfiguredConnector;
 use super::connector_kind::{ConfiguredKind, KindCheck, SupportedKinds, connector_schema};
+use super::email_domains::check_email_domains;
 use super::levels::check_methods;
 use super::logo::Logo;
 use super::value_checks::{check_range, check_rate, is_category_id};
@@ -114,6 +115,7 @@ fn check_file(
 ) {
     localized_text::check_texts(source, "name", &file.name, problems);
     check_limits(source, file.limits, problems);
+    check_email_domains(source, &file.email_domains, problems);
     if file.category.as_deref().is_some_and(|category| !is_category_id(category)) {
         let fix = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
         problems.push(source.diagnostic("category", "is not a valid category id", fix));

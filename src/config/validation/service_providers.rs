@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::address::{self, Http};
+use super::address::Http;
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict};
@@ -12,14 +12,14 @@ use super::dated_secret::DatedSecret;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, localized_text};
+use super::{client_auth, localized_text, public_clients};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
+use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -83,6 +83,7 @@ pub fn check_file(
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
     check_own_rules(source, &file, problems);
     check_rules(source, &file, platform, problems);
+    public_clients::check_public_client(source, &file, platform, problems);
     let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
     let keys =
@@ -256,7 +257,7 @@ fn check_rules(
 }
 
 /// Requires absolute https URLs (http for loopback, or with `insecure_http`) without fragment and
-/// user info.
+/// user info; a public client may also have private-use schemes.
 fn check_addresses(
     source: &SourceFile,
     file: &ServiceProviderFile,
@@ -273,16 +274,18 @@ fn check_addresses(
     all.extend(list("redirect_uris", &file.redirect_uris));
     all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
     for (key, uri) in all {
-        match address::parse_absolute_url(&uri, http) {
+        let client_type =
+            if key == "home_page" { ClientType::Confidential } else { file.client_type() };
+        match public_clients::check_redirect_uri(&uri, http, client_type) {
             // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
-            Ok(_) if uri.contains('*') => {
+            Ok(()) if uri.contains('*') => {
                 problems.push(source.diagnostic(
                     &key,
                     "contains a *, but patterns are not supported",
                     "list each address",
                 ));
             }
-            Ok(_) => {}
+            Ok(()) => {}
             Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
         }
     }

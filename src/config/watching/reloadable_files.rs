@@ -195,6 +195,7 @@ impl ReloadableFiles {
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
         federation.categories.clone_from(&choice.categories);
+        federation.ask_email = choice.ask_email;
         federation.remember_last =
             choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);

@@ -3,21 +3,83 @@
 use std::time::Duration;
 
 use super::{Hub, by_post, dated, federation, federation_with, service, token_request};
-use crate::config::Validity;
 use crate::config::federation::ClientAuthentication;
+use crate::config::{ServiceProvider, Validity};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
+use crate::protocol::registration::ClientType;
 use crate::protocol::token::TokenRequest;
 use crate::testing::samples::OPENED;
 
+// RFC 7636, appendix B
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn by_basic(client_id: &str, secret: &str) -> Credentials {
     Credentials::SecretBasic { client_id: client_id.into(), secret: Secret::new(secret.into()) }
+}
+
+fn public(client_id: &str) -> ServiceProvider {
+    let mut client = service(client_id, true, SigningAlg::ES256);
+    client.authentication = ClientAuthentication::Public;
+    client.registration.client_type = ClientType::Public;
+    client
+}
+
+fn by_id(client_id: &str) -> Credentials {
+    Credentials::Public { client_id: client_id.into() }
+}
+
+#[tokio::test]
+async fn code_injection_without_a_verifier_is_stopped() {
+    // Both codes were issued while the client was confidential; one has no challenge.
+    for (challenge, verifier, expected) in [
+        (None, None, Some(ErrorCode::CodeVerifier)),
+        (None, Some(VERIFIER), Some(ErrorCode::CodeVerifier)),
+        (Some(CHALLENGE), None, Some(ErrorCode::CodeVerifier)),
+        (Some(CHALLENGE), Some("guess"), Some(ErrorCode::CodeVerifier)),
+        (Some(CHALLENGE), Some(VERIFIER), None),
+    ] {
+        let mut hub = Hub::new();
+        hub.core_mut().federation = federation_with([public("sp")]);
+        let pkce = challenge.map(|c| [("code_challenge", c), ("code_challenge_method", "S256")]);
+        hub.issue("code", pkce.as_ref().map_or(&[][..], |pairs| &pairs[..])).await;
+        let request = TokenRequest {
+            credentials: by_id("sp"),
+            code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
+            ..token_request("code")
+        };
+        assert_eq!(hub.refusal(&request).await, expected, "{challenge:?} {verifier:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_confidential_client_without_its_secret_is_no_public_client() {
+    let mut hub = Hub::new();
+    hub.core_mut().federation = federation_with([
+        public("app"),
+        service("sp", true, SigningAlg::ES256),
+        ServiceProvider {
+            authentication: ClientAuthentication::SecretBasic(vec![]),
+            ..service("headed", true, SigningAlg::ES256)
+        },
+    ]);
+    hub.issue("code", &[]).await;
+    let missing = ErrorCode::Missing(RequiredParam::TokenClientSecret);
+    for client_id in ["sp", "headed", "unknown"] {
+        let request = TokenRequest { credentials: by_id(client_id), ..token_request("code") };
+        assert_eq!(hub.refusal(&request).await, Some(missing), "{client_id}");
+    }
+    // And a public client that sends a secret has none that could be right.
+    for credentials in [by_post("app", "app's secret"), by_basic("app", "app's secret")] {
+        let request = TokenRequest { credentials, ..token_request("code") };
+        assert_eq!(hub.refusal(&request).await, Some(ErrorCode::ClientOtherMethod));
+    }
 }
 
 #[tokio::test]

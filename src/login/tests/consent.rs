@@ -250,6 +250,37 @@ fn the_page_is_shown_when_its_policy_says_so() {
 }
 
 #[test]
+fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
+    for policy in [ConsentPolicy::Required, ConsentPolicy::Information, ConsentPolicy::None] {
+        let reuse = || LoginRequest::OpenPage {
+            reuse: Some(Box::new(IdentifiedUser {
+                consented: true,
+                ..user_of_reused_session("session")
+            })),
+        };
+        let harness = |prompt| {
+            Harness::new(&[("prompt", prompt)])
+                .with_policy(policy)
+                .with_session("session")
+                .for_public_client()
+        };
+        let mut silent = harness("none");
+        let seen = silent.view_after(reuse());
+        assert!(silent.ended_with_error(&seen, ErrorCode::ConsentRequired), "{policy:?}");
+        let mut reused = harness("login");
+        assert_eq!(reused.view_after(reuse()), BrowserView::RedirectToConsent, "{policy:?}");
+        assert!(reused.code().is_none());
+        // An identity provider with a session of its own answers silently, too.
+        let mut fresh = harness("login");
+        fresh.reach_identifying();
+        let then = fresh.report_identification(identified_user("idp", Level::Eidas1));
+        assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{policy:?}");
+        let yes = fresh.yes();
+        grant(fresh.send(yes));
+    }
+}
+
+#[test]
 fn explicit_consent_is_remembered_and_continuing_is_not() {
     for (policy, explicit) in [(ConsentPolicy::Required, true), (ConsentPolicy::Information, false)]
     {

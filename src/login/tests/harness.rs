@@ -16,6 +16,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ClientType;
 use crate::testing::env::SeededEntropy;
 use crate::testing::samples::{
     IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
@@ -34,7 +35,10 @@ pub(super) struct Harness {
     pub gate: Gate,
     /// Result of the registration check.
     pub registered: Result<(), ErrorCode>,
+    /// The connector that the e-mail domain in `login_hint` leads to.
+    pub login_hint_idp: Option<ConnectorId>,
     pub consent: ConsentPolicy,
+    pub client_type: ClientType,
     /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
     pub nodes: Nodes,
@@ -66,7 +70,9 @@ impl Harness {
             now: OPENED,
             gate: OPEN,
             registered: Ok(()),
+            login_hint_idp: None,
             consent: ConsentPolicy::Information,
+            client_type: ClientType::Confidential,
             session: None,
             nodes: Nodes::Many,
             saved: Save::No,
@@ -86,6 +92,11 @@ impl Harness {
 
     pub(super) fn with_policy(mut self, policy: ConsentPolicy) -> Self {
         self.consent = policy;
+        self
+    }
+
+    pub(super) fn for_public_client(mut self) -> Self {
+        self.client_type = ClientType::Public;
         self
     }
 
@@ -116,7 +127,9 @@ impl Harness {
             entropy: &self.entropy,
             gate: &self.gate,
             check_registration: &|_| self.registered,
+            connector_for_login_hint: &|_| self.login_hint_idp.clone(),
             consent: self.consent,
+            client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
             nodes: self.nodes,

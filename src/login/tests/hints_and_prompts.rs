@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::assurance::Level;
 use crate::login::tests::harness::{
-    BrowserView, Gate, Harness, browser_view, callback_with, choice_with_banner, effect,
-    error_page, grant,
+    BrowserView, CLOSED, Gate, Harness, OPEN, browser_view, callback_with, choice_with_banner,
+    effect, error_page, grant,
 };
 use crate::login::{
     ConsentPolicy, Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput,
@@ -112,6 +112,33 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
         choice_with_banner(Some("other"), ErrorCode::IdpUnreachable),
         "another one than the hint names"
     );
+}
+
+#[test]
+fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
+    let hinted = |changes: &[(&str, &str)], gate: Gate| {
+        let mut harness = Harness::new(changes);
+        harness.login_hint_idp = Some("by-domain".into());
+        harness.gate = gate;
+        harness
+    };
+    let chosen = |harness: &mut Harness| {
+        let effect = harness.effect_of(LoginRequest::OpenPage { reuse: None });
+        let Effect::BeginLogin(connector, _) = effect else { panic!() };
+        connector.to_string()
+    };
+    let mut harness = hinted(&[], OPEN);
+    assert_eq!(chosen(&mut harness), "by-domain");
+    harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable)));
+    // Unlike after `idp_hint`, the user may have meant another account.
+    let banner = choice_with_banner(Some("by-domain"), ErrorCode::IdpUnreachable);
+    assert_eq!(harness.open_page(), banner);
+
+    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], OPEN)), "idp", "the name goes first");
+    assert_eq!(chosen(&mut hinted(&[("idp_hint", "idp")], NOT_IDP)), "by-domain");
+    for (changes, gate) in [(&[][..], CLOSED), (&[("prompt", "select_account")], OPEN)] {
+        assert_eq!(hinted(changes, gate).open_page(), BrowserView::ChoicePage(None));
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! The checks of the table, one function each: a raw value in; its meaning, or the error code, out.
 
+use std::borrow::Cow;
+
 use super::{Prompt, RequestMethod, ResponseMode};
 use crate::ids::{ConnectorId, Scope, Secret};
 use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::pkce;
+use crate::protocol::redirect_uri::match_redirect_uri;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 
 /// Returns the registration of the client that `client_id` names.
@@ -20,20 +23,16 @@ pub(super) fn find_client<'d>(
     if registration.active { Ok(registration) } else { Err(E::ClientIdInactive) }
 }
 
-/// Compares exactly, and returns the registered value rather than the sent one (RFC 9700 §4.1.3).
+/// Returns the registered value rather than the sent one (RFC 9700 §4.1.3).
 ///
 /// # Errors
 /// `Missing` or `Repeated` for the parameter, or `RedirectUriNotRegistered`.
 pub(super) fn find_registered_redirect_uri<'d>(
     params: &Params,
     registration: &'d Registration,
-) -> Result<&'d str, E> {
-    let redirect_uri = params.required(RequiredParam::RedirectUri)?;
-    registration
-        .redirect_uris
-        .iter()
-        .map(String::as_str)
-        .find(|registered| *registered == redirect_uri)
+) -> Result<Cow<'d, str>, E> {
+    let requested = params.required(RequiredParam::RedirectUri)?;
+    match_redirect_uri(&registration.redirect_uris, requested, registration.client_type)
         .ok_or(E::RedirectUriNotRegistered)
 }
 
@@ -226,7 +225,7 @@ pub(super) fn validate_code_challenge(
 ) -> Result<Option<String>, E> {
     match (challenge, method) {
         (None, Some(_)) => Err(E::CodeChallengeMethodAlone),
-        (None, None) if registration.require_pkce => Err(E::CodeChallengeRequired),
+        (None, None) if registration.needs_pkce() => Err(E::CodeChallengeRequired),
         (None, None) => Ok(None),
         (Some(_), None) => Err(E::CodeChallengeMethodMissing),
         (Some(challenge), Some("S256")) if pkce::is_challenge(challenge) => {

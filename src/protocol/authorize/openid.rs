@@ -42,7 +42,7 @@ pub(super) fn validate_openid_request(
     } else {
         object.mode
     };
-    let redirect = ProvenRedirect::new(redirect_uri, state, mode.unwrap_or_default(), issuer);
+    let redirect = ProvenRedirect::new(&redirect_uri, state, mode.unwrap_or_default(), issuer);
     let validated = validate_openid_client(params, registration, redirect.clone())
         .and_then(|proven| validate_parameters(params, &proven, platform, directory));
     validated.map_err(|code| AuthorizationError::Redirect(redirect, code))

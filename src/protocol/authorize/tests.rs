@@ -2,13 +2,16 @@
 
 mod parameters;
 mod properties;
+mod public_clients;
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
-use crate::protocol::registration::{ConsentRequirement, IdpHintDefault, IdpHintPolicy};
+use crate::protocol::registration::{
+    ClientType, ConsentRequirement, IdpHintDefault, IdpHintPolicy,
+};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -30,6 +33,7 @@ fn directory() -> FakeDirectory {
     let sp = Registration {
         client_id: "sp".into(),
         active: true,
+        client_type: ClientType::Confidential,
         redirect_uris: vec!["https://sp.example/other".into(), CALLBACK.into()],
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),

@@ -28,6 +28,22 @@ pub struct ChoicePage {
     pub list: ProviderList,
     /// Set after a failed attempt.
     pub banner: Option<FailureBanner>,
+    /// `None` if the page knows nothing of e-mail addresses.
+    pub email: Option<EmailSearch>,
+}
+
+/// How far the search for an account by an e-mail address is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EmailSearch {
+    /// The page asks for an address, instead of showing the list. The form posts `email` and `csrf`
+    /// to `…/email`.
+    Question { csrf: String, is_malformed: bool },
+    /// The list has the accounts of this domain only.
+    Found { domain: String },
+    /// No account has this domain: the list has all.
+    Unknown { domain: String },
+    /// The list has all, as the user wants.
+    List,
 }
 
 /// An identity provider that can be chosen.
@@ -94,6 +110,28 @@ impl ChoicePage {
     /// Returns the URL of the choice page without a query.
     fn url(&self, chrome: &PageChrome<'_>) -> String {
         format!("{}/interaction/{}", chrome.base_path, self.interaction)
+    }
+
+    /// Returns the URL of the list of all providers.
+    fn list_url(&self, url: &str) -> String {
+        if self.email.is_some() { format!("{url}?list=all") } else { url.to_owned() }
+    }
+
+    /// Returns whether the page shows a part of the list only.
+    const fn is_partial(&self) -> bool {
+        matches!(self.email, Some(EmailSearch::Found { .. }))
+            || self.list.query.is_some()
+            || self.list.category.is_some()
+    }
+
+    /// Returns whether the page links to the question for an address.
+    const fn can_ask_again(&self) -> bool {
+        matches!(self.email, Some(EmailSearch::List | EmailSearch::Unknown { .. }))
+    }
+
+    /// Returns whether the page shows providers, or says that there are none.
+    const fn has_list(&self) -> bool {
+        !matches!(self.email, Some(EmailSearch::Question { .. })) || self.list.last_used.is_some()
     }
 
     /// Returns the number of unavailable providers that are not shown.

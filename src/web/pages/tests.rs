@@ -181,7 +181,19 @@ fn script_in_names_and_values_stays_inert() {
                 forget_csrf: evil(),
                 list,
                 banner,
+                email: Some(EmailSearch::Unknown { domain: evil() }),
                 ..gallery::choice_page(0)
+            }
+            .render(chrome),
+            ChoicePage {
+                interaction: evil(),
+                email: Some(EmailSearch::Question { csrf: evil(), is_malformed: true }),
+                ..gallery::choice_page(0)
+            }
+            .render(chrome),
+            ChoicePage {
+                email: Some(EmailSearch::Found { domain: evil() }),
+                ..gallery::choice_page(2)
             }
             .render(chrome),
             ChoicePage {

@@ -13,7 +13,7 @@ use crate::protocol::authorize::{
 use crate::protocol::catalogue::{ErrorCode as E, Param, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{
-    ClientDirectory, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
+    ClientDirectory, ClientType, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
 };
 
 const ISSUER: &str = "https://hub.example/api/v2";
@@ -35,6 +35,7 @@ fn directory() -> FakeDirectory {
     let sp = Registration {
         client_id: "sp".into(),
         active: true,
+        client_type: ClientType::Confidential,
         redirect_uris: vec![CALLBACK.into()],
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),

@@ -43,6 +43,14 @@ choice-found = { $total ->
     [one] { $total } account found
    *[other] { $total } accounts found
 }
+choice-email = E-mail address
+choice-email-use = Only the part after the @ is used, to find where you sign in. The address is not stored.
+choice-email-go = Continue
+choice-email-list = Choose from the list instead
+choice-email-again = Enter an e-mail address instead
+choice-email-malformed = Enter a whole e-mail address, such as name@example.org.
+choice-email-found = Accounts for addresses at “{ $domain }”:
+choice-email-unknown = No account is registered for addresses at “{ $domain }”. Choose one from the list.
 choice-last-used = Last used
 choice-forget = Don’t remember this account
 choice-others = Other accounts

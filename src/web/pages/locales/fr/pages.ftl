@@ -46,6 +46,14 @@ choice-found = { $total ->
     [one] { $total } compte trouvé
    *[other] { $total } comptes trouvés
 }
+choice-email = Adresse électronique
+choice-email-use = Seule la partie après le @ sert, pour trouver où vous vous connectez. L’adresse n’est pas conservée.
+choice-email-go = Continuer
+choice-email-list = Choisir plutôt dans la liste
+choice-email-again = Saisir plutôt une adresse électronique
+choice-email-malformed = Saisissez une adresse électronique complète, par exemple nom@exemple.fr.
+choice-email-found = Comptes pour les adresses en « { $domain } » :
+choice-email-unknown = Aucun compte n’est prévu pour les adresses en « { $domain } ». Choisissez-en un dans la liste.
 choice-last-used = Votre dernier compte
 choice-forget = Ne pas retenir ce compte
 choice-others = Autres comptes
