@@ -42,6 +42,9 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
+/// Registration of the application that a developer writes against the standard hub.
+const APPLICATION: &str = include_str!("application.toml");
+
 /// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
 /// the order of [`IDENTITY_PROVIDERS`].
 pub struct DemoPlatform {
@@ -120,7 +123,7 @@ impl DemoPlatform {
     }
 
     /// Writes the hub's files: two identity providers, one service provider, one data provider; on
-    /// the standard platform, identities from the register.
+    /// the standard platform, identities from the register, and the developer's application.
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
@@ -151,7 +154,10 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             ("data-providers/demo-data.toml".to_owned(), data_provider),
         ];
         match self.platform {
-            Platform::Standard => files.push(("register.csv".to_owned(), REGISTER_CSV.to_owned())),
+            Platform::Standard => files.extend(
+                [("register.csv", REGISTER_CSV), ("service-providers/example.toml", APPLICATION)]
+                    .map(|(name, text)| (name.to_owned(), text.to_owned())),
+            ),
             Platform::High => {
                 let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();
                 files.push(("demo-service.jwks.json".to_owned(), keys));

@@ -12,5 +12,6 @@
 
 mod certification;
 mod dashboards;
+mod links;
 mod listed;
 mod requirements;

@@ -1,18 +1,12 @@
 // docs/recipes/sp-go-oidc.md. recipes/go-oidc/ pins the modules that its program is built with.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Browser, freePorts, random, root } from './harness.mjs';
-import { APP, HUB, JANE, cache, find, recipe, replace, startHubForSp, startProduct, succeed, throughHub, without } from './recipes.mjs';
+import { APP, HUB, JANE, cache, find, goEnv, recipe, replace, startHubForSp, startProduct, succeed, throughHub, withoutGo } from './recipes.mjs';
 
-// The toolchain that is there, and no download of another one.
-const env = { ...process.env, GOTOOLCHAIN: 'local' };
-const version = find('go') && spawnSync(find('go'), ['env', 'GOVERSION'], { encoding: 'utf8', env }).stdout.match(/^go1\.(\d+)/)?.[1];
-const skip = without('go', 'Install Go 1.26 or later.') || (Number(version) < 26 && `go is of version 1.${version}. Install Go 1.26 or later.`);
-
-test('go-oidc signs in with the files of its recipe', { skip }, async (t) => {
+test('go-oidc signs in with the files of its recipe', { skip: withoutGo() }, async (t) => {
   const page = recipe('sp-go-oidc');
   const [port] = await freePorts(1);
   const app = `http://localhost:${port}`;
@@ -25,7 +19,7 @@ test('go-oidc signs in with the files of its recipe', { skip }, async (t) => {
   mkdirSync(folder, { recursive: true });
   for (const name of ['go.mod', 'go.sum']) copyFileSync(path.join(root, 'tests/peers/recipes/go-oidc', name), path.join(folder, name));
   writeFileSync(path.join(folder, 'main.go'), replace(page.file('main.go'), { [HUB]: hub.base, [APP]: app, '127.0.0.1:3000': `127.0.0.1:${port}` }));
-  await succeed(find('go'), ['build', '-buildvcs=false', '-o', 'recipe', '.'], { cwd: folder, env });
+  await succeed(find('go'), ['build', '-buildvcs=false', '-o', 'recipe', '.'], { cwd: folder, env: goEnv });
   const server = await startProduct('go-oidc', path.join(folder, 'recipe'), [], {
     ready: `http://127.0.0.1:${port}/`, env: { ...process.env, CLIENT_SECRET: secret },
   });

@@ -1,7 +1,7 @@
 // What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
 // person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -146,6 +146,14 @@ export function find(program) {
 /** The reason to skip a test, or false: `program` is wanted, which `how` brings. */
 export const without = (program, how) => (find(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
 
+// The Go toolchain that is there, and no download of another one.
+export const goEnv = { ...process.env, GOTOOLCHAIN: 'local' };
+/** The reason to skip a test of a Go program, or false. */
+export function withoutGo() {
+  const version = find('go') && spawnSync(find('go'), ['env', 'GOVERSION'], { encoding: 'utf8', env: goEnv }).stdout.match(/^go1\.(\d+)/)?.[1];
+  return without('go', 'Install Go 1.26 or later.') || (Number(version) < 26 && `go is of version 1.${version}. Install Go 1.26 or later.`);
+}
+
 /** Runs a program to its end, not synchronously: { status, out, err }. */
 export function run(program, args, { input = '', ...options } = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
@@ -201,11 +209,11 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
 }
 
 /**
- * A Spring Boot application of recipes/NAME/, with `files` of a page beside its own. build() makes its jar by Maven, which brings 60 MB the
- * first time; without RECIPES=all only where that jar is in the cache already.
+ * A Spring Boot application of recipes/NAME/, or of the folder `from`, with `files` of a page beside its own. build() makes its jar by Maven,
+ * which brings 60 MB the first time; without RECIPES=all only where that jar is in the cache already.
  */
-export function springApplication(name, files = {}) {
-  const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(root, 'tests/peers/recipes', name, file), 'utf8')]);
+export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name)) {
+  const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
   // Other sources, another folder: a jar is never older than the page.
   const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);

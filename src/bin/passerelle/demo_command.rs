@@ -33,6 +33,8 @@ pub fn run_demo(port: u16) -> CommandResult<()> {
             outln!("  data provider       {}", addresses.data_provider);
         }
         outln!("\nA new file in connectors/ of a hub's folder adds an identity provider at once.");
+        outln!("An application of yours signs in at the standard hub with the lines of");
+        outln!("  {}", demo.standard.folder.join("service-providers/example.toml").display());
         outln!("Open {}", demo.start_url);
         Signals::listen()?.stop().await;
         demo.stop().await;

@@ -1,0 +1,106 @@
+// examples/: each one is started against the demo as its README says, and a person signs in and out in Chromium.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { artifacts, freePorts, random, root, startDemo, text } from './harness.mjs';
+import { cache, find, goEnv, replace, springApplication, startProduct, succeed, withoutGo } from './recipes.mjs';
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+const folderOf = (name) => path.join(root, 'examples', name);
+// An interpreter with examples/python-authlib/requirements.txt.
+const python = process.env.EXAMPLE_PYTHON;
+const settingsOfSpring = 'src/main/resources/application.yml';
+const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'));
+
+/** How each example is started: its toolchain, its preparation, its command, and the file of its own code. */
+const EXAMPLES = {
+  'node-openid-client': {
+    code: 'app.mjs', skip: !existsSync(path.join(folderOf('node-openid-client'), 'node_modules')) && 'examples/node-openid-client/node_modules is not there: npm ci.',
+    command: () => [process.execPath, 'app.mjs'],
+  },
+  'python-authlib': {
+    code: 'app.py', skip: !python && 'EXAMPLE_PYTHON names no interpreter: tests/run makes one.',
+    command: (port) => [python, '-B', '-m', 'flask', 'run', '--port', String(port)],
+  },
+  'go-oidc': {
+    code: 'main.go', skip: withoutGo(),
+    async command() {
+      const binary = path.join(cache, 'example-go-oidc');
+      await succeed(find('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: folderOf('go-oidc'), env: goEnv });
+      return [binary];
+    },
+  },
+  'java-spring': { code: 'src/main/java/app/Application.java', skip: spring.skip, command: async () => ['java', '-jar', await spring.build()] },
+};
+
+let demo, browser, issuer;
+const ports = {};
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  demo = await startDemo('demo-examples');
+  const [, hub, folder] = demo.log().match(/^standard platform\n {2}hub +(\S+)[^]*? {2}its folder +(\S+)/m);
+  issuer = `${hub}/api/v2`;
+  // The demo registers port 3000. Here each example has a free one, which the hub reads from the file within a second.
+  const free = await freePorts(Object.keys(EXAMPLES).length);
+  Object.keys(EXAMPLES).forEach((name, index) => { ports[name] = free[index]; });
+  const file = path.join(folder, 'service-providers/example.toml');
+  const addresses = (route) => ({ [`["http://localhost:3000/${route}"]`]: text(free.map((port) => `http://localhost:${port}/${route}`)) });
+  writeFileSync(file, replace(readFileSync(file, 'utf8'), { ...addresses('callback'), ...addresses('signed-out') }));
+  const request = new URLSearchParams({
+    client_id: 'example', response_type: 'code', scope: 'openid', acr_values: 'eidas1', redirect_uri: `http://localhost:${free[0]}/callback`,
+    state: random(), nonce: random(), code_challenge: random(), code_challenge_method: 'S256',
+  });
+  const answer = () => fetch(`${issuer}/authorize?${request}`, { redirect: 'manual' });
+  for (const deadline = performance.now() + 20_000; (await answer()).status !== 303;) {
+    assert.ok(performance.now() < deadline, `the hub does not know the examples' addresses:\n${demo.log()}`);
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+  }
+});
+after(async () => {
+  await browser?.close();
+  await demo?.stop();
+});
+
+test('every example is tested, documented, and less than 80 lines of own code', () => {
+  assert.deepEqual(readdirSync(path.join(root, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort(), Object.keys(EXAMPLES).sort());
+  for (const [name, { code }] of Object.entries(EXAMPLES)) {
+    const lines = readFileSync(path.join(folderOf(name), code), 'utf8').replace(/^import \([^]*?^\)/m, '').split('\n');
+    const own = lines.filter((line) => line.trim() !== '' && !/^\s*(\/\/|\/\*\*|#|""")/.test(line) && !/^(import|from) /.test(line));
+    assert.ok(own.length < 80, `${name}: ${own.length}`);
+    assert.ok(existsSync(path.join(folderOf(name), 'README.md')), name);
+  }
+});
+
+for (const [name, { skip, command }] of Object.entries(EXAMPLES)) {
+  test(`${name}: a person signs in and out`, { skip, timeout: 900_000 }, async (t) => {
+    const port = ports[name];
+    const app = `http://localhost:${port}`;
+    const [program, ...args] = await command(port);
+    const server = await startProduct(`example-${name}`, program, args, {
+      ready: `http://127.0.0.1:${port}/`, seconds: 180, cwd: folderOf(name),
+      env: { ...process.env, PORT: String(port), ISSUER: issuer, AUTHLIB_INSECURE_TRANSPORT: '1' },
+    });
+    t.after(server.stop);
+    const context = await browser.newContext({ locale: 'en-GB' });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    t.after(async () => { await page.screenshot({ path: path.join(artifacts, `example-${name}.png`) }); await context.close(); });
+
+    await page.goto(`${app}/`);
+    await page.getByRole('link', { name: 'Sign in with Passerelle' }).click();
+    await page.locator('form[action$="/provider"] button').first().click();
+    await page.locator('form:has(input[type=radio]) button[type=submit], form:has(input[type=radio]) button.main').first().click();
+    await page.locator('form[action$="/consent"] button[value=yes]').click();
+    await page.waitForURL(`${app}/`);
+    assert.equal(await page.locator('h1').innerText(), 'Angela Claire Louise DUBOIS', server.output());
+    // The session is the application's own: the page stays while the tokens end.
+    await page.reload();
+    await page.getByText('Sign out').click();
+    await page.getByRole('link', { name: 'Sign in with Passerelle' }).waitFor();
+    assert.equal(new URL(page.url()).origin, app);
+    await page.goto(`${app}/`);
+    assert.equal(await page.locator('h1').innerText(), 'My application', server.output());
+  });
+}
