@@ -2,6 +2,7 @@
 //!
 //! clippy bans the usual ways to read either; this file is the only exception.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io::Write as _;
 use std::ops::{Add, Sub};
@@ -134,12 +135,41 @@ impl Clock for SystemClock {
 
 struct OpensslEntropy;
 
-impl Entropy for OpensslEntropy {
-    fn bits256(&self) -> [u8; 32] {
-        let mut bits = [0; 32];
+/// Values that one call of OpenSSL provides: a login needs about ten, and a call costs as much as
+/// several of them.
+const VALUES_PER_DRAW: usize = 16;
+
+/// Values that OpenSSL has provided and that are not used yet.
+struct UnusedValues {
+    values: [[u8; 32]; VALUES_PER_DRAW],
+    /// Number of values that are left, at the beginning of `values`.
+    left: usize,
+}
+
+thread_local! {
+    static UNUSED_VALUES: RefCell<UnusedValues> =
+        const { RefCell::new(UnusedValues { values: [[0; 32]; VALUES_PER_DRAW], left: 0 }) };
+}
+
+impl UnusedValues {
+    /// Returns a value, and erases it here, so that it is neither returned twice nor found later.
+    fn take(&mut self) -> [u8; 32] {
+        loop {
+            if let Some(last) = self.left.checked_sub(1)
+                && let Some(value) = self.values.get_mut(last)
+            {
+                self.left = last;
+                return std::mem::take(value);
+            }
+            Self::draw(self.values.as_flattened_mut());
+            self.left = VALUES_PER_DRAW;
+        }
+    }
+
+    fn draw(bytes: &mut [u8]) {
         // OpenSSL fails only when the operating system provides no randomness. Continuing with
         // predictable values is worse than stopping, so the process aborts.
-        if openssl::rand::rand_bytes(&mut bits).is_err() {
+        if openssl::rand::rand_bytes(bytes).is_err() {
             // `eprintln!` would panic where standard error is closed, and a panic can be caught.
             let _unread = writeln!(
                 std::io::stderr(),
@@ -147,6 +177,32 @@ impl Entropy for OpensslEntropy {
             );
             std::process::abort();
         }
-        bits
+    }
+}
+
+impl Entropy for OpensslEntropy {
+    fn bits256(&self) -> [u8; 32] {
+        UNUSED_VALUES.with_borrow_mut(UnusedValues::take)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_value_is_returned_twice_or_stays_where_it_was_drawn() {
+        let draw_many = || (0..1000).map(|_| OpensslEntropy.bits256()).collect::<Vec<_>>();
+        let other_thread = std::thread::spawn(draw_many);
+        let mut seen: HashSet<[u8; 32]> = HashSet::from([[0; 32]]);
+        for value in draw_many().into_iter().chain(other_thread.join().unwrap()) {
+            assert!(seen.insert(value), "repeated, or never drawn");
+        }
+        UNUSED_VALUES.with_borrow(|unused| {
+            assert!(unused.values[unused.left..].iter().all(|value| *value == [0; 32]));
+            assert!(unused.values[..unused.left].iter().all(|value| !seen.contains(value)));
+        });
     }
 }

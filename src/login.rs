@@ -42,6 +42,8 @@ pub mod upstream;
 mod verifying;
 mod withdrawn_registration;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub use awaiting_callback::AwaitingCallback;
@@ -92,7 +94,7 @@ pub enum LoginState {
     /// The authentication is verified. The identity rules and the register identify the user.
     Identifying(Identifying),
     /// The user is identified, and continues, consents or refuses.
-    Consenting(Box<Consenting>),
+    Consenting(Arc<Consenting>),
     /// The service provider has its answer.
     #[serde(rename = "Answered")]
     Completed(Completed),

@@ -76,20 +76,27 @@ fn gather_evidence(
     for (reason, count) in &dropped {
         services.core.metrics.record_dropped_amr_values(connector, reason.label(), *count);
     }
-    let amr = evidence
-        .amr_values(&services.grants.amr_marker)
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let dropped_counts = dropped
-        .iter()
-        .map(|(reason, count)| format!("{} {count}", reason.label()))
-        .collect::<Vec<_>>()
-        .join(", ");
-    tracing::debug!(support_id, %connector, amr, dropped = dropped_counts, "authentication methods evaluated");
+    // Evaluated only where the line is logged.
+    tracing::debug!(
+        support_id,
+        %connector,
+        amr = evidence
+            .amr_values(&services.grants.amr_marker)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        dropped = dropped
+            .iter()
+            .map(|(reason, count)| format!("{} {count}", reason.label()))
+            .collect::<Vec<_>>()
+            .join(", "),
+        "authentication methods evaluated"
+    );
     // Logs each dropped method once per connector; all are counted.
-    if let Ok(handle) = services.connectors.handle(connector) {
+    if !dropped.is_empty()
+        && let Ok(handle) = services.connectors.handle(connector)
+    {
         let reasons = dropped
             .keys()
             .filter(|reason| **reason != DropReason::Unknown)

@@ -262,7 +262,8 @@ impl RunningStep<'_> {
         self.audit.before_effect(login, &effect);
         let owner = TimeOwner::for_effect(&effect);
         let mut error_detail = None;
-        let performed = perform_effect(self.services, login, effect, &mut error_detail);
+        // Boxed, because its size would count for steps without an effect, too.
+        let performed = Box::pin(perform_effect(self.services, login, effect, &mut error_detail));
         let outcome = self.timer.measure(owner, performed).await;
         self.audit.after_effect(&outcome, error_detail);
         outcome

@@ -135,6 +135,8 @@ impl SafeHttpClient {
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(Arc::new(PublicAddressResolver::new(&rules)))
             .redirect(Policy::none())
+            // reqwest copies each request for a retry, which it makes only over HTTP/2.
+            .retry(reqwest::retry::never().max_retries_per_request(0))
             .no_proxy()
             .https_only(rules.schemes == AllowedSchemes::HttpsOnly)
             .connect_timeout(limits.connect_timeout)

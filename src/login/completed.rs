@@ -49,16 +49,16 @@ impl PendingGrant {
     }
 
     /// Returns the grant of this code.
-    pub(super) fn to_grant(&self, code: &Secret<String>, context: &LoginContext) -> Grant {
+    pub(super) fn into_grant(self, code: &Secret<String>, context: &LoginContext) -> Grant {
         Grant {
             code: code.clone(),
             request: context.request.clone(),
             scopes: context.request.scopes.clone(),
-            user: self.user.clone(),
+            user: self.user,
             login: context.hash.clone(),
             support_id: context.support_id.clone(),
             consented: self.consented,
-            session: self.session.clone(),
+            session: self.session,
             granted_at: self.granted_at,
         }
     }
@@ -140,7 +140,7 @@ impl Completed {
             // Never stored, or used. The store accepts no code twice, so the same grant can be
             // repeated.
             (Ok(false), Self::Granted { code, pending_grant: Some(pending), .. }) => {
-                let effect = Effect::Grant(Box::new(pending.to_grant(code, &context)));
+                let effect = Effect::Grant(Box::new(pending.clone().into_grant(code, &context)));
                 Step::perform_unsaved(context, LoginState::Completed(self), effect)
             }
             (Ok(false), _) => self.answer_already_done(context),

@@ -1,5 +1,7 @@
 //! State: the user continues, consents or refuses (docs/design/login.md).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::completed::PendingGrant;
@@ -53,7 +55,7 @@ impl Consenting {
         if page {
             return Step::save_and_answer(
                 context,
-                LoginState::Consenting(Box::new(state)),
+                LoginState::Consenting(Arc::new(state)),
                 LoginAnswer::RedirectToConsent,
             );
         }
@@ -70,7 +72,7 @@ impl Consenting {
 
     /// Applies a request of the browser.
     pub(super) fn on_request(
-        self: Box<Self>,
+        self: Arc<Self>,
         context: LoginContext,
         request: LoginRequest,
         inputs: &StepInputs<'_>,
@@ -89,7 +91,7 @@ impl Consenting {
                 if let Some(code) = self.block_in_force(inputs) {
                     return context.answer_gate_error(&self.user.authentication.connector, code);
                 }
-                let page = LoginAnswer::ConsentPage(self.clone());
+                let page = LoginAnswer::ConsentPage(Arc::clone(&self));
                 Step::answer_unsaved(context, LoginState::Consenting(self), page)
             }
             LoginRequest::Consent(consent) => self.on_consent(context, consent, inputs),
@@ -120,7 +122,7 @@ impl Consenting {
     }
 
     fn on_consent(
-        self: Box<Self>,
+        self: Arc<Self>,
         context: LoginContext,
         consent: ConsentSubmission,
         inputs: &StepInputs<'_>,
@@ -130,7 +132,7 @@ impl Consenting {
             return self.answer_error(context, ErrorCode::CsrfWrong);
         }
         match consent.answer {
-            ConsentAnswer::Yes => self.grant_code(context, inputs),
+            ConsentAnswer::Yes => Arc::unwrap_or_clone(self).grant_code(context, inputs),
             ConsentAnswer::No => {
                 Completed::finish_with_error(context, ErrorCode::UserRefusedConsent)
             }
@@ -171,16 +173,16 @@ impl Consenting {
             consented: self.explicit,
             granted_at: inputs.now,
         };
-        let effect = Effect::Grant(Box::new(pending.to_grant(&code, &context)));
         let session = pending.session.new_cookie();
-        let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending));
+        let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending.clone()));
+        let effect = Effect::Grant(Box::new(pending.into_grant(&code, &context)));
         let state = Completed::Granted { code, session, connector, pending_grant };
         // The login is stored as completed before the code exists: of two submissions at two nodes,
         // one succeeds.
         Step::save_and_perform(context, LoginState::Completed(state), effect)
     }
 
-    fn answer_error(self: Box<Self>, context: LoginContext, code: ErrorCode) -> Step {
+    fn answer_error(self: Arc<Self>, context: LoginContext, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Consenting(self), code, NextAction::ChooseIdp)
     }
 }

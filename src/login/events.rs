@@ -1,5 +1,7 @@
 //! Defines inputs and outputs of the state machine: requests, effects, outcomes, answers.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -190,7 +192,7 @@ pub enum LoginAnswer {
     },
     /// 303 to the consent page.
     RedirectToConsent,
-    ConsentPage(Box<Consenting>),
+    ConsentPage(Arc<Consenting>),
     /// The operator has blocked the identity provider that was chosen.
     BlockedPage(ChoiceBanner),
     /// The answer to the service provider. The session cookie is set where a login has completed.

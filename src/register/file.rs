@@ -350,15 +350,12 @@ fn pivot_hash(pivot: &Pivot) -> u64 {
 
 /// Returns whether the register writes the pivot identity exactly as in the query.
 fn is_written_alike(queried: &Identity, known: &Identity) -> bool {
-    let contact_aside = Identity {
-        email: None,
-        preferred_username: None,
-        standard: StandardClaims::new(),
-        given_names: Vec::new(),
-        ..queried.clone()
-    };
-    contact_aside == Identity { given_names: Vec::new(), ..known.clone() }
-        && queried.given_name() == known.given_name()
+    known.family_name == queried.family_name
+        && known.birthdate == queried.birthdate
+        && known.gender == queried.gender
+        && known.birthplace == queried.birthplace
+        && known.birthcountry == queried.birthcountry
+        && known.given_name() == queried.given_name()
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn parse_query(query: &str) -> Result<Params, FormError> {
 /// Returns whether every percent sequence of a path decodes, to UTF-8.
 #[must_use]
 pub fn is_decodable(path: &str) -> bool {
-    percent_decode(path.as_bytes()).is_ok()
+    !path.contains('%') || percent_decode(path.as_bytes()).is_ok()
 }
 
 /// Returns whether no percent sequence of a path encodes an unreserved character (RFC 3986 §2.3).

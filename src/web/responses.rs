@@ -6,8 +6,8 @@ use actix_web::HttpResponse;
 use actix_web::cookie::Cookie;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue, LOCATION, RETRY_AFTER,
-    SET_COOKIE, WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    CROSS_ORIGIN_OPENER_POLICY, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
 };
 
 use super::hub::Hub;
@@ -57,8 +57,8 @@ pub fn page_response(
     );
     HttpResponse::build(status_code(status))
         .insert_header((CONTENT_TYPE, HTML))
-        .insert_header(("content-security-policy", policy))
-        .insert_header(("content-language", locale.to_string()))
+        .insert_header((CONTENT_SECURITY_POLICY, policy))
+        .insert_header((CONTENT_LANGUAGE, locale.to_string()))
         .body(html)
 }
 

@@ -33,10 +33,13 @@ pub struct Endpoint {
 }
 
 /// Returns every endpoint. The first one that matches a path serves it.
+///
+/// actix tries them in this order. A path with a parameter costs a regular expression, so those
+/// come last, and the ones of every login before the others.
 #[must_use]
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> =
-        [documents(), logins(), logouts(), client_endpoints()].into_iter().flatten().collect();
+        [client_endpoints(), logins(), logouts(), documents()].into_iter().flatten().collect();
     if sandbox == SandboxRoutes::On {
         let routes = vec![get(sandbox::show_form), post(sandbox::submit_form)];
         endpoints.push(at(
@@ -46,6 +49,7 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             routes,
         ));
     }
+    endpoints.sort_by_key(|endpoint| endpoint.path.contains('{'));
     endpoints
 }
 
@@ -106,6 +110,12 @@ fn logins() -> Vec<Endpoint> {
         ),
         at("/api/v1/authorize", "GET", None, vec![web::get().to(authorize::redirect_v1)]),
         at("/api/v2/interaction/{hash}", "GET", step, vec![get(login::show_login)]),
+        at(
+            "/api/v2/interaction/{hash}/consent",
+            "GET, POST",
+            step,
+            vec![get(login::show_consent), post(login::answer_consent)],
+        ),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
         at(
             "/api/v2/interaction/{hash}/email",
@@ -114,24 +124,18 @@ fn logins() -> Vec<Endpoint> {
             vec![post(email_discovery::find_by_email)],
         ),
         at(
+            "/api/v2/callback/{connector}",
+            "GET",
+            Some(EventKind::CallbackRefused),
+            vec![get(login::handle_callback)],
+        ),
+        at(
             "/api/v2/interaction/{hash}/forget",
             "POST",
             step,
             vec![post(last_choice::forget_last_choice)],
         ),
         at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![post(login::cancel_login)]),
-        at(
-            "/api/v2/interaction/{hash}/consent",
-            "GET, POST",
-            step,
-            vec![get(login::show_consent), post(login::answer_consent)],
-        ),
-        at(
-            "/api/v2/callback/{connector}",
-            "GET",
-            Some(EventKind::CallbackRefused),
-            vec![get(login::handle_callback)],
-        ),
         at(
             "/connectors/{connector}/login",
             "GET, POST",
@@ -145,7 +149,7 @@ fn logouts() -> Vec<Endpoint> {
     let out = Some(EventKind::LogoutRefused);
     vec![
         at(path::END_SESSION, "GET, POST", out, vec![get(logout::get), post(logout::post)]),
-        // Before the next route, which would match it as a connector.
+        // Without a parameter, so before the next route, which would match it as a connector.
         at(path::END_SESSION_CONFIRM, "POST", out, vec![post(logout::post_confirmation)]),
         at("/api/v2/session/end/{connector}", "GET", out, vec![get(logout::return_from_idp)]),
     ]

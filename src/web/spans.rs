@@ -9,6 +9,7 @@ use actix_web::Error;
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
+use actix_web::http::header::HeaderName;
 
 use crate::protocol::discovery::path;
 use crate::telemetry::trace::{Span, Tracer};
@@ -27,7 +28,7 @@ const LOGIN_PATH_PREFIXES: [&str; 5] = [
     path::END_SESSION,
 ];
 
-const TRACEPARENT: &str = "traceparent";
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Span of a request.
 pub struct RequestSpan {
@@ -56,7 +57,7 @@ impl RequestSpan {
 
     /// Records route, method and status of the response.
     pub fn record_response(&mut self, answer: &Result<ServiceResponse<BoxBody>, Error>) {
-        let Some(span) = &mut self.span else { return };
+        let Some(span) = self.span.as_mut().filter(|span| span.is_recorded()) else { return };
         let (route, status) = match answer {
             Ok(response) => (response.request().match_pattern(), response.status()),
             Err(error) => (None, error.as_response_error().status_code()),
@@ -68,7 +69,7 @@ impl RequestSpan {
 
 /// Returns the `traceparent` header; `None` if it is repeated (W3C Trace Context §3.2).
 fn traceparent(request: &ServiceRequest) -> Option<&str> {
-    let mut all = request.headers().get_all(TRACEPARENT);
+    let mut all = request.headers().get_all(&TRACEPARENT);
     let one = all.next()?.to_str().ok();
     one.filter(|_| all.next().is_none())
 }
@@ -95,10 +96,10 @@ mod tests {
 
     #[test]
     fn a_repeated_traceparent_is_ignored() {
-        let request = || TestRequest::default().append_header((TRACEPARENT, CALLER));
+        let request = || TestRequest::default().append_header(("traceparent", CALLER));
         assert_eq!(traceparent(&request().to_srv_request()), Some(CALLER));
         assert_eq!(
-            traceparent(&request().append_header((TRACEPARENT, CALLER)).to_srv_request()),
+            traceparent(&request().append_header(("traceparent", CALLER)).to_srv_request()),
             None
         );
         assert_eq!(traceparent(&TestRequest::default().to_srv_request()), None);

@@ -28,6 +28,12 @@ impl Span {
         Either::Right(self.scope.clone().run(work))
     }
 
+    /// Returns whether attributes of the span are recorded.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.active.is_some()
+    }
+
     /// Returns the scope of this span, for a message or a task.
     #[must_use]
     pub fn scope(&self) -> TraceScope {
