@@ -1,13 +1,14 @@
 //! Compresses values before encryption: DEFLATE (RFC 1951) with a preset dictionary.
 //!
 //! Records are short and alike, and most of their bytes are names and defaults: the dictionary cuts
-//! a waiting login to a third, at the fastest level. The compressed length leaks nothing: no
+//! a waiting login to a third. The compressed length leaks nothing: no
 //! attacker can choose a part of another user's record and observe its length (unlike CRIME).
 
 use std::cell::RefCell;
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use flate2::{Decompress, FlushDecompress, Status};
 
+use super::deflate::Deflater;
 use super::record::RecordFormatError;
 
 /// Preset dictionary; the most frequent strings stand last. It is part of the format: a new one
@@ -28,12 +29,8 @@ const NO_HEADER: bool = false;
 
 thread_local! {
     /// One per thread, because their tables are large.
-    static DEFLATER: RefCell<Compress> = RefCell::new(new_deflater());
+    static DEFLATER: RefCell<Deflater> = RefCell::new(Deflater::new(DICTIONARY));
     static INFLATER: RefCell<Decompress> = RefCell::new(Decompress::new_with_window_bits(NO_HEADER, WINDOW_BITS));
-}
-
-fn new_deflater() -> Compress {
-    Compress::new_with_window_bits(Compression::fast(), NO_HEADER, WINDOW_BITS)
 }
 
 /// Compresses a value if that makes it smaller.
@@ -46,21 +43,10 @@ fn deflate(value: &[u8]) -> Option<Vec<u8>> {
     if value.len() < MIN_COMPRESSIBLE_BYTES {
         return None;
     }
-    DEFLATER.with_borrow_mut(|deflater| {
-        deflater.reset();
-        // No byte takes more than nine bits. A stream without room at its end can't be reset
-        // (zlib-rs 0.6).
-        let mut compressed = Vec::with_capacity(value.len() / 8 * 9 + MIN_COMPRESSIBLE_BYTES);
-        compressed.push(WITH_DICTIONARY_1);
-        let dictionary = deflater.set_dictionary(DICTIONARY);
-        let ended = dictionary
-            .and_then(|_| deflater.compress_vec(value, &mut compressed, FlushCompress::Finish));
-        if !matches!(ended, Ok(Status::StreamEnd)) {
-            *deflater = new_deflater();
-            return None;
-        }
-        (compressed.len() <= value.len()).then_some(compressed)
-    })
+    let mut compressed = Vec::with_capacity(value.len());
+    compressed.push(WITH_DICTIONARY_1);
+    let compressed = DEFLATER.with_borrow_mut(|deflater| deflater.compress(value, compressed));
+    (compressed.len() <= value.len()).then_some(compressed)
 }
 
 /// Decompresses a value.
