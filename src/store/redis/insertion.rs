@@ -259,3 +259,70 @@ fn insertion_error(error: RedisCallError) -> StoreError {
         error => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::tests::{fresh_prefix, shared_server, store_at};
+    use super::*;
+    use crate::store::{Family, RecordKind, Store as _};
+    use crate::testing::store_conformance::{
+        AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family,
+    };
+
+    /// A store, with a session and a code that it is about to insert.
+    fn store_and_pair() -> (RedisStore, [EncodedRecord; 2]) {
+        let store = store_at(shared_server(), &fresh_prefix(), &["key"], AMPLE_CAPACITIES);
+        let session = (key(RecordKind::Session, "a"), new_record("1", at(30)));
+        let code = (code("a"), new_record_in_family("1", at(30), "mine"));
+        let pair = [session, code]
+            .map(|(key, draft)| store.encode_new_record(store.locate(&key), &draft, at(0)));
+        (store, pair.map(Result::unwrap))
+    }
+
+    /// The server inserted the pair, the reply was lost, and the same bytes are sent again.
+    #[tokio::test]
+    async fn a_repeated_insertion_of_a_pair_gets_the_same_reply() {
+        let (store, [session, code]) = store_and_pair();
+        for _ in 0..2 {
+            assert_eq!(store.run_insert(&[&session, &code], at(0)).await, Ok(()));
+        }
+        store.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
+        assert_eq!(
+            store.run_insert(&[&session, &code], at(1)).await,
+            Err(InsertPairError::Second(StoreError::Revoked)),
+            "a repetition revives nothing"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_pair_that_was_undone_does_not_live_when_it_arrives_late() {
+        let (store, [session, code]) = store_and_pair();
+        let lost = StoreError::Unavailable("no reply".into());
+        store.undo_unless_clear(&[&session, &code], Some(&lost), at(0)).await;
+        assert_eq!(
+            store.run_insert(&[&session, &code], at(0)).await,
+            Err(InsertPairError::First(StoreError::Revoked))
+        );
+        for record in [&session, &code] {
+            assert_eq!(store.exists(&record.location, at(1)).await, Ok(false));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_without_memory_takes_neither_a_record_nor_its_membership() {
+        let server = crate::testing::redis_server::Server::start(&[]);
+        let store: Arc<RedisStore> = store_at(&server, "hub", &["key"], AMPLE_CAPACITIES).into();
+        store.insert(code("a"), new_record("1", at(30)), at(0)).await.unwrap();
+        server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+        let keys = server.keys();
+        let token = key(RecordKind::Token, "a");
+        assert_eq!(
+            store.insert(token, new_record_in_family("1", at(30), "mine"), at(1)).await,
+            Err(StoreError::Full)
+        );
+        assert_eq!(server.keys(), keys);
+        server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+    }
+}
