@@ -253,6 +253,17 @@ pub enum StoreError {
     Unavailable(String),
 }
 
+/// Error of [`Store::insert_pair`].
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum InsertPairError {
+    /// Neither record was inserted; after `Unavailable` both may exist.
+    #[error("the first record: {0}")]
+    First(StoreError),
+    /// Only the first record was inserted.
+    #[error("the second record: {0}")]
+    Second(StoreError),
+}
+
 /// Store of records. Every operation is atomic with respect to all others.
 #[expect(clippy::too_many_arguments, reason = "`replace` is one atomic operation")]
 #[async_trait]
@@ -267,6 +278,21 @@ pub trait Store: Send + Sync {
         draft: NewRecord,
         now: Timestamp,
     ) -> Result<RecordVersion, StoreError>;
+
+    /// Inserts a record, and then another one; in one round trip where the store can.
+    ///
+    /// # Errors
+    /// `First`, `Second`, with the error of an insertion.
+    async fn insert_pair(
+        &self,
+        (first_key, first): (RecordKey, NewRecord),
+        (second_key, second): (RecordKey, NewRecord),
+        now: Timestamp,
+    ) -> Result<(), InsertPairError> {
+        self.insert(first_key, first, now).await.map_err(InsertPairError::First)?;
+        self.insert(second_key, second, now).await.map_err(InsertPairError::Second)?;
+        Ok(())
+    }
 
     /// Returns the record, or `None` if it is expired, revoked or a tombstone.
     ///

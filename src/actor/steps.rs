@@ -129,7 +129,7 @@ async fn run_step(
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
 ) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
-    let CachedLogin { mut login, version, expires_at } = current;
+    let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let connector_for_login_hint =
@@ -165,12 +165,9 @@ async fn run_step(
         expires_at,
     };
     let mut step = login::on_request(login, request, &inputs());
-    // A stored result proves by its version that it started from the current state. An unsaved
-    // answer proves nothing: this node's outdated copy must not refuse a login that another node
-    // has advanced.
-    if step.save == Save::No
-        && loaded_from == LoadedFrom::Cache
+    if loaded_from == LoadedFrom::Cache
         && services.store.scope() == StoreScope::Shared
+        && !is_proven_current(&step, shows_consent_next)
     {
         return Err(AttemptError::Stale);
     }
@@ -184,6 +181,20 @@ async fn run_step(
                 step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
+    }
+}
+
+/// Returns whether a step that started from this node's copy of a shared login may continue. A
+/// stored result proves by its version that it started from the current state, and what prepares a
+/// redirect is stored before the browser gets it. An unsaved answer proves nothing: an outdated
+/// copy must not refuse a login that another node has advanced. Only the consent page that this
+/// node has just sent the browser to is shown as it is: its form is checked against the version.
+fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
+    match (&step.output, step.save) {
+        (_, Save::Yes) => true,
+        (StepOutput::Perform(effect), Save::No) => matches!(**effect, Effect::BeginLogin(..)),
+        (StepOutput::Answer(LoginAnswer::ConsentPage(_)), Save::No) => shows_consent_next,
+        (StepOutput::Answer(_), Save::No) => false,
     }
 }
 
@@ -276,7 +287,9 @@ impl RunningStep<'_> {
         record_outcome(self.services, before, &login, chosen, &answer);
         log_answer(before, &login, &answer);
         self.audit.record_step_end(&login, &answer);
-        (CachedLogin { login, version: self.version, expires_at: self.expires_at }, answer)
+        let shows_consent_next = matches!(answer, LoginAnswer::RedirectToConsent);
+        let (version, expires_at) = (self.version, self.expires_at);
+        (CachedLogin { login, version, expires_at, shows_consent_next }, answer)
     }
 }
 

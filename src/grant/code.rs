@@ -8,10 +8,10 @@ use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_cla
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
-use crate::ids::{Secret, Subject};
+use crate::ids::Subject;
 use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Family, NewRecord, StoreError};
+use crate::store::{InsertPairError, NewRecord, StoreError};
 use crate::telemetry::trace;
 
 impl Grants {
@@ -26,60 +26,85 @@ impl Grants {
     /// the code was redeemed or has expired.
     pub async fn issue_code(&self, grant: Grant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        let request = &grant.request;
-        let expires_at = grant.granted_at + self.lifetimes.code;
-        if expires_at <= now {
+        if grant.granted_at + self.lifetimes.code <= now {
             return Err(ErrorCode::AlreadyDone);
         }
-        // The session first: a code must not be redeemable when its session could not be stored.
-        let GrantSession { family: session, origin: begun, hint_key } =
-            self.begin_session(&grant, now).await?;
-        let record = self.code_record(&grant, session, hint_key, now)?;
-        let code = grant.code.reveal().as_str();
-        let families = [record.session.clone()].into();
-        let draft = NewRecord { families, ..new_record(&record, expires_at)? };
-        if let Err(error) = self.store.insert(code_key(code), draft, now).await {
-            return Err(match error {
-                // Another node or an earlier attempt stored the code first.
-                StoreError::Exists => return self.finish_earlier_issue(&grant, begun).await,
-                // A repeat may complete it.
-                error @ StoreError::Unavailable(_) => error.into(),
-                error => {
-                    // An existing session may belong to the attempt that succeeded.
-                    if begun == SessionOrigin::New {
-                        self.discard_new_session(&grant).await;
-                    }
-                    match error {
-                        // The user signed out during this login.
-                        StoreError::Revoked => ErrorCode::LoginRequired,
-                        error => error.into(),
-                    }
+        let mut session = self.begin_session(&grant, now).await?;
+        let mut origin = session.origin();
+        let mut inserted = self.insert_code(&grant, &mut session, now).await?;
+        if inserted == Err(InsertPairError::First(StoreError::Exists)) {
+            session = self.earlier_session(&grant).await?;
+            origin = session.origin();
+            inserted = self.insert_code(&grant, &mut session, now).await?;
+        }
+        match inserted {
+            Ok(()) => {}
+            // Another node or an earlier attempt stored the code first.
+            Err(InsertPairError::Second(StoreError::Exists)) => {
+                return self.finish_earlier_issue(&grant, origin).await;
+            }
+            // A repeat may complete it.
+            Err(
+                InsertPairError::First(error)
+                | InsertPairError::Second(error @ StoreError::Unavailable(_)),
+            ) => return Err(error.into()),
+            Err(InsertPairError::Second(error)) => {
+                // An existing session may belong to the attempt that succeeded.
+                if origin == SessionOrigin::New {
+                    self.discard_new_session(&grant).await;
                 }
-            });
+                return Err(match error {
+                    // The user signed out during this login.
+                    StoreError::Revoked => ErrorCode::LoginRequired,
+                    error => error.into(),
+                });
+            }
         }
         self.end_previous_session(&grant).await;
         self.core.metrics.record_issued_token("code");
         self.core.audit.record(|| {
             let IdentifiedUser { authentication, subject, level, .. } = &grant.user;
             let issued = Event::new(EventKind::CodeIssued)
-                .sp(&request.client_id)
+                .sp(&grant.request.client_id)
                 .idp(&authentication.connector)
                 .level(*level);
             issued
                 .subject(subject)
                 .login(&grant.login)
-                .session(&record.session.0)
+                .session(&session.family.0)
                 .support_id(&grant.support_id)
         });
         Ok(())
+    }
+
+    /// Stores the code, and before it the session if that is new: a code must not be redeemable
+    /// when its session could not be stored.
+    async fn insert_code(
+        &self,
+        grant: &Grant,
+        session: &mut GrantSession,
+        now: Timestamp,
+    ) -> Result<Result<(), InsertPairError>, ErrorCode> {
+        let record = new_record(
+            &self.code_record(grant, session, now)?,
+            grant.granted_at + self.lifetimes.code,
+        )?;
+        let record = NewRecord { families: [session.family.clone()].into(), ..record };
+        let key = code_key(grant.code.reveal());
+        Ok(match session.new_record.take() {
+            Some(session) => self.store.insert_pair(session, (key, record), now).await,
+            None => {
+                let inserted = self.store.insert(key, record, now).await;
+                inserted.map(|_| ()).map_err(InsertPairError::Second)
+            }
+        })
     }
 
     /// Returns the record of the code, with what its token will release.
     fn code_record(
         &self,
         grant: &Grant,
-        session: Family,
-        hint_key: Option<Secret<String>>,
+        session: &GrantSession,
         now: Timestamp,
     ) -> Result<CodeRecord, ErrorCode> {
         let request = &grant.request;
@@ -93,8 +118,8 @@ impl Grants {
             auth_time: grant.user.authentication.auth_time,
             connector: grant.user.authentication.connector.clone(),
             achieved: grant.user.authentication.level,
-            session,
-            hint_key,
+            session: session.family.clone(),
+            hint_key: session.hint_key.clone(),
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.user.subject.clone(),

@@ -12,7 +12,7 @@ use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
-use crate::store::{Family, RecordVersion, ReplaceOutcome, StoreError};
+use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
 
 /// Maximum of attempts to update a session that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
@@ -28,14 +28,20 @@ pub(super) enum SessionOrigin {
 pub(super) struct GrantSession {
     /// Family of everything issued in the session.
     pub family: Family,
-    pub origin: SessionOrigin,
     /// Key that marks its encrypted ID tokens, if the service provider encrypts.
     pub hint_key: Option<Secret<String>>,
+    /// Record of a new session, to be inserted with the code.
+    pub new_record: Option<(RecordKey, NewRecord)>,
 }
 
 impl GrantSession {
-    fn new(session: Session, begun: SessionOrigin) -> Self {
-        Self { family: session_family(&session), origin: begun, hint_key: session.hint_key }
+    fn new(session: Session, new_record: Option<(RecordKey, NewRecord)>) -> Self {
+        Self { family: session_family(&session), hint_key: session.hint_key, new_record }
+    }
+
+    /// Returns whether the session is new, until its record is taken.
+    pub const fn origin(&self) -> SessionOrigin {
+        if self.new_record.is_some() { SessionOrigin::New } else { SessionOrigin::Existing }
     }
 }
 
@@ -49,7 +55,7 @@ impl Grants {
     }
 
     /// Records the grant's service provider as a participant, in a new session or in the reused
-    /// one.
+    /// one. A new session is not stored yet.
     ///
     /// # Errors
     /// `LoginRequired` if the session has ended meanwhile, `Busy` after too many concurrent
@@ -65,6 +71,18 @@ impl Grants {
                 self.start_session(grant, cookie, former.as_ref(), now).await
             }
         }
+    }
+
+    /// Returns the session that an earlier attempt to answer the login stored: its cookie is unique
+    /// to the login. That session keeps its lineage, because the one it continued may have ended
+    /// since.
+    ///
+    /// # Errors
+    /// `LoginRequired` if the session is gone: the user signed out.
+    pub(super) async fn earlier_session(&self, grant: &Grant) -> Result<GrantSession, ErrorCode> {
+        let (SessionUse::New { cookie, .. } | SessionUse::Reused { cookie }) = &grant.session;
+        let (session, _) = self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
+        Ok(GrantSession::new(session, None))
     }
 
     async fn start_session(
@@ -94,17 +112,7 @@ impl Grants {
         }
         self.record_participation(&mut session, grant);
         let draft = new_record(&session, session.expires_at(&self.core.session_limits))?;
-        match self.store.insert(session_key(cookie.reveal()), draft, now).await {
-            Ok(_) => Ok(GrantSession::new(session, SessionOrigin::New)),
-            // The cookie is unique to this login, so an earlier attempt to answer it created the
-            // session. That session keeps its lineage, because the one it continued may have ended
-            // since. If it is gone, the user signed out.
-            Err(StoreError::Exists) => match self.load_session(cookie).await? {
-                Some((begun, _)) => Ok(GrantSession::new(begun, SessionOrigin::Existing)),
-                None => Err(ErrorCode::LoginRequired),
-            },
-            Err(error) => Err(error.into()),
-        }
+        Ok(GrantSession::new(session, Some((session_key(cookie.reveal()), draft))))
     }
 
     /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
@@ -115,7 +123,7 @@ impl Grants {
         }
     }
 
-    /// Removes the session that `begin_session` created: its cookie was never sent.
+    /// Removes the new session of a login that gets no code: its cookie was never sent.
     pub(super) async fn discard_new_session(&self, grant: &Grant) {
         if let SessionUse::New { cookie, .. } = &grant.session {
             self.remove_session(cookie).await;
@@ -155,7 +163,7 @@ impl Grants {
                 .await?;
             match replaced {
                 ReplaceOutcome::Replaced(_) => {
-                    return Ok(GrantSession::new(session, SessionOrigin::Existing));
+                    return Ok(GrantSession::new(session, None));
                 }
                 ReplaceOutcome::Stale => {}
                 ReplaceOutcome::Gone => return Err(ErrorCode::LoginRequired),

@@ -7,7 +7,9 @@
 //! key and the record's location, so that no AES key reaches the 2³² messages after which random
 //! nonces are unsafe (NIST SP 800-38D §8.3).
 
-use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
+use openssl::cipher::Cipher;
+use openssl::cipher_ctx::CipherCtx;
+use openssl::error::ErrorStack;
 
 use crate::digest::{self, HmacKey};
 use crate::ids::Secret;
@@ -31,7 +33,11 @@ pub enum EncryptionError {
 }
 
 /// Keys of a store. The first key encrypts; all keys decrypt.
-pub struct StoreEncryptionKeys(Vec<EncryptionKey>);
+pub struct StoreEncryptionKeys {
+    keys: Vec<EncryptionKey>,
+    /// AES-256-GCM, looked up once: OpenSSL's lookup by name takes a third of an encryption.
+    cipher: Option<Cipher>,
+}
 
 struct EncryptionKey {
     id: [u8; KEY_ID_BYTES],
@@ -48,7 +54,10 @@ impl StoreEncryptionKeys {
             let id = derived(b"id").first_chunk().copied().unwrap_or_default();
             EncryptionKey { id, secret: HmacKey::new(&derived(b"seal")) }
         };
-        Self(secrets.iter().map(key).collect())
+        Self {
+            keys: secrets.iter().map(key).collect(),
+            cipher: Cipher::fetch(None, "AES-256-GCM", None).ok(),
+        }
     }
 
     /// Encrypts for one location. `associated_data` must be equal on decryption. `nonce` must be
@@ -63,24 +72,32 @@ impl StoreEncryptionKeys {
         nonce: &[u8; NONCE_BYTES],
         plain: &[u8],
     ) -> Result<Vec<u8>, EncryptionError> {
-        let key = self.0.first().ok_or(EncryptionError::Openssl)?;
-        let mut tag = [0; TAG_BYTES];
-        let cipher = encrypt_aead(
-            Cipher::aes_256_gcm(),
-            &key.derive(location),
-            Some(nonce),
-            associated_data,
-            plain,
-            &mut tag,
-        );
-        let cipher = cipher.map_err(|_| EncryptionError::Openssl)?;
-        Ok([&key.id[..], nonce, &cipher, &tag].concat())
+        let (Some(key), Some(cipher)) = (self.keys.first(), &self.cipher) else {
+            return Err(EncryptionError::Openssl);
+        };
+        let mut encrypted =
+            Vec::with_capacity(plain.len() + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES);
+        encrypted.extend_from_slice(&key.id);
+        encrypted.extend_from_slice(nonce);
+        let mut append = || {
+            let mut context = CipherCtx::new()?;
+            context.encrypt_init(Some(cipher), Some(&key.derive(location)), Some(nonce))?;
+            context.cipher_update(associated_data, None)?;
+            context.cipher_update_vec(plain, &mut encrypted)?;
+            context.cipher_final_vec(&mut encrypted)?;
+            let mut tag = [0; TAG_BYTES];
+            context.tag(&mut tag)?;
+            encrypted.extend_from_slice(&tag);
+            Ok::<_, ErrorStack>(())
+        };
+        append().map_err(|_| EncryptionError::Openssl)?;
+        Ok(encrypted)
     }
 
     /// Decrypts a ciphertext that was encrypted for the same location and associated data.
     ///
     /// # Errors
-    /// `UnknownKey`, `Corrupted`.
+    /// `UnknownKey`, `Corrupted`, `Openssl`.
     pub fn decrypt(
         &self,
         location: &[u8],
@@ -95,11 +112,19 @@ impl StoreEncryptionKeys {
             .checked_sub(TAG_BYTES)
             .and_then(|at| rest.split_at_checked(at))
             .ok_or(EncryptionError::Corrupted)?;
-        let key = self.0.iter().find(|key| key.id == id).ok_or(EncryptionError::UnknownKey)?;
-        let cipher_key = key.derive(location);
-        let aes = Cipher::aes_256_gcm();
-        decrypt_aead(aes, &cipher_key, Some(nonce), associated_data, cipher, tag)
-            .map_err(|_| EncryptionError::Corrupted)
+        let key = self.keys.iter().find(|key| key.id == id).ok_or(EncryptionError::UnknownKey)?;
+        let aes = self.cipher.as_ref().ok_or(EncryptionError::Openssl)?;
+        let decrypted = || {
+            let mut context = CipherCtx::new()?;
+            context.decrypt_init(Some(aes), Some(&key.derive(location)), Some(nonce))?;
+            context.cipher_update(associated_data, None)?;
+            context.set_tag(tag)?;
+            let mut plain = Vec::with_capacity(cipher.len());
+            context.cipher_update_vec(cipher, &mut plain)?;
+            context.cipher_final_vec(&mut plain)?;
+            Ok::<_, ErrorStack>(plain)
+        };
+        decrypted().map_err(|_| EncryptionError::Corrupted)
     }
 }
 

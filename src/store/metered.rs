@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
 use crate::store::{
-    Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
-    ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
+    Capacities, Family, InsertPairError, LoadedRecord, NewRecord, Record, RecordKey, RecordKind,
+    RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 use crate::telemetry::{Metrics, StoreMeter};
 
@@ -42,14 +42,7 @@ impl MeteredStore {
         let began = Instant::now();
         let answer = operation.await;
         meter.record_call(began.elapsed());
-        answer.inspect_err(|error| {
-            meter.record_error(match error {
-                StoreError::Full => "full",
-                StoreError::Exists => "exists",
-                StoreError::Revoked => "revoked",
-                StoreError::Unavailable(_) => "unavailable",
-            });
-        })
+        answer.inspect_err(|error| meter.record_error(error_label(error)))
     }
 
     const fn meters(&self, kind: RecordKind) -> &KindMeters {
@@ -88,6 +81,29 @@ impl Store for MeteredStore {
     ) -> Result<RecordVersion, StoreError> {
         let meter = &self.meters(key.kind).insert;
         self.measure(meter, self.inner.insert(key, draft, now)).await
+    }
+
+    /// Counts as two operations.
+    async fn insert_pair(
+        &self,
+        first: (RecordKey, NewRecord),
+        second: (RecordKey, NewRecord),
+        now: Timestamp,
+    ) -> Result<(), InsertPairError> {
+        let meters = [first.0.kind, second.0.kind].map(|kind| &self.meters(kind).insert);
+        let began = Instant::now();
+        let answer = self.inner.insert_pair(first, second, now).await;
+        let (took, [first, second]) = (began.elapsed(), meters);
+        first.record_call(took);
+        if let Err(InsertPairError::First(error)) = &answer {
+            first.record_error(error_label(error));
+        } else {
+            second.record_call(took);
+        }
+        if let Err(InsertPairError::Second(error)) = &answer {
+            second.record_error(error_label(error));
+        }
+        answer
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
@@ -201,6 +217,15 @@ impl KindMeters {
             take: meter("take"),
             remove: meter("remove"),
         }
+    }
+}
+
+const fn error_label(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Full => "full",
+        StoreError::Exists => "exists",
+        StoreError::Revoked => "revoked",
+        StoreError::Unavailable(_) => "unavailable",
     }
 }
 

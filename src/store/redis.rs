@@ -2,9 +2,10 @@
 //!
 //! Responsible for the store operations over the network. Does not know what a record means.
 //!
-//! **One key per record.** No operation needs two keys at once, so a Cluster can spread them. A
-//! family is a set of its members. Revoking it closes the set, then revokes each member. Reading a
-//! token thus costs one round trip; docs/redis.md proves that no member is missed.
+//! **One key per record.** No operation needs two keys at once, so a Cluster can spread them; one
+//! server inserts a record and joins its families in one call. A family is a set of its members.
+//! Revoking it closes the set, then revokes each member. Reading a token thus costs one round trip;
+//! docs/redis.md proves that no member is missed.
 //!
 //! **Time.** A record expires by its own `expires_at` and the `now` of the call. The server only
 //! frees its memory, some time later. Calls carry durations, so the server's clock decides nothing.
@@ -16,6 +17,7 @@ mod compression;
 mod connection_manager;
 mod counters;
 mod family_members;
+mod insertion;
 mod keyring_check;
 mod record;
 mod rules;
@@ -30,13 +32,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use redis::Value;
 
 use self::call_error::RedisCallError;
 use self::capacity::CapacityTracker;
 use self::client::RedisClient;
 use self::connection_manager::ConnectionManager;
+use self::insertion::JoinOutcome;
 use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordFormatError, RecordHeader, StoredState};
 use self::scripts::Scripts;
 use self::server_info::DeploymentInfo;
@@ -266,48 +268,6 @@ impl RedisStore {
         Ok(value.map(|value| Record { version: head.version, value, expires_at: head.expires_at }))
     }
 
-    /// Returns whether a record or a tombstone exists.
-    async fn exists(&self, location: &RecordLocation, now: Timestamp) -> Result<bool, StoreError> {
-        match self.connections.query("load", redis::cmd(READ_COMMAND).arg(&location.key)).await? {
-            Value::BulkString(bytes) => {
-                let (head, _) = RecordHeader::parse(&bytes).map_err(format_error)?;
-                Ok(head.state != StoredState::Revoked && head.expires_at > now)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Adds the record to each of its families, until the given time.
-    async fn join_families(
-        &self,
-        families: &[[u8; FAMILY_HASH_BYTES]],
-        (location, insertion_id): (&RecordLocation, &InsertionId),
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<JoinOutcome, StoreError> {
-        let member = [&[location.kind.letter()][..], &location.hash, insertion_id].concat();
-        let (until_text, now_text, px, over) = (
-            millis_text(until),
-            millis_text(now),
-            server_ttl(until, now),
-            millis_text(now - CLOCK_SKEW_GRACE),
-        );
-        let arguments: [&[u8]; 5] =
-            [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
-        let joins = families.iter().map(async |family| {
-            self.connections
-                .run_script(&self.scripts.join_family, &self.family_key(family), &arguments)
-                .await
-        });
-        let mut outcome = JoinOutcome::Joined;
-        for answer in join_all(joins).await {
-            if answer? == Value::Int(0) {
-                outcome = JoinOutcome::Closed;
-            }
-        }
-        Ok(outcome)
-    }
-
     /// Revokes one member, unless another record has replaced it.
     async fn revoke_member(
         &self,
@@ -356,12 +316,6 @@ impl RedisStore {
             .map(|(head, _)| head)
             .filter(|head| head.insertion_id.starts_with(&self.instance_id))
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum JoinOutcome {
-    Joined,
-    Closed,
 }
 
 fn millis_text(timestamp: Timestamp) -> String {

@@ -6,6 +6,7 @@
 
 mod capacity;
 mod model;
+mod pairs;
 mod races;
 mod records;
 mod revocation;
@@ -17,6 +18,7 @@ use crate::store::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, 
 
 pub use capacity::*;
 pub use model::agrees_with_a_simple_model;
+pub use pairs::*;
 pub use races::*;
 pub use records::*;
 pub use revocation::*;
@@ -47,6 +49,7 @@ macro_rules! conformance {
             kinds_do_not_mix, remove_removes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_reopened_family_does_not_contain_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
+            a_pair_is_inserted_in_its_order, a_pair_needs_room_for_each_record,
             revocation_applies_to_concurrent_insertions, agrees_with_a_simple_model);
     };
     ($factory:path: $($check:ident),* $(,)?) => {

@@ -15,6 +15,7 @@ mod admin_console;
 mod attacks;
 mod audit;
 mod blocks;
+mod calls;
 mod choice;
 mod client_keys;
 mod clients;

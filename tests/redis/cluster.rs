@@ -192,3 +192,17 @@ async fn a_silent_node_keeps_no_hub_from_the_cluster() {
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Cluster, &ports) };
     whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }
+
+/// As providers of managed servers offer it: one node that holds every slot.
+#[tokio::test]
+async fn the_only_node_of_a_cluster_serves_as_one_server() {
+    let bus = free_port().to_string();
+    let node = Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
+    assert_eq!(node.cli_text(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]), "OK");
+    until("the cluster is whole", || {
+        node.cli_text(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(())
+    });
+    let (store, _) = store(&config(RedisMode::Single, &[node.port]), &credentials(PASSWORD));
+    store.inspect().await.unwrap().unwrap();
+    whole_life(&store, "a").await;
+}

@@ -120,8 +120,17 @@ async fn whole_life(store: &RedisStore, name: &str) {
     assert_eq!(&*left, b"spent");
     store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
     assert_eq!(&*store.load(&token, at(4)).await.unwrap().unwrap().value, b"token");
+    let (session, paired) = (key(RecordKind::Session, name), format!("{name}, of a session"));
+    let paired = key(RecordKind::Code, &paired);
+    let (first, second) = (draft("session", &[]), draft("code", &families));
+    let pair = ((session.clone(), first), (paired.clone(), second));
+    store.insert_pair(pair.0, pair.1, at(4)).await.unwrap();
+    assert_eq!(&*store.load(&paired, at(4)).await.unwrap().unwrap().value, b"code");
     store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
-    assert!(store.load(&token, at(5)).await.unwrap().is_none());
+    for revoked in [&token, &paired] {
+        assert!(store.load(revoked, at(5)).await.unwrap().is_none());
+    }
+    assert!(store.load(&session, at(5)).await.unwrap().is_some(), "it is in no family");
     assert_eq!(
         store.insert(key(RecordKind::Token, "late"), draft("1", &families), at(6)).await,
         Err(StoreError::Revoked)

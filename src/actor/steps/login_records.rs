@@ -28,6 +28,8 @@ pub(in crate::actor) struct CachedLogin {
     pub(super) version: RecordVersion,
     /// When the record expires; the cache must not outlive it.
     pub(super) expires_at: Timestamp,
+    /// Whether the last step sent the browser to the consent page, which it has not opened yet.
+    pub(super) shows_consent_next: bool,
 }
 
 /// Returns the key of a login's record.
@@ -85,7 +87,8 @@ async fn load(
         let ends = (unseen_expiry(&login.context), login.context.expires_at);
         services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
     }
-    Ok(Some(CachedLogin { login, version: record.version, expires_at: record.expires_at }))
+    let (version, expires_at) = (record.version, record.expires_at);
+    Ok(Some(CachedLogin { login, version, expires_at, shows_consent_next: false }))
 }
 
 /// Stores the login. Returns the record's new version and expiry.

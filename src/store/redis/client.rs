@@ -106,6 +106,11 @@ impl RedisClient {
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 
+    /// Returns how the servers are deployed.
+    pub const fn mode(&self) -> RedisMode {
+        self.config.mode
+    }
+
     /// Describes the servers and their mode, for the log.
     pub fn description(&self) -> String {
         let mode = match self.config.mode {

@@ -20,6 +20,7 @@ use super::call_error::RedisCallError;
 use super::client::{Connection, RedisClient};
 use super::scripts::{self, Script};
 use super::server_info::{self, DeploymentInfo};
+use super::settings::RedisMode;
 use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState, FAILURES_TO_OPEN};
 use crate::telemetry::Metrics;
 
@@ -66,6 +67,8 @@ struct ConnectionState {
     /// Incremented when all are disconnected, so that a late failure of an older connection does
     /// not disconnect newer ones.
     generation: u64,
+    /// Whether the last server that was connected to is a node of a Cluster.
+    is_cluster: bool,
     connect_failures: u32,
     next_attempt_at: Option<Instant>,
     /// Last outage; `None` after a success.
@@ -136,14 +139,33 @@ impl ConnectionManager {
         key: &str,
         arguments: &[&[u8]],
     ) -> Result<Value, RedisCallError> {
-        let by_hash = script.by_hash(key, arguments);
+        self.run_script_on_keys(script, &[key], arguments).await
+    }
+
+    /// Runs a script on several keys of one server.
+    ///
+    /// # Errors
+    /// Any [`RedisCallError`] but `NoScript`.
+    pub async fn run_script_on_keys(
+        &self,
+        script: &Script,
+        keys: &[&str],
+        arguments: &[&[u8]],
+    ) -> Result<Value, RedisCallError> {
+        let by_hash = script.by_hash(keys, arguments);
         match self.query(script.verb, &by_hash).await {
             // The server was restarted or replaced.
             Err(RedisCallError::NoScript) => {
-                self.query(script.verb, &script.by_body(key, arguments)).await
+                self.query(script.verb, &script.by_body(keys, arguments)).await
             }
             answer => answer,
         }
+    }
+
+    /// Returns whether one server holds all keys: only then may a script work on several. The only
+    /// node of a Cluster, too, refuses keys of several slots.
+    pub fn has_one_server(&self) -> bool {
+        self.client.mode() != RedisMode::Cluster && !self.with_state(|state| state.is_cluster)
     }
 
     /// Runs a command; retries once if the reply is lost.
@@ -309,9 +331,9 @@ impl ConnectionManager {
             server_info::query_deployment(&mut connection),
         )
         .await;
-        info.map_err(|_| RedisCallError::Timeout)??
-            .check_suitability()
-            .map_err(RedisCallError::Misconfigured)?;
+        let info = info.map_err(|_| RedisCallError::Timeout)??;
+        info.check_suitability().map_err(RedisCallError::Misconfigured)?;
+        self.with_state(|state| state.is_cluster = info.is_cluster());
         Ok(connection)
     }
 

@@ -1,7 +1,8 @@
-//! Defines the Lua scripts, each of which runs atomically on one key.
+//! Defines the Lua scripts, each of which runs atomically.
 //!
-//! Callers pass times in; the server's clock only frees memory. One key per script lets a Cluster
-//! place every record anywhere.
+//! Callers pass times in; the server's clock only frees memory. A script works on one key, which
+//! lets a Cluster place every record anywhere. Only `insert` takes further keys, and only where one
+//! server holds all of them: those of the record's families, and those of a second record.
 //!
 //! **Repeatable.** When a reply is lost, the same call is made again, byte by byte. Each script
 //! recognises its own work: an insertion by its id, a replacement and a taking by the ciphertext
@@ -32,19 +33,24 @@ impl Script {
     }
 
     /// Returns the EVALSHA call; the server may not know the script.
-    pub fn by_hash(&self, key: &str, arguments: &[&[u8]]) -> Cmd {
-        call("EVALSHA", &self.sha1, key, arguments)
+    pub fn by_hash(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
+        call("EVALSHA", &self.sha1, keys, arguments)
     }
 
     /// Returns the EVAL call, which also caches the script.
-    pub fn by_body(&self, key: &str, arguments: &[&[u8]]) -> Cmd {
-        call("EVAL", self.body, key, arguments)
+    pub fn by_body(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
+        call("EVAL", self.body, keys, arguments)
     }
 }
 
-fn call(name: &str, script: &str, key: &str, arguments: &[&[u8]]) -> Cmd {
-    let mut cmd = redis::cmd(name);
-    cmd.arg(script).arg(1).arg(key);
+fn call(name: &str, script: &str, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
+    let bytes = keys.iter().map(|key| key.len()).chain(arguments.iter().map(|part| part.len()));
+    let count = 3 + keys.len() + arguments.len();
+    let mut cmd = Cmd::with_capacity(count, name.len() + script.len() + 2 + bytes.sum::<usize>());
+    cmd.arg(name).arg(script).arg(keys.len());
+    for key in keys {
+        cmd.arg(*key);
+    }
     for argument in arguments {
         cmd.arg(*argument);
     }
@@ -87,17 +93,34 @@ impl Default for Scripts {
     }
 }
 
-/// record, now, px → 1 inserted, 0 exists, -1 revoked meanwhile
+/// For each record: its bytes, now, px; if the keys of its families follow its own, also member,
+/// `expires_at`, family px, expired before → 1 inserted, 0 exists, -1 revoked meanwhile; the second
+/// record exists -2, is revoked -3. A lone key joins no family, however many the record has.
+///
+/// The record is written before its family, so that a server without memory rejects all of it.
 const INSERT: &str = "
-local old = redis.call('GET', KEYS[1])
-if old then
-  if old:sub(19, 26) == ARGV[1]:sub(19, 26) then
-    if old:sub(2, 2) == 'R' then return -1 end
-    return 1
+local key, at, failed = 1, 1, 0
+while KEYS[key] do
+  local record, now, last = ARGV[at], tonumber(ARGV[at + 1]), key
+  if #KEYS > 1 then last = key + record:byte(27) end
+  for family = key + 1, last do
+    local closed = redis.call('ZSCORE', KEYS[family], '!')
+    if closed and tonumber(closed) > now then return failed - 1 end
   end
-  if old:sub(2, 2) ~= 'R' and struct.unpack('>I8', old, 11) > tonumber(ARGV[2]) then return 0 end
+  local old = redis.call('GET', KEYS[key])
+  if old and old:sub(19, 26) == record:sub(19, 26) then
+    if old:sub(2, 2) == 'R' then return failed - 1 end
+  else
+    if old and old:sub(2, 2) ~= 'R' and struct.unpack('>I8', old, 11) > now then return failed end
+    redis.call('SET', KEYS[key], record, 'PX', ARGV[at + 2])
+    for family = key + 1, last do
+      redis.call('ZREMRANGEBYSCORE', KEYS[family], '-inf', ARGV[at + 6])
+      redis.call('ZADD', KEYS[family], ARGV[at + 4], ARGV[at + 3])
+      if redis.call('PTTL', KEYS[family]) < tonumber(ARGV[at + 5]) then redis.call('PEXPIRE', KEYS[family], ARGV[at + 5]) end
+    end
+  end
+  key, at, failed = last + 1, at + 7, failed - 2
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return 1";
 
 /// now, grace → {record, remaining ms of an earlier expiry or -1}, or nothing. GETEX as for reads.

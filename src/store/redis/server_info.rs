@@ -22,6 +22,7 @@ struct ServerInfo {
     has_append_only_file: bool,
     role: String,
     replicas: u64,
+    is_cluster_node: bool,
 }
 
 /// Queries INFO from every primary and TIME from one server.
@@ -75,6 +76,7 @@ impl ServerInfo {
                 "maxmemory" => server.maxmemory = value.parse().unwrap_or_default(),
                 "aof_enabled" => server.has_append_only_file = value == "1",
                 "role" => server.role = value.into(),
+                "redis_mode" => server.is_cluster_node = value == "cluster",
                 "connected_slaves" => server.replicas = value.parse().unwrap_or_default(),
                 _ => {}
             }
@@ -116,6 +118,11 @@ impl DeploymentInfo {
     /// Returns what to change.
     pub fn check_suitability(&self) -> Result<(), String> {
         self.servers.iter().try_for_each(ServerInfo::check_suitability)
+    }
+
+    /// Returns whether the servers are nodes of a Cluster, whatever the configuration calls them.
+    pub fn is_cluster(&self) -> bool {
+        self.servers.iter().any(|server| server.is_cluster_node)
     }
 
     /// Returns a one-line summary for the operator.

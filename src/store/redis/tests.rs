@@ -5,6 +5,8 @@ pub(crate) mod released;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::future::join_all;
+
 use super::family_members::family_hash;
 use super::*;
 use crate::ids::Secret;

@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use redis::{Cmd, Value};
 
-use super::call_error::RedisCallError;
 use super::family_members::{FamilyMember, family_hash};
 use super::record::{self, FAMILY_HASH_BYTES, RecordHeader, StoredState};
 use super::{
@@ -15,8 +14,8 @@ use super::{
 };
 use crate::env::Timestamp;
 use crate::store::{
-    Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome,
-    Store, StoreError, StoreScope, TakeOutcome, Usage,
+    Family, InsertPairError, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
+    ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 
 #[async_trait]
@@ -36,9 +35,41 @@ impl Store for RedisStore {
                 StoreError::Full
             });
         }
-        let inserted = self.insert_admitted(&location, &draft, now).await;
+        let inserted = self.insert_reserved(location, &draft, now).await;
         if inserted.is_err() {
             self.capacity.release(key.kind, draft.earliest_expiry());
+        }
+        inserted
+    }
+
+    async fn insert_pair(
+        &self,
+        (first_key, first): (RecordKey, NewRecord),
+        (second_key, second): (RecordKey, NewRecord),
+        now: Timestamp,
+    ) -> Result<(), InsertPairError> {
+        let reserve = |kind, draft: &NewRecord| {
+            self.capacity.try_reserve(kind, draft.value.len(), draft.earliest_expiry(), now)
+        };
+        let release =
+            |kind, draft: &NewRecord| self.capacity.release(kind, draft.earliest_expiry());
+        let is_first_reserved =
+            self.connections.has_one_server() && reserve(first_key.kind, &first);
+        if !is_first_reserved || !reserve(second_key.kind, &second) {
+            if is_first_reserved {
+                release(first_key.kind, &first);
+            }
+            self.insert(first_key, first, now).await.map_err(InsertPairError::First)?;
+            self.insert(second_key, second, now).await.map_err(InsertPairError::Second)?;
+            return Ok(());
+        }
+        let records = [(&first_key, &first), (&second_key, &second)];
+        let inserted = self.insert_reserved_pair(records, now).await;
+        if matches!(inserted, Err(InsertPairError::First(_))) {
+            release(first_key.kind, &first);
+        }
+        if inserted.is_err() {
+            release(second_key.kind, &second);
         }
         inserted
     }
@@ -329,61 +360,5 @@ impl RedisStore {
             }
             _ => Err(unexpected_reply()),
         }
-    }
-
-    async fn insert_admitted(
-        &self,
-        location: &RecordLocation,
-        draft: &NewRecord,
-        now: Timestamp,
-    ) -> Result<RecordVersion, StoreError> {
-        let (insertion_id, nonce) = self.new_insertion_id_and_nonce();
-        let (version, until) = (RecordVersion(1), draft.expires_at);
-        let families: Vec<[u8; FAMILY_HASH_BYTES]> =
-            draft.families.iter().map(family_hash).collect();
-        let header_bytes = record::authenticated_header(StoredState::Live, version, until);
-        let encrypted = self.encrypt(location, &header_bytes, &nonce, &draft.value)?;
-        let bytes = [
-            &header_bytes[..],
-            &insertion_id,
-            &record::encode_families(&families, until),
-            &encrypted,
-        ]
-        .concat();
-        let px = match draft.expires_unread_at {
-            // Measured by the server's clock alone, so without the grace for differing clocks.
-            Some(unread_until) if unread_until < until => {
-                unread_until.since(now).as_millis().max(1).to_string()
-            }
-            _ => server_ttl(until, now),
-        };
-        let now_text = millis_text(now);
-        let arguments: [&[u8]; 3] = [&bytes, now_text.as_bytes(), px.as_bytes()];
-        let insert = self.connections.run_script(&self.scripts.insert, &location.key, &arguments);
-        // Concurrently: nothing knows the key before this function returns, and a closed family
-        // revokes the record.
-        let (inserted, joined) = futures_util::join!(
-            insert,
-            self.join_families(&families, (location, &insertion_id), until, now)
-        );
-        let inserted = match inserted {
-            Ok(Value::Int(1)) => Ok(version),
-            Ok(Value::Int(0)) => Err(StoreError::Exists),
-            Ok(Value::Int(-1)) => Err(StoreError::Revoked),
-            Ok(_) => Err(unexpected_reply()),
-            // The hubs' capacities together exceed the server's memory. It evicts no live record.
-            Err(RedisCallError::OutOfMemory) => Err(StoreError::Full),
-            Err(error) => Err(error.into()),
-        };
-        let inserted = match joined {
-            Ok(JoinOutcome::Joined) => inserted,
-            Ok(JoinOutcome::Closed) => Err(StoreError::Revoked),
-            Err(error) => inserted.and(Err(error)),
-        };
-        if !matches!(inserted, Ok(_) | Err(StoreError::Exists | StoreError::Full)) {
-            // Undo. If that fails too, the key is unknown to all, and the record expires.
-            let _undone = self.revoke_member(location, &insertion_id, now).await;
-        }
-        inserted
     }
 }
