@@ -14,6 +14,7 @@ use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
 
 mod by_kind;
+mod compact_name;
 pub mod counters;
 mod encryption;
 mod encryption_rules;

@@ -85,17 +85,31 @@ impl LoginActor {
             // The requester may be gone; the step has run all the same.
             let _gone = reply.send(outcome);
             actor.run_next(ctx);
+            if actor.is_completed() {
+                actor.passivate(ctx);
+            }
         }));
+    }
+
+    /// Returns whether the login is completed and no step is queued: there is nothing left to cache.
+    fn is_completed(&self) -> bool {
+        let is_completed = |cached: &CachedLogin| cached.login.is_completed();
+        !self.running && self.queue.is_empty() && self.cached.as_ref().is_some_and(is_completed)
+    }
+
+    /// Stops the actor; the store keeps the login.
+    fn passivate(&mut self, ctx: &mut Context<Self>) {
+        if let Some(live) = &mut self.live {
+            live.mark_passivated();
+        }
+        ctx.stop();
     }
 
     fn passivate_when_idle(&self, ctx: &mut Context<Self>) {
         let stepped = self.steps_taken;
         ctx.run_later(PASSIVATE_AFTER, move |actor, ctx| {
             if actor.steps_taken == stepped && !actor.running && actor.queue.is_empty() {
-                if let Some(live) = &mut actor.live {
-                    live.mark_passivated();
-                }
-                ctx.stop();
+                actor.passivate(ctx);
             } else {
                 actor.passivate_when_idle(ctx);
             }

@@ -24,6 +24,7 @@ use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
+use crate::store::compact_name::CompactName;
 use crate::store::revocations::Revocations;
 use crate::store::{
     Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
@@ -31,7 +32,9 @@ use crate::store::{
 };
 
 use janitor::Janitor;
-use kind_cache::{CachedRecord, CapacityPool, KindCache, RecordState, kind_caches, time_to_live};
+use kind_cache::{
+    CachedRecord, CapacityPool, KindCache, RecordState, kind_caches, seconds_to_live, seconds_until,
+};
 pub use restore::RestoreStats;
 pub use settings::{KIND, VolatileMemory};
 
@@ -103,14 +106,19 @@ impl MemoryStore {
     }
 
     fn is_dead(&self, slot: &CachedRecord, now: Timestamp) -> bool {
-        slot.expires_at <= now
-            || slot.expires_unread_at.is_some_and(|end| end <= now)
-            || (slot.state == RecordState::Live && self.is_revoked(slot))
+        slot.unread_expiry <= now || (slot.state == RecordState::Live && self.is_revoked(slot))
     }
 
     fn is_revoked(&self, slot: &CachedRecord) -> bool {
         self.revocations.is_revoked(&slot.families, slot.admission_seq)
     }
+}
+
+fn compact_families(families: &[Family]) -> Arc<[CompactName]> {
+    if families.is_empty() {
+        return Arc::default(); // without an allocation
+    }
+    families.iter().map(CompactName::from).collect()
 }
 
 impl fmt::Debug for MemoryStore {
@@ -130,32 +138,31 @@ impl Store for MemoryStore {
         now: Timestamp,
     ) -> Result<RecordVersion, StoreError> {
         let _open = self.begin_write()?;
-        let cache = self.caches.get(key.kind);
-        let admission_seq = self
-            .revocations
-            .admit(&draft.families, draft.expires_at, now)
-            .ok_or(StoreError::Revoked)?;
-        let time_to_live = match draft.expires_unread_at {
+        let (cache, name) = (self.caches.get(key.kind), CompactName::from(&key));
+        let families = compact_families(&draft.families);
+        let admission_seq =
+            self.revocations.admit(&families, draft.expires_at, now).ok_or(StoreError::Revoked)?;
+        let unread_expiry = draft.earliest_expiry();
+        let seconds_to_live = if unread_expiry < draft.expires_at {
             // No grace: memory counts against the login capacity, and a flood's logins end this
             // way.
-            Some(expires_unread_at) if expires_unread_at < draft.expires_at => {
-                expires_unread_at.since(now)
-            }
-            _ => time_to_live(draft.expires_at, now),
+            seconds_until(unread_expiry, now)
+        } else {
+            seconds_to_live(draft.expires_at, now)
         };
         let slot = CachedRecord {
             version: RecordVersion(1),
             state: RecordState::Live,
             value: draft.value.into(),
             expires_at: draft.expires_at,
-            expires_unread_at: draft.expires_unread_at,
-            time_to_live,
-            families: draft.families,
+            unread_expiry,
+            seconds_to_live,
+            families,
             admission_seq,
         };
         let attempt = || {
             let mut answer = Ok(RecordVersion(1));
-            cache.compute(&key.name, |found| {
+            cache.compute(&name, |found| {
                 match found {
                     Some(existing) if !self.is_dead(&existing, now) => {
                         answer = Err(StoreError::Exists);
@@ -175,7 +182,7 @@ impl Store for MemoryStore {
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
-        let slot = self.caches.get(key.kind).records.get(&key.name);
+        let slot = self.caches.get(key.kind).records.get(&CompactName::from(key));
         let live = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now));
         Ok(live.map(CachedRecord::into_record))
     }
@@ -185,29 +192,29 @@ impl Store for MemoryStore {
         key: &RecordKey,
         now: Timestamp,
     ) -> Result<Option<LoadedRecord>, StoreError> {
-        let cache = self.caches.get(key.kind);
-        let slot = cache.records.get(&key.name);
+        let (cache, name) = (self.caches.get(key.kind), CompactName::from(key));
+        let slot = cache.records.get(&name);
         let Some(slot) =
             slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now))
         else {
             return Ok(None);
         };
-        if slot.expires_unread_at.is_none() {
+        if !slot.is_unread() {
             return Ok(Some(LoadedRecord { record: slot.into_record(), was_unread: false }));
         }
         let _open = self.begin_write()?;
         let mut loaded = None;
-        cache.compute(&key.name, |found| match found {
+        cache.compute(&name, |found| match found {
             Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
-                let was_unread = old.expires_unread_at.is_some();
+                let was_unread = old.is_unread();
                 loaded = Some(LoadedRecord { record: old.clone().into_record(), was_unread });
                 if !was_unread {
                     return Op::Nop;
                 }
                 cache.reserve_for_update(old.value.len());
                 Op::Put(CachedRecord {
-                    expires_unread_at: None,
-                    time_to_live: time_to_live(old.expires_at, now),
+                    unread_expiry: old.expires_at,
+                    seconds_to_live: seconds_to_live(old.expires_at, now),
                     ..old
                 })
             }
@@ -228,7 +235,7 @@ impl Store for MemoryStore {
         let cache = self.caches.get(key.kind);
         self.revocations.extend_latest_expiry(expires_at);
         let mut answer = ReplaceOutcome::Gone;
-        cache.compute(&key.name, |found| match found {
+        cache.compute(&key.into(), |found| match found {
             Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
                 if old.version != expected {
                     answer = ReplaceOutcome::Stale;
@@ -237,13 +244,12 @@ impl Store for MemoryStore {
                 let version = RecordVersion(old.version.0.saturating_add(1));
                 answer = ReplaceOutcome::Replaced(version);
                 cache.reserve_for_update(value.len());
-                let time_to_live = time_to_live(expires_at, now);
                 Op::Put(CachedRecord {
                     version,
                     value: value.into(),
                     expires_at,
-                    expires_unread_at: None,
-                    time_to_live,
+                    unread_expiry: expires_at,
+                    seconds_to_live: seconds_to_live(expires_at, now),
                     ..old
                 })
             }
@@ -264,20 +270,21 @@ impl Store for MemoryStore {
         let mut answer = TakeOutcome::Gone;
         // One computation, not a load and a removal: a code must be redeemed at most once
         // (RFC 6749 §4.1.2). Not moka's `remove`, which also returns expired values.
-        cache.compute(&key.name, |found| match found {
+        cache.compute(&key.into(), |found| match found {
             Some(old) if !self.is_dead(&old, now) => match old.state {
                 RecordState::Tombstone => {
                     answer = TakeOutcome::AlreadyTaken(old.value);
                     Op::Nop
                 }
                 RecordState::Live => {
-                    let time_to_live = time_to_live(tombstone_until, now);
                     let tombstone = CachedRecord {
                         state: RecordState::Tombstone,
                         value: tombstone.into(),
                         expires_at: tombstone_until,
-                        expires_unread_at: None,
-                        time_to_live,
+                        unread_expiry: tombstone_until,
+                        seconds_to_live: seconds_to_live(tombstone_until, now),
+                        // No revocation applies to a tombstone.
+                        families: Arc::default(),
                         ..old.clone()
                     };
                     answer = TakeOutcome::Taken(old.into_record());
@@ -292,7 +299,7 @@ impl Store for MemoryStore {
 
     async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
         let _open = self.begin_write()?;
-        self.caches.get(key.kind).compute(&key.name, |_| Op::Remove);
+        self.caches.get(key.kind).compute(&key.into(), |_| Op::Remove);
         Ok(())
     }
 
@@ -304,7 +311,7 @@ impl Store for MemoryStore {
     ) -> Result<bool, StoreError> {
         let _open = self.begin_write()?;
         let mut is_removed = false;
-        self.caches.get(key.kind).compute(&key.name, |found| match found {
+        self.caches.get(key.kind).compute(&key.into(), |found| match found {
             Some(slot) if slot.state == RecordState::Live && slot.version == version => {
                 is_removed = !self.is_dead(&slot, now);
                 Op::Remove
@@ -321,7 +328,7 @@ impl Store for MemoryStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let _open = self.begin_write()?;
-        self.revocations.revoke(family, until, now);
+        self.revocations.revoke(family.into(), until, now);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use crate::env::Timestamp;
-use crate::store::Family;
+use crate::store::compact_name::CompactName;
 
 /// Number of revocations above which expired ones are pruned. After pruning, the next threshold is
 /// twice the number that remained.
@@ -30,7 +30,7 @@ pub struct Revocations {
 
 #[derive(Default)]
 struct RevocationTable {
-    revocations: HashMap<Family, Revocation>,
+    revocations: HashMap<CompactName, Revocation>,
     prune_above: usize,
 }
 
@@ -46,7 +46,7 @@ impl Revocations {
     /// Returns the position of a record that joins these families now, or `None` if one is revoked.
     pub fn admit(
         &self,
-        families: &[Family],
+        families: &[CompactName],
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Option<AdmissionSeq> {
@@ -58,8 +58,9 @@ impl Revocations {
         let born = self.draw_seq();
         self.extend_latest_expiry(expires_at);
         let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let closed =
-            |family: &Family| ledger.revocations.get(family).is_some_and(|mark| now < mark.until);
+        let closed = |family: &CompactName| {
+            ledger.revocations.get(family).is_some_and(|mark| now < mark.until)
+        };
         (!families.iter().any(closed)).then_some(born)
     }
 
@@ -69,7 +70,7 @@ impl Revocations {
     }
 
     /// Returns whether one of the families was revoked after that position.
-    pub fn is_revoked(&self, families: &[Family], born: AdmissionSeq) -> bool {
+    pub fn is_revoked(&self, families: &[CompactName], born: AdmissionSeq) -> bool {
         if families.is_empty() {
             return false;
         }
@@ -80,12 +81,12 @@ impl Revocations {
     }
 
     /// Revokes a family; it admits no record until `until`.
-    pub fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) {
+    pub fn revoke(&self, family: CompactName, until: Timestamp, now: Timestamp) {
         let mut ledger = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let remember_until =
             until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
         let mark = Revocation { seq: self.draw_seq(), until, keep_until: remember_until };
-        let mark = match ledger.revocations.remove(family) {
+        let mark = match ledger.revocations.remove(&family) {
             Some(old) => Revocation {
                 until: old.until.max(until),
                 keep_until: old.keep_until.max(remember_until),
@@ -93,13 +94,13 @@ impl Revocations {
             },
             None => mark,
         };
-        ledger.revocations.insert(family.clone(), mark);
+        ledger.revocations.insert(family, mark);
         ledger.prune(now);
     }
 
     /// Returns the families that admit no record at `now`, and until when. A snapshot needs no
     /// positions: it does not contain the revoked records.
-    pub fn closed_families(&self, now: Timestamp) -> Vec<(Family, Timestamp)> {
+    pub fn closed_families(&self, now: Timestamp) -> Vec<(CompactName, Timestamp)> {
         let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let closed = ledger.revocations.iter().filter(|(_, mark)| now < mark.until);
         closed.map(|(family, mark)| (family.clone(), mark.until)).collect()
@@ -130,15 +131,15 @@ mod tests {
     #[test]
     fn old_revocations_are_forgotten_and_young_ones_are_not() {
         let revocations = Revocations::default();
-        let family = |n: u64| Family(n.to_string().into());
+        let family = |n: u64| CompactName::from(n.to_string().as_str());
         let record = revocations.admit(&[family(0)], at(500), at(1)).unwrap();
         for n in 0..=1024 {
-            revocations.revoke(&family(n), at(10), at(1));
+            revocations.revoke(family(n), at(10), at(1));
         }
-        revocations.revoke(&family(0), at(10), at(499));
+        revocations.revoke(family(0), at(10), at(499));
         assert!(revocations.is_revoked(&[family(0)], record), "its record lives until 500");
         for n in 2000..=4100 {
-            revocations.revoke(&family(n), at(10), at(500));
+            revocations.revoke(family(n), at(10), at(500));
         }
         assert!(revocations.table.read().unwrap().revocations.len() < 1100);
     }

@@ -24,7 +24,7 @@ const MAX_CALLBACK_POLLS: usize = 80;
 
 /// A login as last stored.
 pub(in crate::actor) struct CachedLogin {
-    pub(super) login: Login,
+    pub(in crate::actor) login: Login,
     pub(super) version: RecordVersion,
     /// When the record expires; the cache must not outlive it.
     pub(super) expires_at: Timestamp,

@@ -12,14 +12,15 @@ use moka::sync::Cache;
 
 use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
+use crate::store::compact_name::CompactName;
 use crate::store::revocations::AdmissionSeq;
-use crate::store::{Capacities, Family, Record, RecordKind, RecordVersion, Usage};
+use crate::store::{Capacities, Record, RecordKind, RecordVersion, Usage};
 
 /// Time that memory outlives its record, because the clocks of callers differ. Unread records get
 /// none.
 const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
 /// Maximum time to live given to moka's timers.
-const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const MAX_SECONDS_TO_LIVE: u32 = 10 * 365 * 24 * 3600;
 
 /// State of a cached record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,21 +29,26 @@ pub enum RecordState {
     Tombstone,
 }
 
-/// Cached record or tombstone. Small, because there can be a hundred thousand waiting logins.
+/// Cached record or tombstone. Small, because there can be a million waiting logins.
 #[derive(Clone)]
 pub struct CachedRecord {
     pub version: RecordVersion,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
-    /// Earlier expiry until the record is loaded and extended, or replaced.
-    pub expires_unread_at: Option<Timestamp>,
-    pub time_to_live: Duration,
-    pub families: Arc<[Family]>,
+    /// Earlier expiry until the record is loaded and extended, or replaced; then `expires_at`.
+    pub unread_expiry: Timestamp,
+    pub seconds_to_live: u32,
+    pub families: Arc<[CompactName]>,
     pub admission_seq: AdmissionSeq,
     pub state: RecordState,
 }
 
 impl CachedRecord {
+    /// Returns whether the record was neither loaded and extended, nor replaced.
+    pub fn is_unread(&self) -> bool {
+        self.unread_expiry < self.expires_at
+    }
+
     /// Converts the cache entry to the record that callers see.
     pub fn into_record(self) -> Record {
         Record { version: self.version, value: self.value, expires_at: self.expires_at }
@@ -50,31 +56,37 @@ impl CachedRecord {
 }
 
 /// Returns how long moka keeps a record, grace included.
-pub fn time_to_live(expires_at: Timestamp, now: Timestamp) -> Duration {
-    expires_at.since(now).saturating_add(CLOCK_SKEW_GRACE).min(MAX_TIME_TO_LIVE)
+pub fn seconds_to_live(expires_at: Timestamp, now: Timestamp) -> u32 {
+    seconds_until(expires_at + CLOCK_SKEW_GRACE, now)
+}
+
+/// Returns the time from `now` to `end` in seconds, rounded up, at most the longest time to live.
+pub fn seconds_until(end: Timestamp, now: Timestamp) -> u32 {
+    let seconds = end.since(now).as_millis().div_ceil(1000);
+    u32::try_from(seconds).map_or(MAX_SECONDS_TO_LIVE, |seconds| seconds.min(MAX_SECONDS_TO_LIVE))
 }
 
 /// Gives each record its own time to live, restarted on replacement.
 struct RecordExpiry;
 
-impl Expiry<Arc<str>, CachedRecord> for RecordExpiry {
+impl Expiry<CompactName, CachedRecord> for RecordExpiry {
     fn expire_after_create(
         &self,
-        _: &Arc<str>,
+        _: &CompactName,
         slot: &CachedRecord,
         _: Instant,
     ) -> Option<Duration> {
-        Some(slot.time_to_live)
+        Some(Duration::from_secs(slot.seconds_to_live.into()))
     }
 
     fn expire_after_update(
         &self,
-        _: &Arc<str>,
+        _: &CompactName,
         slot: &CachedRecord,
         _: Instant,
         _: Option<Duration>,
     ) -> Option<Duration> {
-        Some(slot.time_to_live)
+        Some(Duration::from_secs(slot.seconds_to_live.into()))
     }
 }
 
@@ -113,7 +125,7 @@ impl CapacityPool {
 /// leaves, whatever the cause. moka reports `Replaced` even if the old value had already expired.
 pub struct KindCache {
     pub kind: RecordKind,
-    pub records: Cache<Arc<str>, CachedRecord>,
+    pub records: Cache<CompactName, CachedRecord>,
     pub pool: Arc<CapacityPool>,
     used: Arc<AtomicUsize>,
 }
@@ -137,7 +149,7 @@ impl KindCache {
     /// Runs `decide` on the entry `name`, atomically with respect to other computations on it.
     pub fn compute(
         &self,
-        name: &Arc<str>,
+        name: &CompactName,
         decide: impl FnOnce(Option<CachedRecord>) -> Op<CachedRecord>,
     ) {
         self.records

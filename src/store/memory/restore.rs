@@ -1,13 +1,12 @@
 //! Lists the contents of the store for a snapshot, and restores them into a new store.
 
-use std::sync::Arc;
-
-use super::MemoryStore;
-use super::kind_cache::{CachedRecord, RecordState, time_to_live};
+use super::kind_cache::{CachedRecord, RecordState, seconds_to_live};
 use super::snapshot::SnapshotEntry;
+use super::{MemoryStore, compact_families};
 use crate::env::Timestamp;
+use crate::store::compact_name::CompactName;
 use crate::store::revocations::AdmissionSeq;
-use crate::store::{RecordKey, RecordKind};
+use crate::store::{Family, RecordKey, RecordKind};
 
 /// Numbers of records that a restore kept and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,23 +22,21 @@ impl MemoryStore {
     /// Returns the contents of a snapshot, revocations first. Close the store before, so that the
     /// snapshot is consistent. Blocks are left out: a single hub has them in their own file.
     pub fn snapshot_entries(&self, now: Timestamp) -> impl Iterator<Item = SnapshotEntry> {
-        let revoked = self
-            .revocations
-            .closed_families(now)
-            .into_iter()
-            .map(|(family, until)| SnapshotEntry::RevokedFamily { family, until });
+        let revoked = self.revocations.closed_families(now).into_iter().map(|(family, until)| {
+            SnapshotEntry::RevokedFamily { family: family_from(&family), until }
+        });
         let caches = self.caches.iter().filter(|cache| !cache.kind.is_polled());
         let records = caches.flat_map(move |cache| {
             // Recent writes may still be invisible to iteration.
             cache.records.run_pending_tasks();
             let live = cache.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
             live.map(|(name, slot)| SnapshotEntry::Record {
-                key: RecordKey { kind: cache.kind, name: Arc::clone(&name) },
+                key: RecordKey { kind: cache.kind, name: name.to_text().into() },
                 state: slot.state,
                 version: slot.version,
                 value: slot.value,
                 expires_at: slot.expires_at,
-                families: slot.families,
+                families: slot.families.iter().map(family_from).collect(),
             })
         });
         revoked.chain(records)
@@ -51,13 +48,14 @@ impl MemoryStore {
         for entry in entries {
             match entry {
                 SnapshotEntry::RevokedFamily { family, until } if now < until => {
-                    self.revocations.revoke(&family, until, now);
+                    self.revocations.revoke((&family).into(), until, now);
                 }
                 SnapshotEntry::RevokedFamily { .. } => {}
                 SnapshotEntry::Record { expires_at, .. } if expires_at <= now => {
                     restored.expired += 1;
                 }
                 SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
+                    let families = compact_families(&families);
                     let admission_seq = match state {
                         // A revoked family admits nothing, whatever the snapshot says.
                         RecordState::Live => self.revocations.admit(&families, expires_at, now),
@@ -71,25 +69,27 @@ impl MemoryStore {
                         restored.over_capacity += 1;
                         continue;
                     }
-                    let time_to_live = time_to_live(expires_at, now);
-                    let expires_unread_at = None;
                     let slot = CachedRecord {
                         version,
                         value,
                         expires_at,
-                        expires_unread_at,
-                        time_to_live,
+                        unread_expiry: expires_at,
+                        seconds_to_live: seconds_to_live(expires_at, now),
                         families,
                         admission_seq,
                         state,
                     };
-                    cache.records.insert(key.name, slot);
+                    cache.records.insert((&key).into(), slot);
                     restored.records += 1;
                 }
             }
         }
         restored
     }
+}
+
+fn family_from(name: &CompactName) -> Family {
+    Family(name.to_text().into())
 }
 
 /// Returns whether losing the record would allow a replay. Such records are restored even over

@@ -72,16 +72,15 @@ async fn capacity_is_freed_when_moka_expired_the_record_first() {
         state: RecordState::Live,
         value: Arc::from([]),
         expires_at: Timestamp::from_seconds(9),
-        expires_unread_at: None,
-        time_to_live: Duration::ZERO,
+        unread_expiry: Timestamp::from_seconds(9),
+        seconds_to_live: 0,
         families: Arc::default(),
         admission_seq: AdmissionSeq::default(),
     };
     assert!(cache.try_reserve(0));
-    let name: Arc<str> = "a".into();
-    cache.records.insert(Arc::clone(&name), short);
-    assert!(cache.records.get(&name).is_none(), "expired for moka at once");
-    let key = RecordKey { kind: RecordKind::Login, name };
+    let key = RecordKey { kind: RecordKind::Login, name: "a".into() };
+    cache.records.insert((&key).into(), short);
+    assert!(cache.records.get(&CompactName::from(&key)).is_none(), "expired for moka at once");
     let expires_at = Timestamp::from_seconds(9);
     let draft =
         NewRecord { value: vec![], expires_at, expires_unread_at: None, families: Arc::default() };
