@@ -17,3 +17,4 @@ pub mod http_client_pool;
 mod public_addresses;
 pub mod retry_after;
 pub mod safe_http_client;
+pub mod tls_provider;

@@ -19,6 +19,7 @@ use super::address_rules::{AddressRules, ForbiddenAddressError, PublicAddressRes
 pub use super::address_rules::{AllowedSchemes, check_url};
 use super::call_span::CallSpan;
 pub use super::error::EgressError;
+use super::tls_provider::install_tls_provider;
 use crate::ids::Secret;
 
 /// Limits of a call in time and size.
@@ -124,6 +125,7 @@ impl SafeHttpClient {
         tls: TlsOptions<'_>,
         adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, EgressError> {
+        install_tls_provider();
         let rules = Arc::new(rules);
         let to_error = |error: reqwest::Error| EgressError::Unreachable {
             host: "any host".into(),

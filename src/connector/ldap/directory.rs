@@ -22,6 +22,7 @@ use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::dialer::Dialer;
 use crate::egress::safe_http_client::CallLimits;
+use crate::egress::tls_provider::install_tls_provider;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -100,6 +101,7 @@ impl LdapDirectory {
         if !attributes.contains(&kind.subject_attribute) {
             attributes.push(kind.subject_attribute.clone());
         }
+        install_tls_provider();
         Ok(Self {
             url: place.url,
             dialer,
@@ -288,11 +290,7 @@ fn filter_for(filter: &str, username: &str) -> String {
 fn tls_config(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
     let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
     let roots = CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|cause| error(format!("the TLS client can't be set up: {cause}")))?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+    Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// Runs an operation in its own task, which is cancelled with the caller and whose panic becomes an

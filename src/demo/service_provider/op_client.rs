@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use crate::egress::tls_provider::install_tls_provider;
 use crate::ids::Secret;
 use crate::token::verify::VerificationKeys;
 
@@ -66,6 +67,7 @@ impl OpClient {
     /// Returns an error if TLS is not available.
     pub fn new() -> Result<Self, reqwest::Error> {
         let no_redirects = reqwest::redirect::Policy::none();
+        install_tls_provider();
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(no_redirects)

@@ -19,6 +19,7 @@ use redis::{
 };
 
 use super::settings::{NodeAddress, RedisConfig, RedisCredentials, RedisMode};
+use crate::egress::tls_provider::install_tls_provider;
 
 /// Time limit of a connection: DNS, TCP, TLS and authentication together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -103,6 +104,7 @@ impl Connection {
 impl RedisClient {
     /// Keeps the configuration; connects later.
     pub fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
+        install_tls_provider();
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 
