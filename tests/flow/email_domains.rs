@@ -120,7 +120,7 @@ async fn an_address_in_login_hint_goes_straight_there_without_the_question_too()
             let page = browser.authorize(&request).await;
             assert!(page.is_choice() || asks(&page), "at {}", page.url);
         }
-        assert!(asks(&browser.authorize(&Authorize::by("bakery")).await) == !settings.is_empty());
+        assert_eq!(asks(&browser.authorize(&Authorize::by("bakery")).await), !settings.is_empty());
     }
 }
 
