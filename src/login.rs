@@ -144,7 +144,7 @@ impl LoginState {
 
     /// Returns the connector that was chosen last, if the state holds it.
     #[must_use]
-    pub const fn connector(&self) -> Option<&ConnectorId> {
+    pub fn connector(&self) -> Option<&ConnectorId> {
         match self {
             Self::Choosing(Choosing { banner: Some(banner) }) => banner.connector.as_ref(),
             Self::PreparingRedirect(state) => Some(state.connector()),
