@@ -272,7 +272,7 @@ impl Timeline {
         Self {
             service_provider: None,
             stage,
-            entries: Vec::with_capacity(if is_without_login { 1 } else { 10 }),
+            entries: Vec::with_capacity(if is_without_login { 1 } else { 13 }),
             omitted: 0,
             retention_class,
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use passerelle::testing::wait::wait_until;
+
 use super::browser::Browser;
 use super::federation::{BASE, redirect_uri};
 use super::hub::TestHub;
@@ -48,6 +50,24 @@ async fn what_the_page_shows_is_what_the_service_gets() {
         "email": "angela@example.org",
     });
     assert_eq!(serde_json::Value::from(claims), expected);
+}
+
+/// The actor would keep the whole login in memory, for nothing.
+#[actix_web::test]
+async fn a_completed_login_keeps_no_actor() {
+    let hub = TestHub::start().await;
+    let has_actors = |count: usize| {
+        let line = format!("passerelle_actors_active{{actor=\"login\"}} {count}\n");
+        hub.metrics.render().contains(&line)
+    };
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    let consent = choice.choose("amandier").await.sign_in_as("angela").await;
+    assert!(has_actors(1));
+    let (form, received) = (consent.consenting("yes"), consent.consent().await.received());
+    wait_until("the actor has stopped", || has_actors(0)).await;
+    // A double click gets the same answer from the store.
+    assert_eq!(browser.submit(&form).await.received(), received);
 }
 
 #[actix_web::test]
