@@ -91,12 +91,11 @@ impl Grants {
         )?;
         let record = NewRecord { families: [session.family.clone()].into(), ..record };
         let key = code_key(grant.code.reveal());
-        Ok(match session.new_record.take() {
-            Some(session) => self.store.insert_pair(session, (key, record), now).await,
-            None => {
-                let inserted = self.store.insert(key, record, now).await;
-                inserted.map(|_| ()).map_err(InsertPairError::Second)
-            }
+        Ok(if let Some(session) = session.new_record.take() {
+            self.store.insert_pair(session, (key, record), now).await
+        } else {
+            let inserted = self.store.insert(key, record, now).await;
+            inserted.map(|_| ()).map_err(InsertPairError::Second)
         })
     }
 
