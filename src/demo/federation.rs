@@ -42,8 +42,9 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
-/// Registration of the application that a developer writes against the standard hub.
+/// Registrations of the applications that a developer writes against the standard hub.
 const APPLICATION: &str = include_str!("application.toml");
+const SINGLE_PAGE_APPLICATION: &str = include_str!("single_page_application.toml");
 
 /// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
 /// the order of [`IDENTITY_PROVIDERS`].
@@ -123,7 +124,7 @@ impl DemoPlatform {
     }
 
     /// Writes the hub's files: two identity providers, one service provider, one data provider; on
-    /// the standard platform, identities from the register, and the developer's application.
+    /// the standard platform, identities from the register, and the developer's applications.
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
@@ -155,8 +156,12 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
         ];
         match self.platform {
             Platform::Standard => files.extend(
-                [("register.csv", REGISTER_CSV), ("service-providers/example.toml", APPLICATION)]
-                    .map(|(name, text)| (name.to_owned(), text.to_owned())),
+                [
+                    ("register.csv", REGISTER_CSV),
+                    ("service-providers/example.toml", APPLICATION),
+                    ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION),
+                ]
+                .map(|(name, text)| (name.to_owned(), text.to_owned())),
             ),
             Platform::High => {
                 let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();

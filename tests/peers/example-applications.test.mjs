@@ -1,6 +1,7 @@
 // examples/: each one is started against the demo as its README says, and a person signs in and out in Chromium.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
@@ -32,6 +33,17 @@ const EXAMPLES = {
       return [binary];
     },
   },
+  'js-spa': {
+    code: 'app.js', skip: !existsSync(path.join(folderOf('js-spa'), 'node_modules')) && 'examples/js-spa/node_modules is not there: npm ci.',
+    command: (port) => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-spa-'));
+      after(() => rmSync(folder, { recursive: true, force: true }));
+      cpSync(folderOf('js-spa'), folder, { recursive: true });
+      const file = path.join(folder, 'settings.json');
+      writeFileSync(file, replace(readFileSync(file, 'utf8'), { 'http://localhost:8080/api/v2': issuer }));
+      return ['python3', '-m', 'http.server', '--bind', '127.0.0.1', '--directory', folder, String(port)];
+    },
+  },
   'java-spring': { code: 'src/main/java/app/Application.java', skip: spring.skip, command: async () => ['java', '-jar', await spring.build()] },
 };
 
@@ -45,9 +57,13 @@ before(async () => {
   // The demo registers port 3000. Here each example has a free one, which the hub reads from the file within a second.
   const free = await freePorts(Object.keys(EXAMPLES).length);
   Object.keys(EXAMPLES).forEach((name, index) => { ports[name] = free[index]; });
-  const file = path.join(folder, 'service-providers/example.toml');
-  const addresses = (route) => ({ [`["http://localhost:3000/${route}"]`]: text(free.map((port) => `http://localhost:${port}/${route}`)) });
-  writeFileSync(file, replace(readFileSync(file, 'utf8'), { ...addresses('callback'), ...addresses('signed-out') }));
+  const addresses = (route) => ({ [`["http://localhost:3000${route}"]`]: text(free.map((port) => `http://localhost:${port}${route}`)) });
+  const register = (name, routes) => {
+    const file = path.join(folder, 'service-providers', name);
+    writeFileSync(file, replace(readFileSync(file, 'utf8'), Object.assign({}, ...routes.map(addresses))));
+  };
+  register('example-spa.toml', ['/', '']);
+  register('example.toml', ['/callback', '/signed-out']);
   const request = new URLSearchParams({
     client_id: 'example', response_type: 'code', scope: 'openid', acr_values: 'eidas1', redirect_uri: `http://localhost:${free[0]}/callback`,
     state: random(), nonce: random(), code_challenge: random(), code_challenge_method: 'S256',
@@ -89,16 +105,18 @@ for (const [name, { skip, command }] of Object.entries(EXAMPLES)) {
     t.after(async () => { await page.screenshot({ path: path.join(artifacts, `example-${name}.png`) }); await context.close(); });
 
     await page.goto(`${app}/`);
-    await page.getByRole('link', { name: 'Sign in with Passerelle' }).click();
+    const signIn = page.locator('a, button').filter({ hasText: 'Sign in with Passerelle' });
+    await signIn.click();
     await page.locator('form[action$="/provider"] button').first().click();
     await page.locator('form:has(input[type=radio]) button[type=submit], form:has(input[type=radio]) button.main').first().click();
     await page.locator('form[action$="/consent"] button[value=yes]').click();
     await page.waitForURL(`${app}/`);
+    await page.getByText('Sign out').waitFor();
     assert.equal(await page.locator('h1').innerText(), 'Angela Claire Louise DUBOIS', server.output());
     // The session is the application's own: the page stays while the tokens end.
     await page.reload();
     await page.getByText('Sign out').click();
-    await page.getByRole('link', { name: 'Sign in with Passerelle' }).waitFor();
+    await signIn.waitFor();
     assert.equal(new URL(page.url()).origin, app);
     await page.goto(`${app}/`);
     assert.equal(await page.locator('h1').innerText(), 'My application', server.output());
