@@ -19,6 +19,7 @@ mod choice;
 mod client_keys;
 mod clients;
 mod clock;
+mod declared_claims;
 mod demands;
 mod high;
 mod introspection;
