@@ -62,6 +62,7 @@ fn person(number: usize) -> Identity {
         email: None,
         preferred_username: None,
         standard: std::collections::BTreeMap::default(),
+        declared: std::collections::BTreeMap::default(),
     }
 }
 

@@ -32,7 +32,7 @@ pub use kinds::KINDS;
 pub use port::{Connector, ConnectorContext};
 
 use crate::assurance::acr::AcrPolicy;
-use crate::config::{self, ConfiguredConnector};
+use crate::config::ConfiguredConnector;
 use diagnostic::{HubEndpoints, RegistrationParameter};
 
 /// Builds a configured connector.
@@ -43,17 +43,14 @@ pub fn build(
     configured: &ConfiguredConnector,
     context: ConnectorContext,
 ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
-    let claims = configured.kind.protocol_claims();
-    let mapping = config::mapping::parse_mapping(&configured.file, claims).map_err(|errors| {
-        let to_text = |error: config::FieldDiagnostic| {
-            format!("{}: {}; {}", error.key, error.message, error.fix)
-        };
-        let errors: Vec<_> = errors.into_iter().map(to_text).collect();
-        ConnectorConfigError::new("mapping", errors.join("; "))
+    let mapping = configured.mapping.clone().ok_or_else(|| {
+        ConnectorConfigError::new("mapping", "it has an invalid rule; correct that first")
     })?;
     let kind = kind::kind_of_connector(configured)
         .ok_or_else(|| ConnectorConfigError::new("kind", "it can't be built; use another kind"))?;
-    Ok(mapped::with_mapping(configured.id.clone(), kind.build(configured, context)?, mapping))
+    let metrics = context.metrics.clone();
+    let connector = kind.build(configured, context)?;
+    Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
 }
 
 /// Returns the `acr` policy of a configured connector.

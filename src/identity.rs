@@ -1,6 +1,7 @@
 //! The user's identity: the pivot identity, its rules, scopes and claims, and the pairwise `sub`
 //! (`docs/design/identity-and-sub.md`).
 //!
+//! - [`declared`]: claims that the operator declares beyond the specification's.
 //! - [`mapping`]: renames and transforms an identity provider's claims.
 //! - [`rules`]: validates claims into an [`Identity`], or names the claim and the rule that it
 //!   breaks.
@@ -11,6 +12,8 @@
 //! - [`standard`]: standard claims that are not part of a pivot identity.
 
 mod claim;
+mod claim_type;
+pub mod declared;
 pub mod mapping;
 pub mod pivot;
 pub mod rules;
@@ -18,7 +21,8 @@ pub mod scopes;
 pub mod standard;
 pub mod sub;
 
-pub use claim::{Claim, StandardClaims};
+pub use claim::{Claim, ClaimName, DeclaredValues, StandardClaims};
+pub use claim_type::ClaimType;
 use serde::{Deserialize, Serialize};
 
 /// A validated identity. Created only by the checks of this module.
@@ -38,6 +42,9 @@ pub struct Identity {
     pub preferred_username: Option<String>,
     /// Other standard claims, for service providers under `rules = "openid"`.
     pub standard: StandardClaims,
+    /// Claims that the operator declares; from the identity provider alone.
+    #[serde(default, skip_serializing_if = "DeclaredValues::is_empty")]
+    pub declared: DeclaredValues,
 }
 
 impl Identity {
@@ -48,8 +55,8 @@ impl Identity {
         (!self.given_names.is_empty()).then(|| self.given_names.join(" "))
     }
 
-    /// Returns this register identity with the `email` and `preferred_username` of the identity
-    /// provider, for service providers of the standard platform. Standard claims about the civil
+    /// Returns this register identity with the `email`, `preferred_username` and declared claims of
+    /// the identity provider, for service providers of the standard platform. Standard claims about the civil
     /// identity are dropped: there the register is the only source.
     #[must_use]
     pub fn with_contact_claims_from(self, provider: &Self) -> Self {
@@ -57,6 +64,7 @@ impl Identity {
             email: provider.email.clone(),
             preferred_username: provider.preferred_username.clone(),
             standard: standard::without_civil_identity(&provider.standard),
+            declared: provider.declared.clone(),
             ..self
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::assurance::amr::AmrEvidence;
 use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::env::Timestamp;
-use crate::identity::{Claim, Identity};
+use crate::identity::{ClaimName, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret, Subject};
 
 /// A completed authentication that one browser may reuse.
@@ -34,7 +34,7 @@ pub struct Session {
     pub hint_key: Option<Secret<String>>,
     /// The service providers of this session, each with the sets of claims that the user consented
     /// to.
-    participants: BTreeMap<ClientId, Vec<BTreeSet<Claim>>>,
+    participants: BTreeMap<ClientId, Vec<BTreeSet<ClaimName>>>,
 }
 
 /// Result of a completed login: a [`Session`] without its history.
@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// Remembers the user's consent for as long as the session lives.
-    pub fn remember_consent(&mut self, service_provider: &ClientId, claims: BTreeSet<Claim>) {
+    pub fn remember_consent(&mut self, service_provider: &ClientId, claims: BTreeSet<ClaimName>) {
         let given = self.participants.entry(service_provider.clone()).or_default();
         given.retain(|earlier| !earlier.is_subset(&claims));
         if !given.iter().any(|earlier| claims.is_subset(earlier)) {
@@ -127,7 +127,7 @@ impl Session {
     /// Returns whether one consent covers all these claims. Two that cover them only together do
     /// not: the user never saw that page.
     #[must_use]
-    pub fn has_consented(&self, service_provider: &ClientId, claims: &BTreeSet<Claim>) -> bool {
+    pub fn has_consented(&self, service_provider: &ClientId, claims: &BTreeSet<ClaimName>) -> bool {
         self.participants
             .get(service_provider)
             .is_some_and(|given| given.iter().any(|yes| claims.is_subset(yes)))

@@ -8,7 +8,7 @@ use super::step_audit;
 use crate::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use crate::audit::EventKind;
 use crate::config::model::IdentitySource;
-use crate::identity::Identity;
+use crate::identity::{DeclaredValues, Identity};
 use crate::ids::{ClientId, Subject, SupportId};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
@@ -32,8 +32,10 @@ pub(super) async fn identify_user(
     let support_id = login.context.support_id.as_str();
     let pivot = Identity::from_claims(&authentication.claims, &services.identity_rules).map_err(|error| {
         tracing::warn!(support_id, connector = %authentication.connector, %error, "identity rejected by the identity rules");
-        IdentificationError { code: error.code(), claim: Some(error.claim) }
+        IdentificationError { code: error.code(), claim: Some(error.claim.into()) }
     })?;
+    let declared = read_declared_claims(services, support_id, &authentication)?;
+    let pivot = Identity { declared, ..pivot };
     let (identity, source) = match services.identity_source {
         IdentitySource::Provider => (pivot, ClaimsSource::Provider),
         IdentitySource::Register => (
@@ -60,6 +62,28 @@ pub(super) async fn identify_user(
         consented: false,
         session: None,
     })
+}
+
+/// Returns the valid values of declared claims. Others are left out and counted; the log names the
+/// claim and the reason, never the value.
+fn read_declared_claims(
+    services: &LoginServices,
+    support_id: &str,
+    authentication: &Authentication,
+) -> Result<DeclaredValues, IdentificationError> {
+    let (connector, federation) = (&authentication.connector, services.core.federation.load());
+    let (values, rejected) = federation.declared_claims.read_values(&authentication.claims);
+    for (claim, error) in rejected {
+        services.core.metrics.record_dropped_claim(connector, &claim, error.label());
+        tracing::warn!(support_id, %connector, %claim, %error, "declared claim left out");
+    }
+    match federation.declared_claims.missing_required(&values) {
+        Some(claim) => {
+            tracing::warn!(support_id, %connector, %claim, "required claim missing");
+            Err(IdentificationError { code: ErrorCode::IdentityIncomplete, claim: Some(claim) })
+        }
+        None => Ok(values),
+    }
 }
 
 /// Returns the methods that are proven. What is dropped concerns the operator, never the user.

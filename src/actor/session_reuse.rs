@@ -7,7 +7,6 @@ use crate::assurance::amr::UpstreamAmr;
 use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
-use crate::grant::session::claim_names;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
@@ -42,9 +41,9 @@ pub(super) async fn find_reusable_user(
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
         .filter(|level| request.accepts_acr(*level))?;
-    let claims =
-        services.core.federation.load().released_claim_values(request, &session.login.identity);
-    let consented = session.has_consented(&request.client_id, &claim_names(&claims));
+    let federation = services.core.federation.load();
+    let claims = federation.released_claim_values(request, &session.login.identity);
+    let consented = session.has_consented(&request.client_id, &federation.consent_claims(&claims));
     Some(IdentifiedUser {
         authentication,
         level,

@@ -44,7 +44,7 @@ pub type ProbeResults = Vec<(String, Result<(), String>)>;
 /// Returns an error if a connector or the register can't be built.
 pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeResults, BuildError> {
     // Metadata and keys are public, so the hub's own keys are not needed.
-    let context = connector_context(loaded, env, None, &StoreBackedCodes::default());
+    let context = connector_context(loaded, env, None, &StoreBackedCodes::default(), None);
     let mut findings = Vec::new();
     for (configured, fields) in loaded.files.connectors().values() {
         let plan = connector_spec(configured, fields, &context)?;

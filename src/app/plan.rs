@@ -48,7 +48,7 @@ pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, Act
 /// Returns the connectors with well-formed files that still can't be built.
 #[must_use]
 pub fn find_connector_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
-    let context = connector_context(loaded, env, None, &StoreBackedCodes::default());
+    let context = connector_context(loaded, env, None, &StoreBackedCodes::default(), None);
     let connectors = loaded.files.connectors();
     connectors
         .values()

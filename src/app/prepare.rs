@@ -20,7 +20,7 @@ use crate::connector;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
-use crate::identity::Claim;
+use crate::identity::ClaimName;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::SubjectKeys;
 use crate::ids::Scope;
@@ -73,7 +73,8 @@ pub(super) fn prepare_hub(
     });
     let keys = collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys));
     let code_store = StoreBackedCodes::default();
-    let connector_context = connector_context(loaded, env, keys.as_ref(), &code_store);
+    let connector_context =
+        connector_context(loaded, env, keys.as_ref(), &code_store, Some(&metrics));
     let connector_specs: Vec<_> = loaded
         .files
         .connectors()
@@ -138,6 +139,7 @@ pub(super) fn connector_context(
     env: &Env,
     keys: Option<&keys::LoadedKeys>,
     code_store: &StoreBackedCodes,
+    metrics: Option<&Arc<Metrics>>,
 ) -> connector::ConnectorContext {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
     connector::ConnectorContext {
@@ -145,6 +147,7 @@ pub(super) fn connector_context(
         upstream_keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
         sandbox: SandboxMode::from_flag(loaded.settings.sandbox),
         http_clients: HttpClientPool::default(),
+        metrics: metrics.cloned(),
         code_store: Arc::new(code_store.clone()),
     }
 }
@@ -210,10 +213,10 @@ impl DiscoveryPublisher {
                 .chain(federation.serves_openid().then_some(&federation.openid_scopes))
         };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
-        let claims: BTreeSet<Claim> = tables().flat_map(ScopeTable::all_claim_names).collect();
+        let claims: BTreeSet<ClaimName> = tables().flat_map(ScopeTable::all_claim_names).collect();
         let scopes: Vec<Scope> = scopes.into_iter().collect();
         // ID token claims that `claims` may request besides the identity.
-        let claims = claims.into_iter().map(Claim::as_str).chain(["acr", "amr"]);
+        let claims = claims.iter().map(ClaimName::as_str).chain(["acr", "amr"]);
         let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
         let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
         let document = discovery::discovery_document(&discovery::DiscoveryInput {

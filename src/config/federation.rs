@@ -16,6 +16,7 @@ use provider_display::SortedProviders;
 use crate::config::model::Category;
 use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
+use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::email_domain::EmailDomain;
@@ -37,6 +38,8 @@ pub struct Federation {
     pub scopes: ScopeTable,
     /// The scope table under `rules = "openid"`.
     pub openid_scopes: ScopeTable,
+    /// The claims beyond the specification's.
+    pub declared_claims: Arc<DeclaredClaims>,
     /// How unavailable connectors are displayed.
     pub unavailable: UnavailableDisplay,
     /// The discovery document, as JSON; empty until it is generated.
@@ -77,6 +80,7 @@ impl Federation {
             sorted_connectors: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
+            declared_claims: Arc::default(),
             unavailable,
             discovery: Arc::default(),
             categories: Vec::new(),

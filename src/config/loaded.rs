@@ -29,6 +29,7 @@ use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
+use crate::identity::declared::DeclaredClaims;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 
@@ -92,7 +93,6 @@ fn load_all_files(
     kinds: Kinds,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
-    let parsed = ParsedFiles::read(folder, problems);
     let schema = settings_schema(kinds);
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
@@ -100,6 +100,8 @@ fn load_all_files(
         .map(|source| apply_environment(source, environment, &schema, problems));
     let settings: Option<Settings> =
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
+    let claims = settings.as_ref().map(|settings| DeclaredClaims::new(&settings.claims));
+    let parsed = ParsedFiles::read(folder, claims.as_ref(), problems);
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -111,8 +113,8 @@ fn load_all_files(
     let connectors = settings.as_ref().and_then(|settings| {
         let sandbox = SandboxMode::from_flag(settings.sandbox);
         let kinds = SupportedKinds { formats: kinds.connectors, sandbox };
-        let connectors =
-            load_connectors(&folder.join(&settings.connectors), kinds, &context, problems)?;
+        let files = (&*folder.join(&settings.connectors), claims.as_ref()?);
+        let connectors = load_connectors(files, kinds, &context, problems)?;
         problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
         Some(connectors)
     });
@@ -198,6 +200,7 @@ fn load_context(
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
         subject: settings.subject,
+        claims: Arc::new(DeclaredClaims::new(&settings.claims)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
     }
@@ -255,7 +258,7 @@ fn assemble(
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
-    folder: &Path,
+    (folder, claims): (&Path, &DeclaredClaims),
     kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
@@ -264,9 +267,9 @@ fn load_connectors(
     let (mut good, before) = (Vec::new(), problems.len());
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
-        match source
-            .and_then(|source| Ok((connectors::check_source(&source, kinds, context)?, source)))
-        {
+        let check =
+            |source| Ok((connectors::check_source(&source, kinds, claims, context)?, source));
+        match source.and_then(check) {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),
         }

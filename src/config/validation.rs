@@ -5,6 +5,7 @@ pub mod admin_access;
 pub(super) mod audit;
 pub mod blocks;
 pub mod check_context;
+pub(super) mod claims;
 pub mod client_assertions;
 pub(super) mod client_auth;
 pub mod client_keys;

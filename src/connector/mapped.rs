@@ -17,12 +17,14 @@ use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+use crate::telemetry::Metrics;
 
 /// Connector whose claims are mapped.
 pub struct MappedConnector {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,
+    metrics: Option<Arc<Metrics>>,
 }
 
 /// Returns the connector with its claims mapped, or the connector itself if the mapping is empty.
@@ -30,11 +32,12 @@ pub fn with_mapping(
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,
+    metrics: Option<Arc<Metrics>>,
 ) -> Arc<dyn Connector> {
     if mapping.is_empty() {
         connector
     } else {
-        Arc::new(MappedConnector { id, connector, mapping })
+        Arc::new(MappedConnector { id, connector, mapping, metrics })
     }
 }
 
@@ -56,6 +59,9 @@ impl Connector for MappedConnector {
         let (claims, unmapped) = self.mapping.apply(authentication.claims);
         for claim in unmapped {
             tracing::warn!(connector = %self.id, claim = %claim.claim, error = %claim.error, "claim not mapped");
+            if let Some(metrics) = &self.metrics {
+                metrics.record_dropped_claim(&self.id, claim.claim.as_str(), claim.error.label());
+            }
         }
         Ok(Authentication { claims, ..authentication })
     }
@@ -153,9 +159,11 @@ mod tests {
             source: MappingSource::From(ClaimPath::parse("surname").unwrap()),
             transform: Transform::Upper,
         };
-        let mapping =
-            Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: UnmappedClaims::Drop };
-        let connector = with_mapping("ada".into(), Arc::new(Ada), mapping);
+        let mapping = Mapping {
+            rules: [(Claim::FamilyName.into(), rule)].into(),
+            unmapped: UnmappedClaims::Drop,
+        };
+        let connector = with_mapping("ada".into(), Arc::new(Ada), mapping, None);
         let attempt = crate::testing::fake_idp::attempt(
             crate::testing::fake_idp::authorization_request(),
             AuthorizationRedirect {

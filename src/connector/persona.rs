@@ -351,6 +351,7 @@ fn persona_claims(person: Persona, failure: Option<SimulatedFailure>) -> Map<Str
     ];
     all.into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?))))
+        .chain(person.claims)
         .collect()
 }
 

@@ -18,6 +18,7 @@ use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 
 /// Adapter to one identity provider. Calls of several logins run concurrently.
@@ -125,6 +126,8 @@ pub struct ConnectorContext {
     /// Whether sandboxes may be built.
     pub sandbox: SandboxMode,
     pub http_clients: HttpClientPool,
+    /// Counts claims that can't be mapped; `None` outside a running hub.
+    pub metrics: Option<Arc<Metrics>>,
     /// Stores the one-time codes of the hub's own login pages.
     pub code_store: Arc<dyn CodeStore>,
 }

@@ -231,7 +231,7 @@ impl Grants {
     /// Returns the token's claims that these scopes release, without the e-mail address.
     fn released_claims(&self, token: &TokenRecord, scopes: &[Scope]) -> Map<String, Value> {
         let mut names = self.core.federation.load().scopes.claim_names(scopes);
-        names.retain(|claim| !matches!(claim, Claim::Email | Claim::Sub));
+        names.retain(|claim| *claim != Claim::Email && *claim != Claim::Sub);
         released_claims(&token.claims, &names)
     }
 

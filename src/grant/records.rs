@@ -12,7 +12,7 @@ use super::Grants;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
-use crate::identity::Claim;
+use crate::identity::ClaimName;
 use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
@@ -69,11 +69,9 @@ pub struct TokenRecord {
 /// Returns the claims shown to the user that are released in one place.
 pub(super) fn released_claims(
     shown: &Map<String, Value>,
-    names: &BTreeSet<Claim>,
+    names: &BTreeSet<ClaimName>,
 ) -> Map<String, Value> {
-    let released = shown
-        .iter()
-        .filter(|(name, _)| Claim::from_name(name).is_some_and(|claim| names.contains(&claim)));
+    let released = shown.iter().filter(|(name, _)| names.contains(&ClaimName::from_name(name)));
     released.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

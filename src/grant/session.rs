@@ -7,7 +7,6 @@ use super::Grants;
 use super::records::{encode_record, new_record, session_key};
 use crate::digest;
 use crate::env::Timestamp;
-use crate::identity::Claim;
 use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
@@ -176,7 +175,8 @@ impl Grants {
         let client_id = &grant.request.client_id;
         session.add_participant(client_id);
         if grant.consented {
-            session.remember_consent(client_id, claim_names(&grant.user.claims));
+            let federation = self.core.federation.load();
+            session.remember_consent(client_id, federation.consent_claims(&grant.user.claims));
         }
         // Stored with the writes that the session and the code need anyway, so that redeeming a
         // code needs no extra write.
@@ -203,12 +203,4 @@ impl Grants {
 /// Returns the family of codes and tokens that end with this session's logout.
 pub(super) fn session_family(session: &Session) -> Family {
     Family(Arc::from(session.lineage.as_str()))
-}
-
-/// Returns the names of the claims on a page.
-#[must_use]
-pub fn claim_names(
-    claims: &serde_json::Map<String, serde_json::Value>,
-) -> std::collections::BTreeSet<Claim> {
-    claims.keys().filter_map(|name| Claim::from_name(name)).collect()
 }

@@ -1,6 +1,7 @@
 //! The names of claims.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,9 @@ use serde_json::Value;
 
 /// Values by claim; only claims of [`Claim::STANDARD`].
 pub type StandardClaims = BTreeMap<Claim, Value>;
+
+/// Values of claims that the operator declares, by name.
+pub type DeclaredValues = BTreeMap<Arc<str>, Value>;
 
 macro_rules! claims {
     ($($claim:ident $name:literal;)*) => {
@@ -102,6 +106,56 @@ impl Claim {
 }
 
 impl std::fmt::Display for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The name of a claim: one of the specification's, or one that the operator declares.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClaimName {
+    Specified(Claim),
+    Declared(Arc<str>),
+}
+
+impl ClaimName {
+    /// Returns the claim with this name on the wire.
+    #[must_use]
+    pub fn from_name(name: &str) -> Self {
+        Claim::from_name(name).map_or_else(|| Self::Declared(name.into()), Self::Specified)
+    }
+
+    /// Returns the claim's name on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Specified(claim) => claim.as_str(),
+            Self::Declared(name) => name,
+        }
+    }
+}
+
+impl From<Claim> for ClaimName {
+    fn from(claim: Claim) -> Self {
+        Self::Specified(claim)
+    }
+}
+
+impl From<Arc<str>> for ClaimName {
+    /// Wraps the name of a declared claim.
+    fn from(name: Arc<str>) -> Self {
+        Self::Declared(name)
+    }
+}
+
+impl PartialEq<Claim> for ClaimName {
+    fn eq(&self, claim: &Claim) -> bool {
+        matches!(self, Self::Specified(specified) if specified == claim)
+    }
+}
+
+impl std::fmt::Display for ClaimName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }

@@ -17,8 +17,9 @@ use serde_json::{Map, Value};
 
 pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
+use super::declared::MAX_DECLARED_BYTES;
 use super::rules::{self, IdentityRules, RequiredClaims};
-use super::{Claim, Identity, standard};
+use super::{Claim, ClaimName, ClaimType, Identity, standard};
 
 /// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -41,7 +42,7 @@ pub enum UnmappedClaims {
 /// Mapping of a connector. The default changes nothing.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mapping {
-    pub rules: BTreeMap<Claim, MappingRule>,
+    pub rules: BTreeMap<ClaimName, MappingRule>,
     pub unmapped: UnmappedClaims,
 }
 
@@ -97,11 +98,24 @@ pub enum MappingError {
     Row,
 }
 
+impl MappingError {
+    /// Returns the label for metrics.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::Size => "size",
+            Self::Date => "date",
+            Self::Row => "row",
+        }
+    }
+}
+
 /// A claim that its rule could not build.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("{claim}: {error}")]
 pub struct ClaimMappingError {
-    pub claim: Claim,
+    pub claim: ClaimName,
     pub error: MappingError,
 }
 
@@ -122,10 +136,10 @@ impl Mapping {
     ) -> (Map<String, Value>, Vec<ClaimMappingError>) {
         let (mut built, mut errors) = (Vec::new(), Vec::new());
         for (claim, rule) in &self.rules {
-            match rule.build_claim(*claim, &claims) {
+            match rule.build_claim(claim, &claims) {
                 Ok(Some(value)) => built.push((claim.as_str().to_owned(), value)),
                 Ok(None) => {}
-                Err(error) => errors.push(ClaimMappingError { claim: *claim, error }),
+                Err(error) => errors.push(ClaimMappingError { claim: claim.clone(), error }),
             }
         }
         match self.unmapped {
@@ -133,7 +147,7 @@ impl Mapping {
             UnmappedClaims::Pass => {
                 for claim in self.rules.keys() {
                     claims.remove(claim.as_str());
-                    if let Some(dependent) = dependent_claim(*claim) {
+                    if let Some(dependent) = dependent_claim(claim) {
                         claims.remove(dependent.as_str());
                     }
                 }
@@ -146,29 +160,53 @@ impl Mapping {
 
 /// Returns the claim that depends on `claim` and does not apply to a mapped value: the other form
 /// of given names, and the `…_verified` claim of an address or number.
-const fn dependent_claim(claim: Claim) -> Option<Claim> {
+const fn dependent_claim(claim: &ClaimName) -> Option<Claim> {
     match claim {
-        Claim::GivenName => Some(Claim::GivenNameArray),
-        Claim::GivenNameArray => Some(Claim::GivenName),
-        Claim::Email => Some(Claim::EmailVerified),
-        Claim::PhoneNumber => Some(Claim::PhoneNumberVerified),
-        _ => None,
+        ClaimName::Specified(Claim::GivenName) => Some(Claim::GivenNameArray),
+        ClaimName::Specified(Claim::GivenNameArray) => Some(Claim::GivenName),
+        ClaimName::Specified(Claim::Email) => Some(Claim::EmailVerified),
+        ClaimName::Specified(Claim::PhoneNumber) => Some(Claim::PhoneNumberVerified),
+        ClaimName::Specified(_) | ClaimName::Declared(_) => None,
     }
 }
 
 impl MappingRule {
-    /// Builds the claim; `None` if its source is absent.
+    /// Builds the claim; `None` if its source is absent. The type of a declared claim is checked
+    /// with its declaration, whether a rule builds it or not.
     fn build_claim(
         &self,
-        claim: Claim,
+        claim: &ClaimName,
         claims: &Map<String, Value>,
     ) -> Result<Option<Value>, MappingError> {
         let Some(found) = self.source.resolve(claims)? else { return Ok(None) };
-        let Some(value) = self.transform.apply(found)? else { return Ok(None) };
-        if ClaimType::for_claim(claim).accepts(&value) {
-            Ok(Some(value))
-        } else {
-            Err(MappingError::Type)
+        let limits = ValueLimits::for_claim(claim);
+        let Some(value) = self.transform.apply(found, limits)? else { return Ok(None) };
+        let is_short = value.as_array().is_none_or(|items| items.len() <= limits.items);
+        match claim {
+            ClaimName::Specified(claim) if !ClaimType::for_claim(*claim).accepts(&value) => {
+                Err(MappingError::Type)
+            }
+            ClaimName::Specified(_) | ClaimName::Declared(_) if !is_short => {
+                Err(MappingError::Type)
+            }
+            ClaimName::Specified(_) | ClaimName::Declared(_) => Ok(Some(value)),
+        }
+    }
+}
+
+/// Bounds of a value that a rule builds.
+#[derive(Clone, Copy)]
+struct ValueLimits {
+    bytes: usize,
+    items: usize,
+}
+
+impl ValueLimits {
+    const fn for_claim(claim: &ClaimName) -> Self {
+        match claim {
+            ClaimName::Specified(_) => Self { bytes: MAX_VALUE_BYTES, items: MAX_ITEMS },
+            // The declaration bounds it further.
+            ClaimName::Declared(_) => Self { bytes: MAX_DECLARED_BYTES, items: MAX_DECLARED_BYTES },
         }
     }
 }
@@ -218,10 +256,14 @@ fn append_part(joined: &mut String, with: &str, part: &str) -> Result<(), Mappin
 }
 
 impl Transform {
-    fn apply(&self, value: Cow<'_, Value>) -> Result<Option<Value>, MappingError> {
+    fn apply(
+        &self,
+        value: Cow<'_, Value>,
+        limits: ValueLimits,
+    ) -> Result<Option<Value>, MappingError> {
         match self {
             Self::Unchanged => {
-                if is_within(&value, &mut MAX_VALUE_BYTES.clone(), MAX_DEPTH) {
+                if is_within(&value, &mut limits.bytes.clone(), MAX_DEPTH) {
                     Ok(Some(value.into_owned()))
                 } else {
                     Err(MappingError::Size)
@@ -229,7 +271,9 @@ impl Transform {
             }
             Self::Upper => expect_text(&value).map(|text| Some(text.to_uppercase().into())),
             Self::Lower => expect_text(&value).map(|text| Some(text.to_lowercase().into())),
-            Self::Split { separator, part } => split_text(expect_text(&value)?, separator, *part),
+            Self::Split { separator, part } => {
+                split_text(expect_text(&value)?, separator, *part, limits.items)
+            }
             Self::Date(pattern) => {
                 let written = scalar_text(&value).ok_or(MappingError::Type)?;
                 pattern.parse_date(&written).map(|date| Some(date.into())).ok_or(MappingError::Date)
@@ -253,12 +297,13 @@ fn split_text(
     text: &str,
     separator: &str,
     part: Option<usize>,
+    max_items: usize,
 ) -> Result<Option<Value>, MappingError> {
     let mut parts = text.split(separator).map(str::trim).filter(|part| !part.is_empty());
     if let Some(index) = part {
         return Ok(parts.nth(index).map(Value::from));
     }
-    let all: Vec<Value> = parts.by_ref().take(MAX_ITEMS).map(Value::from).collect();
+    let all: Vec<Value> = parts.by_ref().take(max_items).map(Value::from).collect();
     if parts.next().is_some() {
         return Err(MappingError::Size);
     }
@@ -299,59 +344,6 @@ fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
         Value::Object(members) => {
             take(members.keys().map(|name| name.len() + 1).sum())
                 && members.values().all(|member| is_within(member, room, deeper))
-        }
-    }
-}
-
-/// The JSON type of a claim's value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClaimType {
-    Text,
-    Texts,
-    Truth,
-    Number,
-    Object,
-}
-
-impl ClaimType {
-    /// Returns the type of a claim.
-    #[must_use]
-    pub const fn for_claim(claim: Claim) -> Self {
-        match claim {
-            Claim::GivenNameArray => Self::Texts,
-            Claim::EmailVerified | Claim::PhoneNumberVerified => Self::Truth,
-            Claim::UpdatedAt => Self::Number,
-            Claim::Address => Self::Object,
-            Claim::Sub
-            | Claim::GivenName
-            | Claim::FamilyName
-            | Claim::Birthdate
-            | Claim::Gender
-            | Claim::Birthplace
-            | Claim::Birthcountry
-            | Claim::Email
-            | Claim::PreferredUsername
-            | Claim::Name
-            | Claim::MiddleName
-            | Claim::Nickname
-            | Claim::Profile
-            | Claim::Picture
-            | Claim::Website
-            | Claim::Zoneinfo
-            | Claim::Locale
-            | Claim::PhoneNumber => Self::Text,
-        }
-    }
-
-    fn accepts(self, value: &Value) -> bool {
-        match self {
-            Self::Text => value.is_string(),
-            Self::Texts => value.as_array().is_some_and(|items| {
-                items.len() <= MAX_ITEMS && items.iter().all(Value::is_string)
-            }),
-            Self::Truth => value.is_boolean(),
-            Self::Number => value.is_number(),
-            Self::Object => value.is_object(),
         }
     }
 }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::{Claim, Identity, pivot, standard};
+use super::{Claim, DeclaredValues, Identity, pivot, standard};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Requirements of an identity beyond the form of each claim.
@@ -132,6 +132,7 @@ impl Identity {
             email: checked(Claim::Email, validate_email)?,
             preferred_username: checked(Claim::PreferredUsername, validate_line)?,
             standard: standard::from_provider_claims(claims),
+            declared: DeclaredValues::new(),
         };
         match rules.required {
             RequiredClaims::Pivot => identity.check_pivot_complete(&rules.home_country)?,
@@ -274,7 +275,7 @@ pub(super) fn is_line(value: &str) -> bool {
 /// Returns true for control characters, and for those that make a page display something else: line
 /// and paragraph separators, zero-width space, byte order mark, direction marks, embeddings,
 /// overrides and isolates.
-fn is_forbidden_char(c: char) -> bool {
+pub(super) fn is_forbidden_char(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -6,20 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::declared::DeclaredClaims;
 use super::standard::full_name;
-use super::{Claim, Identity};
+use super::{Claim, ClaimName, Identity};
 use crate::ids::Scope;
 
 /// Claims that each scope releases. `ScopeTable::default()` is the specification's table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScopeTable {
-    scopes: BTreeMap<Scope, BTreeSet<Claim>>,
+    scopes: BTreeMap<Scope, BTreeSet<ClaimName>>,
 }
 
 /// Why a scope table is invalid, and how to fix it.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ScopeTableError {
-    #[error("there is no claim `{0}`")]
+    #[error("there is no claim `{0}`: declare it as [claims.{0}] in passerelle.toml")]
     NoSuchClaim(String),
     #[error("`openid` must release `sub`: write `openid = [\"sub\"]`")]
     OpenidWithoutSub,
@@ -45,9 +46,12 @@ impl ScopeTable {
     ///
     /// # Errors
     /// An unknown claim, or a table that breaks OpenID Connect.
-    pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableError> {
+    pub fn from_names(
+        names: &BTreeMap<Scope, Vec<String>>,
+        declared: &DeclaredClaims,
+    ) -> Result<Self, ScopeTableError> {
         let claim = |name: &String| {
-            Claim::from_name(name).ok_or_else(|| ScopeTableError::NoSuchClaim(name.clone()))
+            declared.find(name).ok_or_else(|| ScopeTableError::NoSuchClaim(name.clone()))
         };
         let row = |(scope, names): (&Scope, &Vec<String>)| {
             Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?))
@@ -58,7 +62,7 @@ impl ScopeTable {
     /// Returns the table as names, as in the configuration.
     #[must_use]
     pub fn names(&self) -> BTreeMap<Scope, Vec<String>> {
-        let names = |claims: &BTreeSet<Claim>| claims.iter().map(ToString::to_string).collect();
+        let names = |claims: &BTreeSet<ClaimName>| claims.iter().map(ToString::to_string).collect();
         self.scopes.iter().map(|(scope, claims)| (scope.clone(), names(claims))).collect()
     }
 
@@ -101,7 +105,9 @@ impl ScopeTable {
         Self {
             scopes: rows
                 .iter()
-                .map(|(scope, claims)| ((*scope).into(), claims.iter().copied().collect()))
+                .map(|(scope, claims)| {
+                    ((*scope).into(), claims.iter().copied().map(ClaimName::from).collect())
+                })
                 .collect(),
         }
     }
@@ -115,12 +121,12 @@ impl ScopeTable {
             {
                 return Err(ScopeTableError::Value(scope.clone()));
             }
-            if scope.as_str() != OPENID && claims.contains(&Claim::Sub) {
+            if scope.as_str() != OPENID && claims.contains(&Claim::Sub.into()) {
                 return Err(ScopeTableError::StraySub(scope.clone()));
             }
         }
         let openid_is_sound =
-            table.scopes.get(OPENID).is_some_and(|claims| claims.contains(&Claim::Sub));
+            table.scopes.get(OPENID).is_some_and(|claims| claims.contains(&Claim::Sub.into()));
         if openid_is_sound { Ok(table) } else { Err(ScopeTableError::OpenidWithoutSub) }
     }
 
@@ -137,14 +143,17 @@ impl ScopeTable {
 
     /// Returns the claims that these scopes release, `sub` included, with or without a value.
     #[must_use]
-    pub fn claim_names<'a>(&self, scopes: impl IntoIterator<Item = &'a Scope>) -> BTreeSet<Claim> {
-        scopes.into_iter().filter_map(|scope| self.scopes.get(scope)).flatten().copied().collect()
+    pub fn claim_names<'a>(
+        &self,
+        scopes: impl IntoIterator<Item = &'a Scope>,
+    ) -> BTreeSet<ClaimName> {
+        scopes.into_iter().filter_map(|scope| self.scopes.get(scope)).flatten().cloned().collect()
     }
 
     /// Returns every claim that a scope releases, for discovery.
     #[must_use]
-    pub fn all_claim_names(&self) -> BTreeSet<Claim> {
-        self.scopes.values().flatten().copied().collect()
+    pub fn all_claim_names(&self) -> BTreeSet<ClaimName> {
+        self.scopes.values().flatten().cloned().collect()
     }
 }
 
@@ -152,16 +161,15 @@ impl ScopeTable {
 /// without a value are omitted, never null.
 #[must_use]
 pub fn claim_values(
-    names: &BTreeSet<Claim>,
+    names: &BTreeSet<ClaimName>,
     identity: &Identity,
     format: PartialDateFormat,
 ) -> Map<String, Value> {
-    let names = names.iter().copied();
-    names
-        .filter_map(|claim| {
-            Some((claim.as_str().to_owned(), claim_value(claim, identity, format)?))
-        })
-        .collect()
+    let value = |name: &ClaimName| match name {
+        ClaimName::Specified(claim) => claim_value(*claim, identity, format),
+        ClaimName::Declared(name) => identity.declared.get(name).cloned(),
+    };
+    names.iter().filter_map(|name| Some((name.as_str().to_owned(), value(name)?))).collect()
 }
 
 const OPENID: &str = "openid";
@@ -300,7 +308,7 @@ mod tests {
         let table = ScopeTable::default();
         assert_eq!(
             table.claim_names(&scopes("openid preferred_username x")),
-            [Claim::Sub, Claim::PreferredUsername].into()
+            [Claim::Sub, Claim::PreferredUsername].map(ClaimName::from).into()
         );
         assert_eq!(table.all_claim_names().len(), 10);
         assert!(table.contains(&"birth".into()) && !table.contains(&"address".into()));
@@ -332,7 +340,7 @@ mod tests {
             );
             assert_eq!(Value::Object(released), expected, "{asked}");
         }
-        assert_eq!(ScopeTable::from_names(&table.names()), Ok(table));
+        assert_eq!(ScopeTable::from_names(&table.names(), &DeclaredClaims::default()), Ok(table));
     }
 
     #[test]
@@ -363,11 +371,16 @@ mod tests {
                 .iter()
                 .map(|(scope, claim)| (Scope::from(*scope), vec![(*claim).to_owned()]))
                 .collect();
-            let error = ScopeTable::from_names(&names).unwrap_err().to_string();
+            let error =
+                ScopeTable::from_names(&names, &DeclaredClaims::default()).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
         let extended = [("openid", "sub"), ("age", "birthdate")]
             .map(|(scope, claim)| (scope.into(), vec![claim.to_owned()]));
-        assert!(ScopeTable::from_names(&extended.into()).unwrap().contains(&"age".into()));
+        assert!(
+            ScopeTable::from_names(&extended.into(), &DeclaredClaims::default())
+                .unwrap()
+                .contains(&"age".into())
+        );
     }
 }

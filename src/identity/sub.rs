@@ -240,6 +240,7 @@ mod tests {
                 email: None,
                 preferred_username: None,
                 standard: BTreeMap::new(),
+                declared: BTreeMap::new(),
             };
             assert_eq!(
                 keys().derive(version_suffix(sub), sector, &identity).unwrap().as_str(),

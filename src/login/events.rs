@@ -14,7 +14,7 @@ use crate::assurance::Level;
 use crate::assurance::amr::AmrEvidence;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
-use crate::identity::{Claim, Identity};
+use crate::identity::{ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, AuthorizationResponse};
 use crate::protocol::catalogue::ErrorCode;
@@ -96,11 +96,11 @@ pub enum EffectOutcome {
 }
 
 /// Error of the identification of a user.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IdentificationError {
     pub code: ErrorCode,
     /// The claim that is missing or malformed; never its value.
-    pub claim: Option<Claim>,
+    pub claim: Option<ClaimName>,
 }
 
 impl From<ErrorCode> for IdentificationError {
@@ -204,11 +204,11 @@ pub enum LoginAnswer {
 }
 
 /// Content of an error page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoginErrorPage {
     pub code: ErrorCode,
     /// The claim that is missing or malformed.
-    pub claim: Option<Claim>,
+    pub claim: Option<ClaimName>,
     pub next_action: NextAction,
 }
 

@@ -6,7 +6,7 @@ use super::{
     Completed, IdentificationError, LoginAnswer, LoginContext, LoginErrorPage, LoginRequest,
     LoginState, NextAction, Step,
 };
-use crate::identity::Claim;
+use crate::identity::ClaimName;
 use crate::protocol::catalogue::ErrorCode;
 
 /// The login can't continue, for this reason.
@@ -14,7 +14,7 @@ use crate::protocol::catalogue::ErrorCode;
 pub struct Failed {
     code: ErrorCode,
     /// The claim that is missing or malformed, for the page.
-    claim: Option<Claim>,
+    claim: Option<ClaimName>,
 }
 
 impl Failed {
@@ -30,7 +30,7 @@ impl Failed {
     }
 
     /// Creates the state for an identification error.
-    pub(super) const fn from_identification_error(error: IdentificationError) -> Self {
+    pub(super) fn from_identification_error(error: IdentificationError) -> Self {
         Self { code: error.code, claim: error.claim }
     }
 
@@ -57,10 +57,10 @@ impl Failed {
         }
     }
 
-    const fn error_page(&self) -> LoginAnswer {
+    fn error_page(&self) -> LoginAnswer {
         LoginAnswer::ErrorPage(LoginErrorPage {
             code: self.code,
-            claim: self.claim,
+            claim: self.claim.clone(),
             next_action: NextAction::ReturnToServiceProvider,
         })
     }

@@ -22,6 +22,7 @@ use csv::StringRecord;
 use serde_json::{Map, Value};
 
 use super::{Register, RegisterAnswer, RegisterError};
+use crate::identity::DeclaredValues;
 use crate::identity::StandardClaims;
 use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
@@ -227,6 +228,7 @@ impl Row {
                 email: None,
                 preferred_username: None,
                 standard: StandardClaims::new(),
+                declared: DeclaredValues::new(),
             },
             status: match cells.next()? {
                 "a" => Status::Active,

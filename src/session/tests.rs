@@ -1,4 +1,5 @@
 use super::*;
+use crate::identity::Claim;
 use crate::session::gate::{
     ConnectorStatus, GateInput, Pairing, ServiceProviderStatus, UnavailableReason,
 };
@@ -272,7 +273,8 @@ fn a_clock_that_steps_back_does_not_shorten_a_session() {
 #[test]
 fn consent_covers_what_was_on_its_page_and_no_more() {
     let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
-    let set = |claims: &[Claim]| claims.iter().copied().collect::<BTreeSet<_>>();
+    let set =
+        |claims: &[Claim]| claims.iter().copied().map(ClaimName::from).collect::<BTreeSet<_>>();
     let mut session = session(Eidas1);
     session.add_participant(&sp);
     assert!(session.has_participant(&sp) && !session.has_participant(&other));
@@ -301,7 +303,7 @@ fn consent_covers_what_was_on_its_page_and_no_more() {
 
 #[test]
 fn a_session_that_continues_another_keeps_its_lineage_and_consent() {
-    let email = BTreeSet::from([Claim::Email]);
+    let email = BTreeSet::from([Claim::Email.into()]);
     let mut former = Session { lineage: "the first".into(), ..session(Eidas1) };
     former.remember_consent(&"sp".into(), email.clone());
     let mut next = session(Eidas1);
@@ -345,11 +347,11 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
 #[test]
 fn a_session_can_be_stored_and_prints_no_personal_data() {
     let mut session = session(Eidas2);
-    session.remember_consent(&"sp".into(), BTreeSet::from([Claim::Email]));
+    session.remember_consent(&"sp".into(), BTreeSet::from([Claim::Email.into()]));
     let stored = serde_json::to_vec(&session).unwrap();
     let loaded: Session = serde_json::from_slice(&stored).unwrap();
     assert_eq!(loaded.login.identity, session.login.identity);
-    assert!(loaded.has_consented(&"sp".into(), &BTreeSet::from([Claim::Email])));
+    assert!(loaded.has_consented(&"sp".into(), &BTreeSet::from([Claim::Email.into()])));
     let printed = format!("{session:?}");
     assert!(!printed.contains("DUBOIS") && !printed.contains("upstream\""), "{printed}");
 }

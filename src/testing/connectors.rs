@@ -44,6 +44,7 @@ pub fn context(env: Env) -> ConnectorContext {
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
+        metrics: None,
         code_store: code_store(),
     }
 }

@@ -260,7 +260,8 @@ fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
 }
 
 pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
-    let claim = |name, value: &str| ConsentClaim { name, value: Some(value.into()) };
+    let claim =
+        |name: Claim, value: &str| ConsentClaim { name: name.into(), value: Some(value.into()) };
     ConsentPage {
         interaction: HASH.into(),
         csrf: "c".repeat(43),
@@ -283,7 +284,10 @@ pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
 }
 
 fn unusual_consent_pages() -> [ConsentPage; 3] {
-    let claim = |name, value: Option<&str>| ConsentClaim { name, value: value.map(Into::into) };
+    let claim = |name: Claim, value: Option<&str>| ConsentClaim {
+        name: name.into(),
+        value: value.map(Into::into),
+    };
     let long = "Wolfeschlegelsteinhausenbergerdorff".repeat(4);
     [
         ConsentPage { claims: Vec::new(), ..consent_page(ConsentMode::Information) },
@@ -368,7 +372,7 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
             "error-identity",
             ErrorPage {
                 provider: Some("Impôts".into()),
-                claim: Some(Claim::Birthplace),
+                claim: Some(Claim::Birthplace.into()),
                 actions: vec![
                     PageAction::OtherProvider { href: here.clone() },
                     PageAction::BackToService(post.clone()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::env::Timestamp;
+use crate::identity::DeclaredValues;
 use crate::identity::Identity;
 use crate::identity::StandardClaims;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
@@ -28,6 +29,7 @@ pub(crate) fn person([given, family, birthdate, gender, place, country]: [&str; 
         email: Some("who@example.org".into()),
         preferred_username: None,
         standard: StandardClaims::new(),
+        declared: DeclaredValues::new(),
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn angela() -> Identity {
         email: Some("angela@example.org".into()),
         preferred_username: None,
         standard: Default::default(),
+        declared: Default::default(),
     }
 }
 

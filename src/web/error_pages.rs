@@ -13,7 +13,7 @@ use super::outer_middleware::EarlyErrorContext;
 use super::page_models::LoginPageContext;
 use super::pages::{
     ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme, ServiceReturn,
-    has_label, negotiate_language,
+    negotiate_language,
 };
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
@@ -233,7 +233,9 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
     let LoginPageContext { hub, locale, summary, .. } = *login;
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
-        claim: problem.claim.filter(|claim| has_label(*claim)),
+        claim: problem.claim.and_then(|claim| {
+            locale.label_for(&claim, &hub.core.federation.load().declared_claims)
+        }),
         actions: match problem.next_action {
             login::NextAction::ChooseIdp => {
                 vec![PageAction::Continue { href: interaction_path(login.hash()) }]

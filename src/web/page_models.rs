@@ -16,7 +16,7 @@ use super::pages::{
 };
 use super::request_context::RequestContext;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
-use crate::identity::Claim;
+use crate::identity::ClaimName;
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
 use crate::protocol::email_domain::EmailDomain;
@@ -227,6 +227,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
     let proven = &consenting.user;
     let page_digest = consenting.page_digest();
     let provider = login.hub.provider_name(&proven.authentication.connector, login.locale);
+    let federation = login.hub.core.federation.load();
     ConsentPage {
         interaction: login.hash().to_string(),
         csrf: login.form_token(FormPurpose::Consent, &page_digest),
@@ -242,9 +243,10 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             .claims
             .iter()
             .filter_map(|(name, value)| {
+                let claim = ClaimName::from_name(name);
                 Some(pages::ConsentClaim {
-                    name: Claim::from_name(name).filter(|claim| pages::has_label(*claim))?,
-                    value: display_value(value),
+                    name: login.locale.label_for(&claim, &federation.declared_claims)?,
+                    value: display_value(login.locale, value),
                 })
             })
             .collect(),
@@ -252,15 +254,20 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
 }
 
 /// Returns a claim's value as one line.
-fn display_value(value: &Value) -> Option<String> {
+fn display_value(locale: Locale, value: &Value) -> Option<String> {
+    let join = |values: &mut dyn Iterator<Item = &Value>| {
+        values.filter_map(|value| display_value(locale, value)).collect::<Vec<_>>().join(", ")
+    };
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Bool(truth) => Some(locale.boolean_label(*truth)),
+        Value::Number(_) => Some(value.to_string()),
         // An address: `formatted` already contains the parts (OpenID Connect Core §5.1.1).
         Value::Object(parts) => match parts.get("formatted") {
-            Some(whole) => display_value(whole),
-            None => Some(parts.values().filter_map(display_value).collect::<Vec<_>>().join(", ")),
+            Some(whole) => display_value(locale, whole),
+            None => Some(join(&mut parts.values())),
         },
-        Value::Null | Value::Array(_) => None,
+        Value::Array(items) => Some(join(&mut items.iter())),
+        Value::Null => None,
     }
 }

@@ -52,7 +52,7 @@ pub use choice::{
     ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
     UnavailableProvider,
 };
-pub use consent::{ClaimSource, ConsentClaim, ConsentMode, ConsentPage, has_label};
+pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use locale::{Locale, negotiate_language};

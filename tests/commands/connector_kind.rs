@@ -167,6 +167,7 @@ fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
+        metrics: None,
         code_store: Arc::new(NoCodeStore),
     };
     connector::build(configured, context).unwrap_or_else(|fault| panic!("{}", fault.message))

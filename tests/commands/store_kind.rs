@@ -9,6 +9,7 @@ use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::config::kinds::{ConfiguredTable, KindTable, Kinds, TableKind};
 use passerelle::config::{self, Diagnostic, LoadedConfig};
 use passerelle::env::Env;
+use passerelle::identity::DeclaredValues;
 use passerelle::identity::{Identity, StandardClaims};
 use passerelle::ids::SupportId;
 use passerelle::register::kind::{
@@ -138,6 +139,7 @@ async fn a_register_of_a_foreign_kind_answers() {
         email: None,
         preferred_username: None,
         standard: StandardClaims::new(),
+        declared: DeclaredValues::new(),
     };
     let answer = app::query_register(&loaded, &Env::system(), &pivot).await.unwrap();
     assert_eq!(answer, Ok(RegisterAnswer::Deceased));

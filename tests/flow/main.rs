@@ -20,6 +20,7 @@ mod choice;
 mod client_keys;
 mod clients;
 mod clock;
+mod declared_claims;
 mod demands;
 mod email_domains;
 mod high;

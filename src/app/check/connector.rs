@@ -12,7 +12,7 @@ use super::sample::{self, SampleResult};
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
 use crate::config::model::SubjectSource;
-use crate::config::{ConfiguredConnector, Diagnostic, Environment, mapping};
+use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
     ConnectorDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
 };
@@ -20,9 +20,9 @@ use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
-use crate::identity::Claim;
 use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
 use crate::token::{UpstreamKeys, keyfiles};
@@ -166,6 +166,7 @@ fn build_connector(
         upstream_keys: Arc::new(ArcSwap::from_pointee(keys)),
         sandbox: context.kinds.sandbox,
         http_clients: HttpClientPool::default(),
+        metrics: None,
         code_store: Arc::new(NoCodeStore),
     };
     connector::build(configured, connector_context).map_err(|fault| {
@@ -193,12 +194,11 @@ fn required_claims(
             Claim::Birthcountry,
         ],
     };
-    let mapping = mapping::parse_mapping(&connector.file, connector.kind.protocol_claims());
-    let mapping = mapping.unwrap_or_default();
+    let mapping = connector.mapping.clone().unwrap_or_default();
     let made_of = |claim: &Claim| {
         let array =
-            mapping.rules.get(&Claim::GivenNameArray).filter(|_| *claim == Claim::GivenName);
-        match mapping.rules.get(claim).or(array).map(|rule| &rule.source) {
+            mapping.rules.get(&Claim::GivenNameArray.into()).filter(|_| *claim == Claim::GivenName);
+        match mapping.rules.get(&ClaimName::from(*claim)).or(array).map(|rule| &rule.source) {
             None if mapping.unmapped == UnmappedClaims::Drop => Vec::new(),
             None => vec![claim.to_string()],
             Some(MappingSource::Constant(_)) => Vec::new(),
@@ -276,7 +276,7 @@ impl fmt::Display for SampleResult {
                 writeln!(f, "\n{title}")?;
             }
             for (scope, filled) in scopes {
-                let names = |claims: &[Claim]| {
+                let names = |claims: &[ClaimName]| {
                     claims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
                 };
                 let missing = if filled.missing.is_empty() {

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::config::ConfiguredConnector;
 use crate::config::check_context::CheckContext;
 use crate::config::model::Scopes;
-use crate::config::{ConfiguredConnector, mapping};
 use crate::connector::diagnostic::ConnectorDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
 use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
-use crate::identity::{Claim, Identity};
+use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 
@@ -33,8 +33,8 @@ pub struct SampleResult {
 /// Claims of one scope in the sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScopeClaims {
-    pub claims: Vec<Claim>,
-    pub missing: Vec<Claim>,
+    pub claims: Vec<ClaimName>,
+    pub missing: Vec<ClaimName>,
 }
 
 /// Processes the sample, and adds the findings.
@@ -47,11 +47,11 @@ pub(super) fn evaluate_sample(
 ) -> SampleResult {
     // An invalid mapping is already reported.
     let protocol_claims = connector.kind.protocol_claims();
-    let Ok(mapping) = mapping::parse_mapping(&connector.file, protocol_claims) else {
+    let Some(mapping) = &connector.mapping else {
         return SampleResult::default();
     };
     claims.retain(|name, _| !protocol_claims.contains(&name.as_str()));
-    findings.extend(find_missing_sources(&mapping, &claims));
+    findings.extend(find_missing_sources(mapping, &claims));
     let (claims, lost) = mapping.apply(claims);
     for lost in lost {
         let fix = format!(
@@ -70,16 +70,38 @@ pub(super) fn evaluate_sample(
             .push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     findings.extend(violations);
+    let (declared, rejected) = context.claims.read_values(&claims);
+    findings.extend(rejected.into_iter().map(|(name, error)| {
+        let fix = format!(
+            "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
+        );
+        ConnectorDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
+    }));
+    if let Some(claim) = context.claims.missing_required(&declared) {
+        let message = format!("{claim} is required, and this sample has no valid value");
+        let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
+        findings.push(ConnectorDiagnostic::error("claims", message, fix));
+    }
     let identity = Identity::from_claims(&claims, rules).ok();
+    let identity = identity.map(|identity| Identity { declared, ..identity });
     let mut sample = SampleResult { claims, ..SampleResult::default() };
     if let Some(identity) = &identity {
-        let all: BTreeSet<Claim> = Claim::all().collect();
+        let all: BTreeSet<ClaimName> =
+            Claim::all().map(ClaimName::from).chain(context.claims.names()).collect();
         sample.identity = Some(claim_values(&all, identity, PartialDateFormat::ZeroPadded));
-        sample.scopes =
-            released_claims(&context.scopes.scopes, identity, PartialDateFormat::ZeroPadded);
+        sample.scopes = released_claims(
+            &context.scopes.scopes,
+            context,
+            identity,
+            PartialDateFormat::ZeroPadded,
+        );
         if context.platform == Platform::Standard {
-            sample.openid_scopes =
-                released_claims(&context.scopes.openid, identity, PartialDateFormat::YearOnly);
+            sample.openid_scopes = released_claims(
+                &context.scopes.openid,
+                context,
+                identity,
+                PartialDateFormat::YearOnly,
+            );
         }
     }
     sample
@@ -162,14 +184,17 @@ const fn placeholder_value(claim: Claim) -> Option<&'static str> {
 
 fn released_claims(
     table: &Scopes,
+    context: &CheckContext,
     identity: &Identity,
     presumed: PartialDateFormat,
 ) -> BTreeMap<String, ScopeClaims> {
-    let Ok(checked) = ScopeTable::from_names(table) else { return BTreeMap::new() };
+    let Ok(checked) = ScopeTable::from_names(table, &context.claims) else {
+        return BTreeMap::new();
+    };
     let fill = |scope: &Scope| {
         // `sub` is derived for each service provider.
         let mut names = checked.claim_names(std::slice::from_ref(scope));
-        names.remove(&Claim::Sub);
+        names.remove(&Claim::Sub.into());
         let values = claim_values(&names, identity, presumed);
         let (claims, missing) =
             names.into_iter().partition(|claim| values.contains_key(claim.as_str()));

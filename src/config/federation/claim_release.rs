@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::config::federation::Federation;
 use crate::identity::scopes::{self, PartialDateFormat, ScopeTable};
-use crate::identity::{Claim, Identity};
+use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::ClientId;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
@@ -19,9 +19,9 @@ use crate::protocol::registration::ProtocolRules;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReleasedClaims {
     /// Claims of the userinfo response.
-    pub userinfo: BTreeSet<Claim>,
+    pub userinfo: BTreeSet<ClaimName>,
     /// Claims of the ID token, in addition to those of every ID token.
-    pub id_token: BTreeSet<Claim>,
+    pub id_token: BTreeSet<ClaimName>,
 }
 
 impl Federation {
@@ -67,19 +67,26 @@ impl Federation {
         let service = self.service_provider(&request.client_id);
         let granted = service.map_or(&[][..], |service| &service.registration.granted_scopes);
         let grantable = table.claim_names(granted);
-        let requested = |names: &[String]| -> BTreeSet<Claim> {
-            let known = names.iter().filter_map(|name| Claim::from_name(name));
+        let requested = |names: &[String]| -> BTreeSet<ClaimName> {
+            let names = names.iter().map(|name| ClaimName::from_name(name));
             // `sub` is derived and part of every response.
-            known.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
+            names.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
         };
         let mut userinfo =
             table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
         let mut id_token = requested(&request.claims.id_token);
         if service.is_some_and(|service| service.id_token_claims) {
-            id_token.extend(userinfo.iter().copied().filter(|claim| *claim != Claim::Sub));
+            id_token.extend(userinfo.iter().filter(|claim| **claim != Claim::Sub).cloned());
         }
         userinfo.extend(requested(&request.claims.userinfo));
         ReleasedClaims { userinfo, id_token }
+    }
+
+    /// Returns the personal claims among those on a page: what consent must cover.
+    #[must_use]
+    pub fn consent_claims(&self, shown: &Map<String, Value>) -> BTreeSet<ClaimName> {
+        let names = shown.keys().map(|name| ClaimName::from_name(name));
+        names.filter(|claim| self.declared_claims.is_personal(claim)).collect()
     }
 
     /// Returns all claims that a request releases, in any response, with their values; without

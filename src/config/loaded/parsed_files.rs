@@ -10,6 +10,7 @@ use crate::config::validation::data_providers::{self, RegisteredDataProvider};
 use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
 use crate::config::validation::{notices, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
+use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::Platform;
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
@@ -21,10 +22,15 @@ pub struct ParsedFiles {
 }
 
 impl ParsedFiles {
-    /// Reads the files of a configuration folder.
-    pub fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
+    /// Reads the files of a configuration folder. `declared` is `None` if the settings are
+    /// unreadable.
+    pub fn read(
+        folder: &Path,
+        declared: Option<&DeclaredClaims>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         Self {
-            scopes: scopes::load_scopes(&folder.join("scopes.toml"), problems),
+            scopes: scopes::load_scopes(&folder.join("scopes.toml"), declared, problems),
             notices: notices::load_notices(&folder.join("notices.toml"), problems),
             services: service_providers::read_drafts(
                 &folder.join(service_providers::FOLDER),

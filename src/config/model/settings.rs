@@ -17,6 +17,7 @@ use super::register::RegisterConfig;
 use super::secret_ref::{SecretLocations, SecretRef, SubjectKeyRef, VersionedKey};
 use super::store::StoreConfig;
 use super::traces::TracesConfig;
+use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Platform;
 
@@ -108,6 +109,10 @@ pub struct Settings {
     /// Metric labels.
     #[serde(default)]
     pub metrics: MetricLabels,
+    /// `[claims.NAME]`: claims beyond the specification's, for mappings and scopes
+    /// (docs/declared-claims.md).
+    #[serde(default)]
+    pub claims: BTreeMap<String, ClaimDeclaration>,
 }
 
 /// The listener for health, metrics and administration.

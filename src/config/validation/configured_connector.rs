@@ -4,6 +4,7 @@ use super::blocks::Block;
 use super::connector_kind::ConfiguredKind;
 use super::logo::Logo;
 use crate::config::model::{ConnectorFile, IdentityProof};
+use crate::identity::mapping::Mapping;
 use crate::ids::{ConnectorId, Secret};
 
 /// A connector with a valid file.
@@ -22,6 +23,8 @@ pub struct ConfiguredConnector {
     pub logo: Option<Logo>,
     /// The blocks of its `[[block]]` tables.
     pub blocks: Vec<Block>,
+    /// How its claims are mapped; `None` if a rule is invalid, which no loaded file has.
+    pub mapping: Option<Mapping>,
 }
 
 impl ConfiguredConnector {

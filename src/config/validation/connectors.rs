@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::configured_connector::ConfiguredConnector;
-use super::connector_kind::{ConfiguredKind, KindCheck, SupportedKinds, connector_schema};
+use super::connector_kind::{KindCheck, SupportedKinds, connector_schema};
 use super::email_domains::check_email_domains;
 use super::levels::check_methods;
 use super::logo::Logo;
@@ -15,6 +15,7 @@ use crate::config::loading::{
     Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };
 use crate::config::model::{ConnectorFile, ConnectorLimits, SubjectSource};
+use crate::identity::declared::DeclaredClaims;
 use crate::ids::ConnectorId;
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
@@ -32,9 +33,11 @@ pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 pub fn check_source(
     source: &SourceFile,
     kinds: SupportedKinds,
+    claims: &DeclaredClaims,
     context: &SecretContext<'_>,
 ) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
-    let ConnectorDraft { connector, problems, .. } = draft_from_source(source, kinds, context);
+    let ConnectorDraft { connector, problems, .. } =
+        draft_from_source(source, kinds, claims, context);
     connector.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
@@ -56,12 +59,13 @@ pub struct ConnectorDraft {
 pub fn read_draft(
     path: &Path,
     kinds: SupportedKinds,
+    claims: &DeclaredClaims,
     subject: SubjectSource,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     match SourceFile::read(path) {
         Ok(source) => {
-            let draft = draft_from_source(&source, kinds, context);
+            let draft = draft_from_source(&source, kinds, claims, context);
             let check =
                 |connector| connector_diagnostics::check_identity(&source, connector, subject);
             let unverified = draft.connector.as_ref().and_then(check);
@@ -88,6 +92,7 @@ fn check_file_name(path: &Path) -> Option<Diagnostic> {
 fn draft_from_source(
     source: &SourceFile,
     kinds: SupportedKinds,
+    claims: &DeclaredClaims,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     let id = connector_id(source.path());
@@ -96,23 +101,20 @@ fn draft_from_source(
     let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
     let kind = kinds.parse(source, context.folder, &mut problems);
     let connector = file.zip(kind).map(|(file, kind)| {
-        check_file(source, &file, &kind, &mut problems);
+        check_file(source, &file, &mut problems);
+        let mapping =
+            mapping::check_mapping(source, &file, kind.protocol_claims(), claims, &mut problems);
         let mut check =
             KindCheck { source, name: kind.name, file: &file, context, problems: &mut problems };
         let client_secret = kinds.check(&kind, &mut check);
         let logo = read_logo(source, &file, &mut problems);
         let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
-        ConfiguredConnector { id: id.clone(), file, kind, client_secret, logo, blocks }
+        ConfiguredConnector { id: id.clone(), file, kind, client_secret, logo, blocks, mapping }
     });
     ConnectorDraft { id, connector, problems, unverified: None }
 }
 
-fn check_file(
-    source: &SourceFile,
-    file: &ConnectorFile,
-    kind: &ConfiguredKind,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_file(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
     localized_text::check_texts(source, "name", &file.name, problems);
     check_limits(source, file.limits, problems);
     check_email_domains(source, &file.email_domains, problems);
@@ -140,7 +142,6 @@ fn check_file(
             "list the methods behind it, for example [\"pwd\", \"otp\"]",
         ));
     }
-    mapping::check_mapping(source, file, kind.protocol_claims(), problems);
 }
 
 fn check_limits(source: &SourceFile, limits: ConnectorLimits, problems: &mut Vec<Diagnostic>) {

@@ -1,37 +1,25 @@
 //! Parses the `[mapping]` table of a connector into rules that can't fail during a login
 //! (docs/claim-mapping.md).
 
+mod target_claim;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use target_claim::{TargetClaim, target_claim};
 
 use crate::config::loading::source_file::SourceFile as File;
 use crate::config::loading::{Diagnostic, FieldDiagnostic};
 use crate::config::model::{ClaimRule, ConnectorFile, LetterCase, RuleValue};
-use crate::identity::Claim;
+use crate::identity::declared::DeclaredClaims;
 use crate::identity::mapping::{
-    ClaimPath, ClaimType, DatePattern, Mapping, MappingRule, MappingSource, Transform,
-    UnmappedClaims, check_value,
+    ClaimPath, DatePattern, Mapping, MappingRule, MappingSource, Transform, UnmappedClaims,
 };
+use crate::identity::{Claim, ClaimName, ClaimType};
 
 const MAX_JOIN_PARTS: usize = 16;
 const MAX_MAP_ROWS: usize = 1000;
 const MAX_SEPARATOR_CHARS: usize = 16;
-
-/// Claims that identify a user and therefore can't be constant.
-const NO_CONSTANTS: [Claim; 11] = [
-    Claim::GivenName,
-    Claim::GivenNameArray,
-    Claim::FamilyName,
-    Claim::Birthdate,
-    Claim::Email,
-    Claim::PreferredUsername,
-    Claim::Name,
-    Claim::Nickname,
-    Claim::PhoneNumber,
-    Claim::UpdatedAt,
-    Claim::Address,
-];
 
 /// Parses the mapping of a connector file. A rule can't use the claims that its kind never passes
 /// on ([`KindSettings::protocol_claims`](super::connector_kind::KindSettings::protocol_claims)).
@@ -41,12 +29,14 @@ const NO_CONSTANTS: [Claim; 11] = [
 pub fn parse_mapping(
     file: &ConnectorFile,
     protocol_claims: &[&str],
+    declared: &DeclaredClaims,
 ) -> Result<Mapping, Vec<FieldDiagnostic>> {
     let mut refused = Vec::new();
     let mut rules = BTreeMap::new();
     for (name, rule) in &file.mapping {
-        let parsed = target_claim(name).and_then(|claim| {
-            Ok((claim, RuleParser { name, claim, rule, protocol_claims }.parse()?))
+        let parsed = target_claim(name, declared).and_then(|target| {
+            let parsed = RuleParser { name, target, rule, protocol_claims }.parse()?;
+            Ok((ClaimName::from_name(name), parsed))
         });
         match parsed {
             Ok((claim, rule)) => {
@@ -67,40 +57,28 @@ pub fn parse_mapping(
     }
 }
 
-/// Reports the invalid rules of a connector file.
+/// Returns the mapping of a connector file. Returns `None` and reports the invalid rules if there
+/// are any.
 pub(in crate::config) fn check_mapping(
     source: &File,
     file: &ConnectorFile,
     protocol_claims: &[&str],
+    declared: &DeclaredClaims,
     problems: &mut Vec<Diagnostic>,
-) {
-    let parsed = parse_mapping(file, protocol_claims);
-    for FieldDiagnostic { key, message, fix } in parsed.err().unwrap_or_default() {
-        problems.push(source.diagnostic(&key, message, fix));
-    }
-}
-
-fn target_claim(name: &str) -> Result<Claim, Box<FieldDiagnostic>> {
-    let refuse = |message: &str, fix: String| {
-        Err(Box::new(FieldDiagnostic::new(format!("mapping.{name}"), message, fix)))
+) -> Option<Mapping> {
+    let report = |refused: Vec<FieldDiagnostic>| {
+        let to_diagnostic = |FieldDiagnostic { key, message, fix }: FieldDiagnostic| {
+            source.diagnostic(&key, message, fix)
+        };
+        problems.extend(refused.into_iter().map(to_diagnostic));
     };
-    match Claim::from_name(name) {
-        None => {
-            let known: Vec<&str> =
-                Claim::all().filter(|claim| *claim != Claim::Sub).map(Claim::as_str).collect();
-            refuse("is not a known claim", format!("write one of: {}", known.join(", ")))
-        }
-        Some(Claim::Sub) => {
-            refuse("can't be mapped: every service provider gets its own sub", "remove it".into())
-        }
-        Some(claim) => Ok(claim),
-    }
+    parse_mapping(file, protocol_claims, declared).map_err(report).ok()
 }
 
 /// Parses one rule.
 struct RuleParser<'a> {
     name: &'a str,
-    claim: Claim,
+    target: TargetClaim<'a>,
     rule: &'a ClaimRule,
     protocol_claims: &'a [&'a str],
 }
@@ -160,13 +138,16 @@ impl RuleParser<'_> {
     }
 
     fn parse_constant(&self, value: &RuleValue) -> Result<MappingSource, Box<FieldDiagnostic>> {
-        if NO_CONSTANTS.contains(&self.claim) {
+        if self.target.identifies_user() {
             let fix =
                 "write from = \"…\" or join = [\"…\", \"…\"], with claims of the identity provider";
             return self.reject(
                 "value",
                 "is the same for every user, but this claim identifies a user",
-                fix,
+                match self.target {
+                    TargetClaim::Specified(_) => fix.to_owned(),
+                    TargetClaim::Declared(_) => format!("{fix}; or personal = false in its [claims] table, if it says nothing about a person"),
+                },
             );
         }
         Ok(MappingSource::Constant(self.configured_value("value", value)?))
@@ -182,7 +163,8 @@ impl RuleParser<'_> {
             RuleValue::Text(text) => Value::from(text.as_str()),
             RuleValue::Boolean(value) => Value::from(*value),
         };
-        check_value(self.claim, &value)
+        self.target
+            .check_value(&value)
             .or_else(|fix| self.reject(key, "is not a valid value of this claim", fix))?;
         Ok(value)
     }
@@ -297,9 +279,10 @@ impl RuleParser<'_> {
         source: &MappingSource,
         form: &Transform,
     ) -> Result<(), Box<FieldDiagnostic>> {
-        let wanted = ClaimType::for_claim(self.claim);
+        let wanted = self.target.value_type();
+        let is_birthdate = matches!(self.target, TargetClaim::Specified(Claim::Birthdate));
         match form {
-            Transform::Date(_) if self.claim != Claim::Birthdate => {
+            Transform::Date(_) if !is_birthdate => {
                 self.reject("date", "is for birthdate only", "remove it")
             }
             Transform::Split { part: None, .. } if wanted != ClaimType::Texts => self.reject(

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{Scopes, ScopesFile};
-use crate::identity::Claim;
+use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
+use crate::identity::{Claim, ClaimName};
 use crate::protocol::registration::ProtocolRules;
 
 /// Content in place of a missing scopes.toml: the built-in tables apply.
@@ -38,9 +39,11 @@ impl ScopeTables {
     }
 }
 
-/// Loads the file. Returns `None` and reports problems if it is invalid.
+/// Loads the file. Returns `None` and reports problems if it is invalid. `declared` is `None` if the
+/// settings are unreadable: the names of claims are not checked then.
 pub fn load_scopes(
     file: &Path,
+    declared: Option<&DeclaredClaims>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<(SourceFile, ScopeTables)> {
     if !file.exists() {
@@ -50,27 +53,36 @@ pub fn load_scopes(
         return Some((source, ScopeTables::default()));
     }
     let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    let tables = parse_scopes(&source, problems)?;
+    let tables = parse_scopes(&source, declared, problems)?;
     Some((source, tables))
 }
 
 /// Returns the tables of a parsed file. Returns `None` and reports problems if it is invalid.
-pub fn parse_scopes(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<ScopeTables> {
+pub fn parse_scopes(
+    source: &SourceFile,
+    declared: Option<&DeclaredClaims>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<ScopeTables> {
     let written = source.deserialize::<ScopesFile>(problems)?;
     let built_in = || ScopeTable::openid().names();
     let tables =
         ScopeTables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
     let before = problems.len();
-    check_table(source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
-    check_table(source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
+    let with_declared = |claims: &mut dyn Iterator<Item = Claim>| {
+        let claims = claims.map(ClaimName::from);
+        declared.map(|declared| claims.chain(declared.names()).collect::<Vec<_>>())
+    };
+    let federation = with_declared(&mut Claim::FEDERATION.into_iter());
+    check_table(source, ("scopes", &tables.scopes), federation.as_deref(), problems);
+    let openid = with_declared(&mut Claim::all());
+    check_table(source, ("openid", &tables.openid), openid.as_deref(), problems);
     (problems.len() == before).then_some(tables)
 }
 
 fn check_table(
     source: &SourceFile,
-    table: &str,
-    scopes: &Scopes,
-    claims: &[Claim],
+    (table, scopes): (&str, &Scopes),
+    claims: Option<&[ClaimName]>,
     problems: &mut Vec<Diagnostic>,
 ) {
     if !scopes.get("openid").is_some_and(|claims| claims.iter().any(|claim| claim == "sub")) {
@@ -92,12 +104,16 @@ fn check_table(
                 "use printable ASCII without spaces, \" and \\",
             ));
         }
-        if names.iter().any(|name| !claims.iter().any(|claim| claim.as_str() == name)) {
-            let known = claims.iter().map(Claim::to_string).collect::<Vec<_>>().join(", ");
+        let Some(claims) = claims else { continue };
+        let is_known = |name: &String| claims.iter().any(|claim| claim.as_str() == name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            let known = claims.iter().map(ClaimName::as_str).collect::<Vec<_>>().join(", ");
             problems.push(source.diagnostic(
                 &key,
-                "names an unknown claim",
-                format!("use only: {known}"),
+                format!("names an unknown claim, {unknown}"),
+                format!(
+                    "declare it as [claims.{unknown}] in passerelle.toml, or use only: {known}"
+                ),
             ));
         }
     }
@@ -112,13 +128,14 @@ mod tests {
         let mut problems = Vec::new();
         let (_, read) = load_scopes(
             Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")),
+            Some(&DeclaredClaims::default()),
             &mut problems,
         )
         .unwrap();
         for (written, built_in) in
             [(read.scopes, ScopeTable::default()), (read.openid, ScopeTable::openid())]
         {
-            assert_eq!(ScopeTable::from_names(&written), Ok(built_in));
+            assert_eq!(ScopeTable::from_names(&written, &DeclaredClaims::default()), Ok(built_in));
         }
     }
 }

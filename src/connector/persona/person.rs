@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::connector::error::ConnectorConfigError;
 
@@ -68,6 +69,9 @@ pub struct Persona {
     pub birthcountry: Option<String>,
     pub email: Option<String>,
     pub preferred_username: Option<String>,
+    /// Further claims, for example those that `[claims]` of the settings declares.
+    #[serde(default)]
+    pub claims: Map<String, Value>,
 }
 
 /// Returns a message with the line only. The parser's message may contain values, and the file may

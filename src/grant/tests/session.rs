@@ -1,5 +1,6 @@
 //! Sessions that a finished login creates, replaces or reuses (ASVS 5 §7.2.4).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,8 @@ use super::{CODE_LIFE, Hub, MILLISECOND};
 use crate::config::model::SubjectSource;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::grant::records::code_key;
-use crate::grant::session::claim_names;
-use crate::identity::Identity;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::{ClaimName, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
@@ -37,6 +37,10 @@ fn with_reused_session(grant: Grant, value: &str) -> Grant {
     Grant { session: SessionUse::Reused { cookie: cookie(value) }, ..grant }
 }
 
+fn consent_claims(hub: &Hub, shown: &Map<String, serde_json::Value>) -> BTreeSet<ClaimName> {
+    hub.grants.core.federation.load().consent_claims(shown)
+}
+
 #[tokio::test]
 async fn session_fixation_gets_the_attacker_nothing() {
     let hub = Hub::new();
@@ -58,7 +62,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
             .issue_code(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
             .await
             .unwrap();
-        let claims = claim_names(&hub.grant("x", &[]).user.claims);
+        let claims = consent_claims(&hub, &hub.grant("x", &[]).user.claims);
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         if !same {
             second.user.authentication.upstream_subject = cookie("another account");
@@ -109,11 +113,11 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
         hub.grants.issue_code(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
         assert_eq!(
-            session.has_consented(&sp, &claim_names(&hub.grant("x", &[]).user.claims)),
+            session.has_consented(&sp, &consent_claims(&hub, &hub.grant("x", &[]).user.claims)),
             consented
         );
         let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
-        assert!(!session.has_consented(&sp, &claim_names(more.as_object().unwrap())));
+        assert!(!session.has_consented(&sp, &consent_claims(&hub, more.as_object().unwrap())));
     }
 }
 

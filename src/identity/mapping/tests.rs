@@ -33,14 +33,14 @@ fn separated(separator: &str, part: Option<usize>) -> Transform {
 }
 
 fn mapped(claim: Claim, rule: MappingRule, claims: &Value) -> Result<Option<Value>, MappingError> {
-    let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: UnmappedClaims::Drop };
+    let mapping = Mapping { rules: [(claim.into(), rule)].into(), unmapped: UnmappedClaims::Drop };
     let (mut mapped, lost) = mapping.apply(claims.as_object().unwrap().clone());
     let value = mapped.remove(claim.as_str());
     assert!(mapped.is_empty());
     match lost.as_slice() {
         [] => Ok(value),
         [lost] => {
-            assert_eq!((lost.claim, value), (claim, None));
+            assert_eq!((&lost.claim, value), (&claim.into(), None));
             Err(lost.error)
         }
         many => panic!("{many:?}"),
@@ -137,7 +137,7 @@ fn rules_by_table() {
 #[test]
 fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
     let claims = json!({ "birthdate": "1900-01-01", "family_name": "X", "shoe_size": 42 });
-    let rules = [(Claim::Birthdate, from("dob", Transform::Unchanged))];
+    let rules = [(Claim::Birthdate.into(), from("dob", Transform::Unchanged))];
     let pass = Mapping { rules: rules.clone().into(), unmapped: UnmappedClaims::Pass };
     let (mapped, lost) = pass.apply(claims.as_object().unwrap().clone());
     assert_eq!(
@@ -152,7 +152,7 @@ fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
 fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
     let claims = json!({ "mail": "a@evil.example", "email": "b@example.org", "email_verified": true, "phone_number_verified": true });
     let mapping = Mapping {
-        rules: [(Claim::Email, from("mail", Transform::Unchanged))].into(),
+        rules: [(Claim::Email.into(), from("mail", Transform::Unchanged))].into(),
         unmapped: UnmappedClaims::Pass,
     };
     let (mapped, _) = mapping.apply(claims.as_object().unwrap().clone());
@@ -169,7 +169,8 @@ fn given_names_are_mapped_once_whichever_claim_names_them() {
         (Claim::GivenName, from("first", Transform::Unchanged)),
         (Claim::GivenNameArray, from("first", separated(" ", None))),
     ] {
-        let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: UnmappedClaims::Pass };
+        let mapping =
+            Mapping { rules: [(claim.into(), rule)].into(), unmapped: UnmappedClaims::Pass };
         let rules =
             IdentityRules { home_country: "99100".into(), required: RequiredClaims::SubjectOnly };
         let identity =
@@ -182,8 +183,8 @@ fn given_names_are_mapped_once_whichever_claim_names_them() {
 #[test]
 fn no_rule_sees_what_another_made() {
     let rules = [
-        (Claim::Name, from("nickname", Transform::Unchanged)),
-        (Claim::Nickname, from("name", Transform::Unchanged)),
+        (Claim::Name.into(), from("nickname", Transform::Unchanged)),
+        (Claim::Nickname.into(), from("name", Transform::Unchanged)),
     ];
     let (mapped, _) = Mapping { rules: rules.into(), unmapped: UnmappedClaims::Pass }
         .apply(json!({ "name": "a", "nickname": "b" }).as_object().unwrap().clone());
@@ -278,7 +279,7 @@ proptest! {
     /// For any claims and mapping: no panic, and every result has its claim's type and is bounded.
     #[test]
     fn a_mapping_is_total_typed_and_bounded(
-        rules in prop::collection::btree_map(prop::sample::select(Claim::all().collect::<Vec<_>>()), any_rule(), 0..8),
+        rules in prop::collection::btree_map(prop::sample::select(Claim::all().map(ClaimName::from).collect::<Vec<_>>()), any_rule(), 0..8),
         claims in prop::collection::vec((name(), anything()), 0..8),
         drop in any::<bool>(),
     ) {
@@ -289,6 +290,7 @@ proptest! {
             let value = mapped.get(claim.as_str());
             prop_assert!(value.is_none() || lost.iter().all(|lost| lost.claim != *claim));
             if let Some(value) = value {
+                let ClaimName::Specified(claim) = claim else { unreachable!() };
                 prop_assert!(ClaimType::for_claim(*claim).accepts(value));
                 // Capitals can be three times as long as what they are made of.
                 prop_assert!(is_within(value, &mut (3 * MAX_VALUE_BYTES + 1), MAX_DEPTH), "{claim}");
@@ -300,4 +302,21 @@ proptest! {
         // The identity rules accept the result without a panic.
         let _ = Identity::from_claims(&mapped, &IdentityRules { home_country: "99100".into(), required: RequiredClaims::Pivot });
     }
+}
+
+#[test]
+fn a_declared_claim_may_have_200_entries_and_its_type_is_checked_with_its_declaration() {
+    let groups: Vec<String> = (0..200).map(|number| format!("department-{number:030}")).collect();
+    let claims = json!({ "roles": groups, "list": groups.join(",")[..8_000] });
+    let rule = |rule| {
+        let rules = [(ClaimName::from_name("groups"), rule)].into();
+        let mapping = Mapping { rules, unmapped: UnmappedClaims::Drop };
+        mapping.apply(claims.as_object().unwrap().clone())
+    };
+    let (mapped, lost) = rule(from("roles", Transform::Unchanged));
+    assert_eq!((&mapped["groups"], lost.len()), (&json!(groups), 0));
+    let (mapped, _) = rule(from("list", separated(",", None)));
+    assert!(mapped["groups"].as_array().unwrap().len() > MAX_ITEMS);
+    let (mapped, lost) = rule(from("list", Transform::Unchanged));
+    assert!(mapped["groups"].is_string() && lost.is_empty());
 }

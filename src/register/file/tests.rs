@@ -34,6 +34,7 @@ fn person(
         email: Some("who@example.org".into()),
         preferred_username: None,
         standard: StandardClaims::new(),
+        declared: DeclaredValues::new(),
     }
 }
 

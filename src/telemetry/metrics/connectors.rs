@@ -44,6 +44,8 @@ metric_table! {
             "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.";
         amr_dropped: IntCounterVec("amr_values_dropped_total", ["connector", "reason"])
             "Values of an identity provider's amr that were dropped.";
+        claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
+            "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; reason is type, size, characters, date or row.";
     }
 }
 
@@ -55,6 +57,7 @@ impl ConnectorMetrics {
         remove_series(&self.seconds, "connector", stays);
         remove_series(&self.skew, "connector", stays);
         remove_series(&self.amr_dropped, "connector", stays);
+        remove_series(&self.claims_dropped, "connector", stays);
     }
 }
 
@@ -197,6 +200,15 @@ impl Metrics {
     ) {
         let values = u64::try_from(values).unwrap_or(u64::MAX);
         self.connectors.amr_dropped.with_label_values(&[connector.as_str(), reason]).inc_by(values);
+    }
+
+    /// Records a claim that was left out. `claim` is a name of the specification or of the
+    /// settings.
+    pub fn record_dropped_claim(&self, connector: &ConnectorId, claim: &str, reason: &str) {
+        self.connectors
+            .claims_dropped
+            .with_label_values(&[connector.as_str(), claim, reason])
+            .inc();
     }
 
     /// Records a query of the register.

@@ -36,6 +36,7 @@ fn record_everything_once(metrics: &Metrics) {
     metrics.set_connector_blocks([(&ConnectorId::from("gone"), 1)].into_iter());
     metrics.set_connector_blocks([(&impots, 2)].into_iter());
     metrics.record_dropped_amr_values(&impots, "unknown", 2);
+    metrics.record_dropped_claim(&"impots".into(), "siret", "type");
     metrics.record_register_lookup("found", took);
     metrics.record_skipped_register_lookup("circuit_open");
     metrics.record_register_retry();
@@ -103,6 +104,7 @@ fn each_event_shows_under_its_name() {
         r#"passerelle_connector_failure_ratio{connector="impots"} 0.5"#,
         r#"passerelle_connector_latency_seconds{connector="impots",quantile="0.99"} 1.5"#,
         r#"passerelle_amr_values_dropped_total{connector="impots",reason="unknown"} 2"#,
+        r#"passerelle_claims_dropped_total{claim="siret",connector="impots",reason="type"} 1"#,
         r#"passerelle_register_lookups_total{outcome="found"} 1"#,
         "passerelle_register_call_duration_seconds_count 1",
         r#"passerelle_register_lookups_total{outcome="circuit_open"} 1"#,
@@ -224,6 +226,7 @@ fn series_of_removed_connectors_and_clients_end() {
     for removed in [
         "\"impots\",op",
         "amr_values_dropped_total{connector",
+        "claims_dropped_total{",
         "\"sp\",error",
         "service_provider=\"sp\"",
         "client_key_fetches_total{",

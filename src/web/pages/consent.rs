@@ -1,7 +1,8 @@
 //! The page that shows which claims the service provider gets, for information or for consent.
 
 use super::Locale;
-use crate::identity::Claim;
+use crate::identity::declared::DeclaredClaims;
+use crate::identity::{Claim, ClaimName};
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
 /// `no`.
@@ -38,10 +39,25 @@ pub enum ClaimSource {
     Provider,
 }
 
+/// How a page names a claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ClaimLabel {
+    /// By the page's own text.
+    Specified(Claim),
+    /// By the label of its declaration, in the page's language.
+    Declared(String),
+}
+
+impl From<Claim> for ClaimLabel {
+    fn from(claim: Claim) -> Self {
+        Self::Specified(claim)
+    }
+}
+
 /// A claim on the consent page.
 #[derive(Clone, Debug)]
 pub struct ConsentClaim {
-    pub name: Claim,
+    pub name: ClaimLabel,
     /// The value as delivered; `None` if it is unknown.
     pub value: Option<String>,
 }
@@ -49,17 +65,38 @@ pub struct ConsentClaim {
 /// Returns whether pages name the claim: `sub` is a pseudonym, and `given_name_array` repeats
 /// `given_name`.
 #[must_use]
-pub const fn has_label(claim: Claim) -> bool {
+pub(super) const fn has_label(claim: Claim) -> bool {
     !matches!(claim, Claim::Sub | Claim::GivenNameArray)
 }
 
 impl Locale {
     /// Returns the claim's label in the page's language.
-    pub(super) fn claim_label(self, claim: &Claim) -> String {
+    pub(super) fn claim_label(self, claim: &ClaimLabel) -> String {
         match claim {
-            Claim::GivenName => self.text("claim-given-names"),
-            claim => self.text(&format!("claim-{}", claim.as_str().replace('_', "-"))),
+            ClaimLabel::Specified(Claim::GivenName) => self.text("claim-given-names"),
+            ClaimLabel::Specified(claim) => {
+                self.text(&format!("claim-{}", claim.as_str().replace('_', "-")))
+            }
+            ClaimLabel::Declared(label) => label.clone(),
         }
+    }
+
+    /// Returns the label of a claim; `None` for one that pages don't name.
+    #[must_use]
+    pub fn label_for(self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
+        match claim {
+            ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),
+            ClaimName::Declared(name) => {
+                let label = &declared.get(name)?.label;
+                Some(ClaimLabel::Declared(self.localize(label).to_owned()))
+            }
+        }
+    }
+
+    /// Returns `yes` or `no` in the page's language.
+    #[must_use]
+    pub fn boolean_label(self, value: bool) -> String {
+        self.text(if value { "value-yes" } else { "value-no" })
     }
 }
 
@@ -69,13 +106,12 @@ impl ConsentClaim {
         let Some(value) = self.value.as_deref().filter(|value| !value.is_empty()) else {
             return t.text("value-none");
         };
-        match (self.name, value) {
+        let ClaimLabel::Specified(name) = self.name else { return value.to_owned() };
+        match (name, value) {
             (Claim::Birthdate, _) => t.date_in_words(value),
             (Claim::Gender, "female") => t.text("gender-female"),
             (Claim::Gender, "male") => t.text("gender-male"),
             (Claim::Gender, "unspecified") => t.text("gender-unspecified"),
-            (Claim::EmailVerified | Claim::PhoneNumberVerified, "true") => t.text("value-yes"),
-            (Claim::EmailVerified | Claim::PhoneNumberVerified, _) => t.text("value-no"),
             (Claim::Birthcountry, "99100") => t.text("country-99100"),
             (Claim::Birthcountry | Claim::Birthplace, _) => {
                 t.text_with("value-code", "code", value)

@@ -1,8 +1,8 @@
 //! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
 
+use super::consent::ClaimLabel;
 use super::{HiddenField, Locale};
 use crate::env::Timestamp;
-use crate::identity::Claim;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
 /// The page for any code of the catalogue. The caller sends the HTTP status `code.entry().status`.
@@ -18,7 +18,7 @@ pub struct ErrorPage {
     /// The operator's message for users, in the page's language.
     pub message: Option<String>,
     /// The claim that is missing or malformed; never its value.
-    pub claim: Option<Claim>,
+    pub claim: Option<ClaimLabel>,
     /// The first one is the main button.
     pub actions: Vec<PageAction>,
     pub support_id: String,

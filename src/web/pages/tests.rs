@@ -157,8 +157,9 @@ fn script_in_names_and_values_stays_inert() {
             support_id: evil(),
         });
         let claims = Claim::all()
-            .filter(|claim| has_label(*claim))
-            .map(|name| ConsentClaim { name, value: Some(evil()) })
+            .filter(|claim| consent::has_label(*claim))
+            .map(|name| ConsentClaim { name: name.into(), value: Some(evil()) })
+            .chain([ConsentClaim { name: ClaimLabel::Declared(evil()), value: Some(evil()) }])
             .collect();
         let action = PageAction::BackToService(ServiceReturn::Post {
             action: evil(),

@@ -1,6 +1,5 @@
 //! Tests valid and invalid `[mapping]` tables.
 
-use super::*;
 use crate::config::tests::Folder;
 
 const FILE: &str = "connectors/idp.toml";
@@ -116,8 +115,5 @@ fn the_example_of_the_documentation_is_a_mapping() {
     let loaded =
         with("gender = { from = \"sex\", map = { \"1\" = \"male\", \"2\" = \"female\" }, otherwise = \"unspecified\" }").loaded();
     let connector = loaded.connectors.values().next().unwrap();
-    assert_eq!(
-        parse_mapping(&connector.file, connector.kind.protocol_claims()).unwrap().rules.len(),
-        1
-    );
+    assert_eq!(connector.mapping.as_ref().unwrap().rules.len(), 1);
 }

@@ -14,6 +14,7 @@ use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::config::validation::subject_keys::SubjectKeysByVersion;
+use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
 
@@ -36,6 +37,8 @@ pub struct LoadContext {
     pub subject_keys: SubjectKeysByVersion,
     /// What `sub` is derived from.
     pub subject: SubjectSource,
+    /// The claims beyond the specification's.
+    pub claims: Arc<DeclaredClaims>,
     /// The `[choice]` table.
     pub choice: ChoiceConfig,
     /// The order of the choice page.
@@ -115,9 +118,13 @@ impl ScopesEntry {
     ///
     /// # Errors
     /// Returns a diagnostic at the table that names an unknown claim or breaks OpenID Connect.
-    pub fn new(source: &SourceFile, tables: ScopeTables) -> Result<Self, Diagnostic> {
+    pub fn new(
+        source: &SourceFile,
+        tables: ScopeTables,
+        claims: &DeclaredClaims,
+    ) -> Result<Self, Diagnostic> {
         let table = |key: &str, names| {
-            ScopeTable::from_names(names)
+            ScopeTable::from_names(names, claims)
                 .map_err(|fault| source.diagnostic(key, "is unusable", fault.to_string()))
         };
         let (scopes, openid) = (table("scopes", &tables.scopes)?, table("openid", &tables.openid)?);

@@ -15,6 +15,7 @@ use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::validation::{connectors, data_providers};
 use crate::digest;
+use crate::identity::declared::DeclaredClaims;
 
 const FOLDER_FIX: &str =
     "restore the folder and make it readable; until then its last content stays active";
@@ -77,7 +78,12 @@ impl ReloadableFiles {
     ) -> ScanOutcome {
         let folder = &load_context.connectors;
         let check = |source: &SourceFile| {
-            let configured = connectors::check_source(source, load_context.kinds, context)?;
+            let configured = connectors::check_source(
+                source,
+                load_context.kinds,
+                &load_context.claims,
+                context,
+            )?;
             buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {
                 vec![source.diagnostic(&key, message, fix)]
             })?;
@@ -89,16 +95,21 @@ impl ReloadableFiles {
 
     /// Reads and checks `scopes.toml` if it has changed. Without the file, the built-in tables
     /// apply.
-    pub(super) fn scan_scopes(&mut self, scan: &ScanContext<'_>) -> ScanOutcome {
+    pub(super) fn scan_scopes(
+        &mut self,
+        scan: &ScanContext<'_>,
+        claims: &DeclaredClaims,
+    ) -> ScanOutcome {
         let read = |path: &Path| read_bytes_or(path, scopes::ABSENT_SCOPES_FILE);
         self.scopes.scan(single_file(scan.folder, "scopes.toml"), scan, read, |source| {
             let mut problems = Vec::new();
             let tables = if is_absent_scopes_file(source) {
                 Some(ScopeTables::default())
             } else {
-                scopes::parse_scopes(source, &mut problems)
+                scopes::parse_scopes(source, Some(claims), &mut problems)
             };
-            ScopesEntry::new(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
+            ScopesEntry::new(source, tables.ok_or(problems)?, claims)
+                .map_err(|problem| vec![problem])
         })
     }
 

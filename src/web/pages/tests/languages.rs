@@ -81,8 +81,8 @@ fn every_error_has_a_text_in_every_language() {
 #[test]
 fn every_claim_with_a_label_has_one_in_every_language() {
     for locale in Locale::all() {
-        for claim in Claim::all().filter(|claim| has_label(*claim)) {
-            let label = locale.claim_label(&claim);
+        for claim in Claim::all().filter(|claim| consent::has_label(*claim)) {
+            let label = locale.claim_label(&claim.into());
             assert!(!label.starts_with("claim-"), "{locale} {claim}");
         }
     }

@@ -1,0 +1,82 @@
+//! The JSON types of claims.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Claim;
+
+/// The JSON type of a claim's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum ClaimType {
+    /// A string.
+    #[serde(rename = "string")]
+    Text,
+    /// An array of strings.
+    #[serde(rename = "string_array")]
+    Texts,
+    /// `true` or `false`.
+    #[serde(rename = "boolean")]
+    Truth,
+    /// A number.
+    #[serde(rename = "number")]
+    Number,
+    /// An object, for example an address.
+    #[serde(rename = "object")]
+    Object,
+}
+
+impl ClaimType {
+    /// Returns the type of a claim.
+    #[must_use]
+    pub const fn for_claim(claim: Claim) -> Self {
+        match claim {
+            Claim::GivenNameArray => Self::Texts,
+            Claim::EmailVerified | Claim::PhoneNumberVerified => Self::Truth,
+            Claim::UpdatedAt => Self::Number,
+            Claim::Address => Self::Object,
+            Claim::Sub
+            | Claim::GivenName
+            | Claim::FamilyName
+            | Claim::Birthdate
+            | Claim::Gender
+            | Claim::Birthplace
+            | Claim::Birthcountry
+            | Claim::Email
+            | Claim::PreferredUsername
+            | Claim::Name
+            | Claim::MiddleName
+            | Claim::Nickname
+            | Claim::Profile
+            | Claim::Picture
+            | Claim::Website
+            | Claim::Zoneinfo
+            | Claim::Locale
+            | Claim::PhoneNumber => Self::Text,
+        }
+    }
+
+    /// Returns true if a value has this type.
+    #[must_use]
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            Self::Text => value.is_string(),
+            Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            Self::Truth => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::Object => value.is_object(),
+        }
+    }
+
+    /// Returns what a value of this type is, for messages.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Text => "a string",
+            Self::Texts => "an array of strings",
+            Self::Truth => "a boolean",
+            Self::Number => "a number",
+            Self::Object => "an object",
+        }
+    }
+}
