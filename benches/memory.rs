@@ -79,7 +79,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes / 1_000_000)
 }
 
-/// Returns the resident set size (proc_pid_status(5), `VmRSS`).
+/// Returns the resident set size (`VmRSS` of `proc_pid_status(5)`).
 fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

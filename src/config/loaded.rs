@@ -125,10 +125,8 @@ fn load_all_files(
     let checked = main.as_ref().zip(settings).and_then(|(source, settings)| {
         settings::check_settings(source, settings, kinds, &context, problems)
     });
-    let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
-        Some(file) => theme::load_theme(file, problems),
-        None => theme::built_in_theme(problems),
-    };
+    let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
+    let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
     let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {

@@ -34,8 +34,12 @@ const BUILT_IN: &str = include_str!("../../../config/theme.toml");
 /// Minimum contrast for text of normal size (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST_RATIO: f64 = 4.5;
 
-/// Loads a theme file. Returns `None` and reports problems if it is invalid.
-pub fn load_theme(file: &Path, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+/// Loads a theme file, or the built-in theme without one. Returns `None` and reports problems if it
+/// is invalid.
+pub fn load_theme(file: Option<&Path>, problems: &mut Vec<Diagnostic>) -> Option<Theme> {
+    let Some(file) = file else {
+        return built_in_theme(problems);
+    };
     let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
     check_theme(&source, file.parent().unwrap_or(Path::new("")), problems)
 }
