@@ -107,6 +107,7 @@ fn main() {
 
     let means = connector::ConnectorContext {
         env: Env::system(),
+        metrics: None,
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),

@@ -393,8 +393,7 @@ pub trait Store: Send + Sync {
     /// their memory is freed.
     fn count(&self, kind: RecordKind) -> usize;
 
-    /// Returns the used capacity of a kind. Called on each admission of a login, so it must be
-    /// cheap.
+    /// Returns the used capacity of a kind. Each admission of a login calls it: it must be cheap.
     fn usage(&self, kind: RecordKind) -> Usage {
         Usage { records: self.count(kind), bytes: 0 }
     }

@@ -32,6 +32,7 @@ pub mod cookies;
 mod cors;
 pub mod csrf;
 pub mod email_discovery;
+mod email_lookup;
 pub mod error_pages;
 mod error_responses;
 pub mod form;

@@ -176,8 +176,8 @@ impl Grants {
         }
         let verifier = request.code_verifier.as_ref().map(|verifier| verifier.reveal().as_str());
         let challenge = record.code_challenge.as_deref();
-        // A code without a challenge may date from a time when the client was confidential: with
-        // a public client, whoever injects it would redeem it (RFC 9700 §4.5).
+        // A code without a challenge may date from a time when the client was confidential. At a
+        // public client, anyone who injects such a code could redeem it (RFC 9700 §4.5).
         let is_unbound = challenge.is_none() && client.client_type == ClientType::Public;
         if is_unbound || !pkce::proves(challenge, verifier) {
             return Err(ErrorCode::CodeVerifier);

@@ -7,6 +7,7 @@
 use actix_web::{HttpResponse, web};
 
 use super::csrf::FormPurpose;
+use super::email_lookup::EmailLookup;
 use super::last_choice::ChoiceQuery;
 use super::login::{self, ResponseOrigin};
 use super::login_verification::{load_summary, verify_login_form};
@@ -17,20 +18,6 @@ use crate::login::LoginRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::params::RepeatedParamError;
-
-/// What the choice page knows of the user's e-mail address.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum EmailLookup {
-    /// Nothing: the page asks for one, if the operator enables it.
-    #[default]
-    NotAsked,
-    /// The text is not an address.
-    Malformed,
-    /// The address has this domain.
-    Domain(EmailDomain),
-    /// The user wants the list instead.
-    List,
-}
 
 /// Handles `POST /api/v2/interaction/{hash}/email`.
 ///

@@ -9,7 +9,7 @@ use actix_web::cookie::Cookie;
 use actix_web::{HttpResponse, web};
 
 use super::csrf::FormPurpose;
-use super::email_discovery::EmailLookup;
+use super::email_lookup::EmailLookup;
 use super::hub::Hub;
 use super::login_verification::verify_login_form;
 use super::pages::ListQuery;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
-use super::email_discovery::EmailLookup;
+use super::email_lookup::EmailLookup;
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
 use super::pages::{

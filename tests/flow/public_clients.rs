@@ -261,7 +261,8 @@ async fn a_removed_origin_or_client_is_refused_at_once() {
     let documents = hub.discovery().await;
     let methods = &documents["token_endpoint_auth_methods_supported"];
     assert_eq!(methods.as_array().unwrap().last(), Some(&json!("none")));
-    hub.edit_file("service-providers/webapp.toml", ORIGIN, "https://other.example");
+    let origins = format!("cors_origins = [\"{ORIGIN}\"]");
+    hub.edit_file("service-providers/webapp.toml", &origins, "cors_origins = []");
     hub.reread().await;
     let answer = from_origin(&hub, Method::OPTIONS, "/api/v2/token", ORIGIN).await;
     assert_eq!(answer.header("access-control-allow-origin"), "");

@@ -163,13 +163,13 @@ fn compare(
 
 /// Checks statements that were wrong before (R112, R113).
 #[test]
-fn templates_and_readme_do_not_repeat_wrong_statements() {
+fn templates_and_guides_do_not_repeat_wrong_statements() {
     for name in ["config/service-providers/example.toml", DATA_PROVIDER] {
         let text = fs::read_to_string(repository().join(name)).unwrap();
         assert!(!text.contains("Read at start") && text.contains("docs/reload.md"), "{name}");
     }
-    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
-    assert!(readme.contains("22 characters by GET and 32 by POST"));
+    let guide = fs::read_to_string(repository().join("docs/integrate/README.md")).unwrap();
+    assert!(guide.contains("22 characters by GET and 32 by POST"));
     let redis = fs::read_to_string(repository().join("docs/redis.md")).unwrap();
     assert!(
         redis.contains("A whole login is 10 calls") && !redis.contains("one call for each record")

@@ -1,0 +1,17 @@
+//! Defines what the choice page knows of the user's e-mail address.
+
+use crate::protocol::email_domain::EmailDomain;
+
+/// What the choice page knows of the user's e-mail address.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum EmailLookup {
+    /// Nothing: the page asks for one, if the operator enables it.
+    #[default]
+    NotAsked,
+    /// The text is not an address.
+    Malformed,
+    /// The address has this domain.
+    Domain(EmailDomain),
+    /// The user wants the list instead.
+    List,
+}
