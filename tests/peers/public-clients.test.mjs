@@ -13,7 +13,9 @@ import { Browser, artifacts, random, serve, signIn, text } from './harness.mjs';
 const main = createRequire(import.meta.url).resolve('oidc-client-ts');
 const library = readFileSync(path.join(path.dirname(main), '../browser/oidc-client-ts.min.js'), 'utf8');
 const PUBLIC = 'token_endpoint_auth_method = "none"';
-const PAGE = '<!doctype html><html lang="en"><title>application</title><h1>application</h1><script src="/library.js"></script>';
+// In a frame, the page reports the answer to the page around it, as the library's documentation says.
+const REPORT = 'if (window !== window.parent) new oidc.UserManager({ authority: "", client_id: "", redirect_uri: "" }).signinSilentCallback();';
+const PAGE = `<!doctype html><html lang="en"><title>application</title><h1>application</h1><script src="/library.js"></script><script>${REPORT}</script>`;
 
 /** Pages of one origin: each is empty but for the library. */
 const pages = () => serve((incoming, response) => {
@@ -98,7 +100,7 @@ async function logIn(page) {
   await page.locator('form[action$="/provider"] button').first().click();
   await page.locator('input[name=login]').fill('angela');
   await page.locator('input[name=password]').fill('any');
-  await page.locator('button[type=submit]').first().click();
+  await page.locator('button').click();
   await page.locator('form[action$="/consent"] button[value=yes]').click();
   await page.waitForURL(`${spa.origin}/callback?**`);
   return run(page, async (manager) => {
