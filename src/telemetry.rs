@@ -8,14 +8,12 @@ mod check_finding;
 #[cfg(feature = "otlp")]
 pub mod export;
 pub(crate) mod log_format;
-mod log_writer;
 mod logging;
 mod metrics;
 pub mod trace;
 
 pub use check_finding::CheckFinding;
 pub use log_format::LineFormat;
-pub use log_writer::LogGuard;
 pub(crate) use logging::at_level;
 pub use logging::{
     init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,

@@ -7,7 +7,6 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::TelemetryError;
 use super::log_format::{HumanFormat, JsonFormat, LineFormat};
-use super::log_writer::{BatchedOutput, LogGuard};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Logs at the level that the catalogue gives to the code: `at_level!(code, field, …, "what
@@ -35,16 +34,15 @@ pub fn log_rejection(
     at_level!(code, support_id, client_id, "{what}");
 }
 
-/// Starts logging, until the process ends. A second call has no effect.
+/// Starts logging. A second call has no effect.
 ///
 /// # Errors
 /// Returns [`TelemetryError::Filter`] if the filter is malformed; nothing is set up.
-pub fn init_logging(format: LineFormat, filter: &str) -> Result<LogGuard, TelemetryError> {
-    let output = BatchedOutput::new(std::io::stderr());
-    let dispatch = log_dispatch(output.clone(), format, filter)?;
+pub fn init_logging(format: LineFormat, filter: &str) -> Result<(), TelemetryError> {
+    let dispatch = log_dispatch(std::io::stderr, format, filter)?;
     // Fails only if a subscriber is set, as in a test with several hubs.
     let _already_set = tracing::dispatcher::set_global_default(dispatch);
-    Ok(LogGuard::new(output))
+    Ok(())
 }
 
 /// Returns a dispatcher that writes the same log lines to `writer`, for tests.
@@ -114,8 +112,8 @@ mod tests {
 
     #[test]
     fn logging_may_start_twice() {
-        assert!(init_logging(LineFormat::Human, "warn").is_ok());
-        assert!(init_logging(LineFormat::Json, "warn,passerelle=debug").is_ok());
+        assert_eq!(init_logging(LineFormat::Human, "warn"), Ok(()));
+        assert_eq!(init_logging(LineFormat::Json, "warn,passerelle=debug"), Ok(()));
     }
 
     #[derive(Clone, Default)]
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_named() {
-        let fault = init_logging(LineFormat::Human, "passerelle=loud").err().unwrap();
+        let fault = init_logging(LineFormat::Human, "passerelle=loud").unwrap_err();
         assert!(fault.to_string().contains("`passerelle=loud`"), "{fault}");
     }
 }

@@ -13,7 +13,7 @@ use super::{CommandResult, block_on, init_logging};
 /// # Errors
 /// Returns an error if the demo can't be started.
 pub fn run_demo(port: u16) -> CommandResult<()> {
-    let _log_guard = init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
+    init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
     block_on(async move {
         let demo = Demo::start(port, &Env::system())?;
         outln!("The demo runs until you press Ctrl+C.");

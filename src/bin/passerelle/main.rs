@@ -18,7 +18,7 @@ use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::config::{self, Environment, LoadedConfig};
 use passerelle::env::Env;
 use passerelle::protocol::catalogue;
-use passerelle::telemetry::{self, LineFormat, LogGuard};
+use passerelle::telemetry::{self, LineFormat};
 use serde::Serialize;
 
 /// Faster than the system's allocator, and gives memory back (docs/design/adr/0019-allocator.md).
@@ -279,7 +279,7 @@ fn load_config(folder: &Path) -> CommandResult<LoadedConfig> {
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }
 
-fn init_logging(log: &LogConfig) -> CommandResult<LogGuard> {
+fn init_logging(log: &LogConfig) -> CommandResult<()> {
     let format = match log.format {
         LogFormat::Human => LineFormat::Human,
         LogFormat::Json => LineFormat::Json,

@@ -19,7 +19,7 @@ use super::{CommandResult, block_on, init_logging, load_config};
 /// Returns an error if the hub can't be started, or its public listener fails.
 pub fn run_hub(folder: &Path) -> CommandResult<()> {
     let loaded = load_config(folder)?;
-    let _log_guard = init_logging(&loaded.settings.log)?;
+    init_logging(&loaded.settings.log)?;
     telemetry::log_panic_locations();
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(warning = warning.to_single_line(), "configuration warning");
