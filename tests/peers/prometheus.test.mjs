@@ -62,8 +62,9 @@ before(async () => {
       ...dataProviders({ archive: '' }),
       'service-providers/ending.toml': `client_id = "ending"\nname = { en = "Ending" }\nhome_page = "http://localhost:${port}/home"\nredirect_uris = ["http://localhost:${port}/sp/ending"]\nscopes = ["openid"]\nsecrets = [{ sha256 = "${sha256('x').toString('hex')}", not_after = "${ends}" }]\n`,
     },
-    connectors: { real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
-    settings: `lifetimes.login_seconds = 15\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
+    // The declared claim gets a text, and is a number.
+    connectors: { real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"\n[mapping]\noffice = { from = "family_name" }'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
+    settings: `lifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
 traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_http = true, internal_hosts = ["127.0.0.1"], sample_ratio = 1.0 }\n`,
   });
   // A second hub, on a store that others could share, and that dies on the way; its register is asked over TLS.
