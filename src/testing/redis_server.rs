@@ -5,6 +5,7 @@
 //! its standard input, which is the end of that process, and then kills them.
 
 #![allow(
+    clippy::cast_possible_truncation,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
@@ -12,6 +13,7 @@
     reason = "a server that doesn't start fails its test"
 )]
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -188,8 +190,15 @@ fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     None
 }
 
+/// Returns a free port of loopback. It is below the range from which outgoing connections get
+/// theirs, so that none takes it before the server does.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    loop {
+        let port = 11_000 + (RandomState::new().hash_one(()) % 21_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Asks again and again, for whatever settles by itself, as a failover does; half a minute at most.

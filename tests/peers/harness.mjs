@@ -2,7 +2,7 @@
 //
 // HUB_BIN names the program (tests/run sets it); HUB_ARTIFACTS the folder for logs and screenshots.
 import { spawn, execFileSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSocket } from 'node:net';
@@ -19,11 +19,18 @@ mkdirSync(artifacts, { recursive: true });
 export const random = (bytes = 32) => randomBytes(bytes).toString('base64url');
 export const sha256 = (text) => createHash('sha256').update(text).digest();
 
-/** `count` different ports that nobody listens on, taken together so that none is handed out twice. */
+/**
+ * Returns `count` different free ports of loopback. They are below the range from which outgoing
+ * connections get theirs, so that none takes one before its server does.
+ */
 export async function freePorts(count) {
-  const sockets = await Promise.all(Array.from({ length: count }, () => new Promise((resolve, reject) => {
-    const socket = createSocket().once('error', reject).listen(0, '127.0.0.1', () => resolve(socket));
-  })));
+  const sockets = [];
+  while (sockets.length < count) {
+    const socket = createSocket();
+    const listening = new Promise((resolve) => socket.once('error', () => resolve(false)).once('listening', () => resolve(true)));
+    socket.listen(randomInt(11_000, 32_000), '127.0.0.1');
+    if (await listening) sockets.push(socket);
+  }
   const ports = sockets.map((socket) => socket.address().port);
   await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.close(resolve))));
   return ports;
