@@ -48,6 +48,7 @@ pub mod metadata;
 pub mod outer_middleware;
 mod page_models;
 pub mod pages;
+pub mod pasted_request;
 pub mod private_listener;
 pub mod readiness;
 mod rejection;

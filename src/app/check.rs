@@ -3,6 +3,7 @@
 
 pub mod connector;
 mod sample;
+pub mod service_provider;
 
 use std::sync::Arc;
 

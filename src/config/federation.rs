@@ -14,10 +14,13 @@ use connector_metadata::ConnectorMetadata;
 use provider_display::SortedProviders;
 
 use crate::config::model::Category;
+use crate::config::validation::check_context::CheckContext;
+use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
+use crate::config::validation::service_providers::RegisteredClient;
 use crate::identity::declared::DeclaredClaims;
-use crate::identity::scopes::ScopeTable;
+use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
@@ -88,6 +91,27 @@ impl Federation {
             remember_last: None,
             ask_email: false,
         }
+    }
+
+    /// Creates the federation of one checked file, with the connectors and scopes that it was
+    /// checked against.
+    ///
+    /// # Errors
+    /// Fails if a scope table is unusable.
+    pub fn from_draft(
+        client: &RegisteredClient,
+        connectors: &[ConfiguredConnector],
+        context: &CheckContext,
+    ) -> Result<Self, ScopeTableError> {
+        let table = |scopes| ScopeTable::from_names(scopes, &context.claims);
+        let service = ServiceProvider::new(client, &Arc::default(), &[]);
+        let metadata = connectors.iter().map(|configured| {
+            (configured.id.clone(), Arc::new(ConnectorMetadata::from_connector(configured)))
+        });
+        let federation =
+            Self::new([service], table(&context.scopes.scopes)?, UnavailableDisplay::Greyed);
+        Ok(Self { openid_scopes: table(&context.scopes.openid)?, ..federation }
+            .with_connectors(metadata))
     }
 
     /// Replaces the service providers and data providers of `rest`.

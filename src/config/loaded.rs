@@ -128,7 +128,7 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
+    let mut warnings = service_providers::insecure_http_warnings(&parsed.services);
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
@@ -293,12 +293,6 @@ fn unreachable_service_providers(
         .into_iter()
         .map(|conflict| conflict.problem)
         .collect()
-}
-
-fn insecure_http_warning((source, file): &(SourceFile, ServiceProviderFile)) -> Option<Diagnostic> {
-    let message = "allows authorization codes to be sent without TLS";
-    file.insecure_http
-        .then(|| source.diagnostic("insecure_http", message, "never use it in production"))
 }
 
 /// Warns about missing connectors and service providers. The hub starts without them, since files

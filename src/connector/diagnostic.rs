@@ -1,4 +1,5 @@
-//! Results of `passerelle check connector`: plain data, one diagnostic per check.
+//! Results of `passerelle check connector` and `check service-provider`: plain data, one diagnostic per
+//! check.
 
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ pub enum DiagnosticStatus {
     Error,
 }
 
-/// Outcome of one check of a connector.
+/// Outcome of one check of a connector, or of a service provider.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ConnectorDiagnostic {
     /// Stable name of the check, for scripts.

@@ -12,6 +12,7 @@
 
 mod checks;
 mod claims;
+pub mod explanation;
 mod openid;
 mod redirect;
 mod request_object;
@@ -214,6 +215,13 @@ fn level_under_rules(
     }
 }
 
+/// The parameters that the hub doesn't support, each with its error (Core §3.1.2.6).
+const UNSUPPORTED: [(Param, ErrorCode); 3] = [
+    (Param::Request, ErrorCode::RequestNotSupported),
+    (Param::RequestUri, ErrorCode::RequestUriNotSupported),
+    (Param::Registration, ErrorCode::RegistrationNotSupported),
+];
+
 /// Result of `validate_client`: the required values, and the proven redirect.
 struct ValidatedClient<'a> {
     registration: &'a Registration,
@@ -280,12 +288,7 @@ fn validate_parameters(
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
     let level = level_under_rules(proven.acr_values.unwrap_or_default(), &claims, rules, platform)?;
 
-    // Core §3.1.2.6
-    for (param, code) in [
-        (Param::Request, ErrorCode::RequestNotSupported),
-        (Param::RequestUri, ErrorCode::RequestUriNotSupported),
-        (Param::Registration, ErrorCode::RegistrationNotSupported),
-    ] {
+    for (param, code) in UNSUPPORTED {
         value(param).map_or(Ok(()), |_| Err(code))?;
     }
 

@@ -17,4 +17,5 @@ mod idp;
 mod output;
 mod plan;
 mod restart;
+mod service_provider_check;
 mod store_kind;

@@ -114,7 +114,7 @@ async fn diagnose_online(
     }
 }
 
-fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
+pub(super) fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
     let place = problem
         .line
         .map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
@@ -230,20 +230,29 @@ impl ConnectorReport {
     }
 }
 
+/// Writes each diagnostic with its fix.
+pub(super) fn write_diagnostics(
+    f: &mut fmt::Formatter<'_>,
+    diagnostics: &[ConnectorDiagnostic],
+) -> fmt::Result {
+    for ConnectorDiagnostic { name, status, message, fix } in diagnostics {
+        let word = match status {
+            DiagnosticStatus::Ok => "ok",
+            DiagnosticStatus::Warning => "warning",
+            DiagnosticStatus::Error => "ERROR",
+        };
+        writeln!(f, "  {word:7}  {name}: {message}")?;
+        if let Some(fix) = fix {
+            writeln!(f, "           fix: {fix}")?;
+        }
+    }
+    Ok(())
+}
+
 impl fmt::Display for ConnectorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "connector {}", self.connector)?;
-        for ConnectorDiagnostic { name, status, message, fix } in &self.diagnostics {
-            let word = match status {
-                DiagnosticStatus::Ok => "ok",
-                DiagnosticStatus::Warning => "warning",
-                DiagnosticStatus::Error => "ERROR",
-            };
-            writeln!(f, "  {word:7}  {name}: {message}")?;
-            if let Some(fix) = fix {
-                writeln!(f, "           fix: {fix}")?;
-            }
-        }
+        write_diagnostics(f, &self.diagnostics)?;
         if !self.registration.is_empty() {
             writeln!(f, "\nregister at the identity provider")?;
         }

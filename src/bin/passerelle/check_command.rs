@@ -1,4 +1,4 @@
-//! `passerelle check`: the whole configuration, or one connector's file.
+//! `passerelle check`: the whole configuration, or one file of a connector or a service provider.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use passerelle::app;
-use passerelle::app::check::connector;
+use passerelle::app::check::{connector, service_provider};
 use passerelle::config::check_context::CheckContext;
 use passerelle::config::{self, Diagnostic, Environment};
 use passerelle::connector::diagnostic::DiagnosticStatus;
@@ -23,6 +23,27 @@ pub enum CheckCommand {
     /// Check one connector's file: its form, a sample of claims, its identity provider. Exit code
     /// 0: no findings; 1: an error; 2: warnings only.
     Connector(ConnectorArguments),
+    /// Check one service provider's file: its form, its addresses, an authorization request. Exit
+    /// code 0: no findings; 1: an error; 2: warnings only.
+    ServiceProvider(ServiceProviderArguments),
+}
+
+#[derive(Args)]
+pub struct ServiceProviderArguments {
+    /// The service provider's file.
+    file: PathBuf,
+    /// Folder of passerelle.toml. Default: the settings of a standard platform.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Address of an authorization request, explained parameter by parameter; - for standard input.
+    #[arg(long, value_name = "URL")]
+    request: Option<String>,
+    /// Fetch jwks_uri, and try the servers of the redirect URIs.
+    #[arg(long)]
+    online: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -110,6 +131,7 @@ impl CheckCommand {
     pub fn run(self) -> CommandResult {
         match self {
             Self::Connector(arguments) => arguments.run(),
+            Self::ServiceProvider(arguments) => arguments.run(),
         }
     }
 }
@@ -117,13 +139,7 @@ impl CheckCommand {
 impl ConnectorArguments {
     fn run(self) -> CommandResult {
         let environment = Environment::from_process();
-        let context = match &self.config {
-            Some(folder) => CheckContext::from_folder(folder, &environment, app::KINDS)
-                .map_err(|problems| describe_problems(&problems))?,
-            None => {
-                CheckContext::without_hub(self.file.parent().unwrap_or(Path::new(".")), app::KINDS)
-            }
-        };
+        let context = check_context(self.config.as_deref(), &self.file, &environment)?;
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
         let file = self.file;
         let (sample, env) = (sample.as_deref(), Env::system());
@@ -135,12 +151,64 @@ impl ConnectorArguments {
         } else {
             out!("{report}");
         }
-        Ok(match report.status {
-            DiagnosticStatus::Ok => ExitCode::SUCCESS,
-            DiagnosticStatus::Error => ExitCode::FAILURE,
-            DiagnosticStatus::Warning => ExitCode::from(2),
-        })
+        Ok(status_code(report.status))
     }
+}
+
+impl ServiceProviderArguments {
+    fn run(self) -> CommandResult {
+        let environment = Environment::from_process();
+        let context = check_context(self.config.as_deref(), &self.file, &environment)?;
+        let request = self.request.map(read_request).transpose()?;
+        let env = Env::system();
+        let report = block_on(service_provider::check_service_provider(
+            &self.file,
+            &context,
+            (&environment, &env),
+            request.as_deref(),
+            self.online,
+        ));
+        if self.json {
+            outln!("{}", report.to_json()?);
+        } else {
+            out!("{report}");
+        }
+        Ok(status_code(report.status))
+    }
+}
+
+/// Returns the settings that `file` is checked against.
+fn check_context(
+    config: Option<&Path>,
+    file: &Path,
+    environment: &Environment,
+) -> Result<CheckContext, String> {
+    match config {
+        Some(folder) => CheckContext::from_folder(folder, environment, app::KINDS)
+            .map_err(|problems| describe_problems(&problems)),
+        None => Ok(CheckContext::without_hub(file.parent().unwrap_or(Path::new(".")), app::KINDS)),
+    }
+}
+
+fn status_code(status: DiagnosticStatus) -> ExitCode {
+    match status {
+        DiagnosticStatus::Ok => ExitCode::SUCCESS,
+        DiagnosticStatus::Error => ExitCode::FAILURE,
+        DiagnosticStatus::Warning => ExitCode::from(2),
+    }
+}
+
+/// Returns the request, from standard input for `-`. A longer one is reported as too long.
+fn read_request(argument: String) -> Result<String, String> {
+    if argument != "-" {
+        return Ok(argument);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .take(MAX_SAMPLE_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("the request can not be read: {error}"))?;
+    String::from_utf8(bytes).map_err(|_| "the request is not UTF-8 text".into())
 }
 
 fn describe_problems(problems: &[Diagnostic]) -> String {

@@ -53,7 +53,10 @@ impl ParsedFiles {
             .map(|(source, file)| ClientDeclaration::from_data_provider(source, file));
         let declarations: Vec<_> = services.chain(data_providers).collect();
         let conflicts = match checked {
-            Some(checked) => consistency::find_conflicts(&declarations, &checked.subject_keys),
+            Some(checked) => consistency::find_conflicts(
+                &declarations,
+                &checked.subject_keys.keys().copied().collect(),
+            ),
             None => consistency::duplicate_ids(&declarations)
                 .into_iter()
                 .chain(consistency::sector_conflicts(&declarations))

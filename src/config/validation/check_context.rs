@@ -1,6 +1,9 @@
-//! Checks one connector file against the hub's settings and scopes, without any other file. A
-//! connector can thus be checked while other files are invalid, or without a hub.
+//! Checks one file of a connector or a service provider against the hub's settings and scopes. A file
+//! can thus be checked while other files are invalid, or without a hub.
 
+mod service_provider_draft;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::configured_connector::{ConfiguredConnector, SandboxMode};
@@ -18,7 +21,9 @@ use crate::config::model::{self, Settings, SubjectSource};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::Platform;
 
-/// The settings that a connector file is checked against.
+pub use service_provider_draft::ServiceProviderDraft;
+
+/// The settings that a file is checked against.
 #[derive(Clone, Debug)]
 pub struct CheckContext {
     /// The platform.
@@ -39,6 +44,10 @@ pub struct CheckContext {
     pub kinds: SupportedKinds,
     /// Ids of the categories of the choice page; `None` without a hub.
     pub categories: Option<Vec<String>>,
+    /// Versions of the subject keys; `None` without a hub.
+    subject_key_versions: Option<BTreeSet<u32>>,
+    /// Folder of the connectors; `None` without a hub.
+    connectors: Option<PathBuf>,
     folder: PathBuf,
     secrets: SecretRules,
 }
@@ -61,6 +70,8 @@ impl CheckContext {
         match (scopes, settings) {
             (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
+                subject_key_versions: Some(subject_key_versions(&settings)),
+                connectors: Some(folder.join(&settings.connectors)),
                 base_url: Some(settings.base_url.trim_end_matches('/').to_owned()),
                 subject: settings.subject,
                 home_country: settings.home_country,
@@ -94,6 +105,8 @@ impl CheckContext {
             claims: DeclaredClaims::default(),
             kinds: SupportedKinds { formats: kinds.connectors, sandbox: SandboxMode::On },
             categories: None,
+            subject_key_versions: None,
+            connectors: None,
             folder: folder.to_owned(),
             secrets: SecretRules::default(),
         }
@@ -139,6 +152,12 @@ impl CheckContext {
         let conflict = consistency::shared_secret_conflicts(&all, &self.folder).pop()?;
         (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
     }
+}
+
+/// Returns the versions of the subject keys that the settings name, without reading the keys.
+fn subject_key_versions(settings: &Settings) -> BTreeSet<u32> {
+    let listed = settings.subject_keys.iter().map(|key| key.version);
+    settings.subject_key.iter().map(|_| 1).chain(listed).collect()
 }
 
 fn load_settings(

@@ -1,11 +1,10 @@
 //! Checks the files of service providers and data providers against each other: ids are unique,
 //! only files that declare a sector share it, and a sector uses one version of the subject key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::subject_keys::SubjectKeysByVersion;
 use crate::config::loading::{Diagnostic, SourceFile, secret_rules};
 use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::ids::{ClientId, Scope};
@@ -66,11 +65,11 @@ impl Conflict {
 /// Returns every conflict between files of service providers and data providers.
 pub fn find_conflicts(
     declarations: &[ClientDeclaration<'_>],
-    keys: &SubjectKeysByVersion,
+    versions: &BTreeSet<u32>,
 ) -> Vec<Conflict> {
     let mut found = duplicate_ids(declarations);
     found.extend(sector_conflicts(declarations));
-    found.extend(key_version_conflicts(declarations, keys));
+    found.extend(key_version_conflicts(declarations, versions));
     found
 }
 
@@ -116,15 +115,15 @@ pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict>
 /// Two versions in one sector would give a user two `sub`.
 pub fn key_version_conflicts(
     declarations: &[ClientDeclaration<'_>],
-    keys: &SubjectKeysByVersion,
+    versions: &BTreeSet<u32>,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
-    let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let newest = keys.keys().next_back().copied().unwrap_or(1);
+    let known = versions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let newest = versions.last().copied().unwrap_or(1);
     let mut sector_versions: BTreeMap<&str, (u32, &ClientDeclaration<'_>)> = BTreeMap::new();
     for declaration in declarations {
         let version = declaration.subject_key_version.unwrap_or(newest);
-        if !keys.contains_key(&version) {
+        if !versions.contains(&version) {
             let fix =
                 format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
             let problem = declaration.source.diagnostic(

@@ -54,6 +54,17 @@ impl RegisteredClient {
     }
 }
 
+/// Returns a warning for each file that allows plain http.
+#[must_use]
+pub fn insecure_http_warnings(files: &[(SourceFile, ServiceProviderFile)]) -> Vec<Diagnostic> {
+    let message = "allows authorization codes to be sent without TLS";
+    let warning = |source: &SourceFile| {
+        source.diagnostic("insecure_http", message, "never use it in production")
+    };
+    let is_insecure = |(_, file): &&(SourceFile, ServiceProviderFile)| file.insecure_http;
+    files.iter().filter(is_insecure).map(|(source, _)| warning(source)).collect()
+}
+
 /// Reads every file of the folder and reports those that can't be parsed.
 pub fn read_drafts(
     folder: &Path,
@@ -97,7 +108,7 @@ pub fn check_file(
         let message = "contains no currently valid secret: every token request of this service provider is rejected";
         source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
-    let logo = read_logo(source, &file, context, problems);
+    let logo = read_logo(source, &file, problems);
     RegisteredClient {
         file,
         secrets,
@@ -220,11 +231,10 @@ fn check_own_rules(
 fn read_logo(
     source: &SourceFile,
     file: &ServiceProviderFile,
-    context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Logo> {
-    let folder = context.folder.join(FOLDER);
-    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(&folder, path)).transpose();
+    let folder = source.path().parent().unwrap_or(Path::new("."));
+    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
     read.unwrap_or_else(|(message, fix)| {
         problems.push(source.diagnostic("logo", message, fix));
         None

@@ -80,7 +80,15 @@ impl OpaqueParamRule {
     ) -> Result<&'a str, E> {
         let value = params.required(self.param)?;
         self.check_characters(value)?;
-        // R112, R113
+        self.check_length(value, method)?;
+        Ok(value)
+    }
+
+    /// Checks the length for a request by this method (R112, R113).
+    ///
+    /// # Errors
+    /// Returns the error code for a value that is too short or too long.
+    pub(super) fn check_length(&self, value: &str, method: RequestMethod) -> Result<(), E> {
         let (minimum, too_short) = match method {
             RequestMethod::Get => (22, self.too_short_get),
             RequestMethod::Post => (32, self.too_short_post),
@@ -88,7 +96,7 @@ impl OpaqueParamRule {
         match value.len() {
             length if length < minimum => Err(too_short),
             length if length > MAX_OPAQUE_CHARS => Err(self.too_long),
-            _ => Ok(value),
+            _ => Ok(()),
         }
     }
 

@@ -18,7 +18,7 @@ const CALLBACK: &str = "https://sp.example/cb?tenant=1";
 const STATE: &str = "0123456789012345678901";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-struct FakeDirectory(Vec<Registration>);
+pub(super) struct FakeDirectory(Vec<Registration>);
 
 impl ClientDirectory for FakeDirectory {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
@@ -29,7 +29,7 @@ impl ClientDirectory for FakeDirectory {
     }
 }
 
-fn directory() -> FakeDirectory {
+pub(super) fn directory() -> FakeDirectory {
     let sp = Registration {
         client_id: "sp".into(),
         active: true,
@@ -64,7 +64,7 @@ fn directory() -> FakeDirectory {
 }
 
 /// A valid request with some parameters replaced; an empty value removes one.
-fn with(changes: &[(&str, &str)]) -> Params {
+pub(super) fn with(changes: &[(&str, &str)]) -> Params {
     let good = [
         ("response_type", "code"),
         ("client_id", "sp"),

@@ -85,7 +85,10 @@ impl ReloadableFiles {
             ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file)
         });
         let parties: Vec<_> = service_providers.chain(data).collect();
-        let mut found = consistency::find_conflicts(&parties, &self.context.subject_keys);
+        let mut found = consistency::find_conflicts(
+            &parties,
+            &self.context.subject_keys.keys().copied().collect(),
+        );
 
         if let Some(scopes) = self.scopes.candidate_versions(&is_rejected).next() {
             let tables = &scopes.content.tables;

@@ -1,0 +1,205 @@
+//! Checks one service provider's file, its addresses, and an authorization request (`passerelle
+//! check service-provider FILE`).
+
+mod online;
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use self::online::diagnose_online;
+use super::connector::diagnostic_from_problem;
+use crate::actor::registry::gate_input;
+use crate::config::check_context::{CheckContext, ServiceProviderDraft};
+use crate::config::{Diagnostic, Environment, Federation, RegisteredClient};
+use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosticStatus, RegistrationParameter};
+use crate::env::Env;
+use crate::ids::ClientId;
+use crate::protocol::authorize::explanation::{
+    ParameterStatus, RequestExplanation, RequestOutcome,
+};
+use crate::web::pasted_request::{HubIdentity, PastedRequest};
+
+/// Report on one service provider's file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceProviderReport {
+    /// The client_id; `None` if the file is unreadable.
+    pub service_provider: Option<ClientId>,
+    /// Worst status of the findings, and of the request.
+    pub status: DiagnosticStatus,
+    pub diagnostics: Vec<ConnectorDiagnostic>,
+    /// What to configure in the application.
+    pub registration: Vec<RegistrationParameter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestExplanation>,
+}
+
+/// Checks one service provider's file. `request` is the URL of an authorization request; with
+/// `is_online`, the addresses of the file are called.
+pub async fn check_service_provider(
+    file: &Path,
+    context: &CheckContext,
+    (environment, env): (&Environment, &Env),
+    request: Option<&str>,
+    is_online: bool,
+) -> ServiceProviderReport {
+    let draft = context.check_service_provider(file, environment, env.now());
+    let mut findings: Vec<ConnectorDiagnostic> =
+        draft.problems.iter().map(diagnostic_from_problem).collect();
+    if findings.is_empty() {
+        findings.push(ConnectorDiagnostic::ok("file", "the file is well formed"));
+    }
+    findings.extend(draft.warnings.iter().map(diagnostic_from_warning));
+    let federation = draft_federation(&draft, context, &mut findings);
+    let issuer = issuer(context);
+    let mut explanation = None;
+    if let Some(request) = request {
+        explanation = explain_request(
+            request,
+            &draft,
+            federation.as_ref(),
+            (context, &issuer),
+            &mut findings,
+        );
+    }
+    if is_online {
+        findings.extend(diagnose_online(&draft, federation.as_ref(), env).await);
+    }
+    let client = draft.client.as_ref();
+    let worst = findings.iter().map(|finding| finding.status).max();
+    ServiceProviderReport {
+        service_provider: client.map(|client| client.file.client_id.clone()),
+        status: worst.unwrap_or(DiagnosticStatus::Ok),
+        diagnostics: findings,
+        registration: client.map(|client| registration(client, &issuer)).unwrap_or_default(),
+        request: explanation,
+    }
+}
+
+fn diagnostic_from_warning(warning: &Diagnostic) -> ConnectorDiagnostic {
+    ConnectorDiagnostic::warning("file", warning.located_message(), warning.fix.clone())
+}
+
+fn issuer(context: &CheckContext) -> String {
+    format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"))
+}
+
+fn draft_federation(
+    draft: &ServiceProviderDraft,
+    context: &CheckContext,
+    findings: &mut Vec<ConnectorDiagnostic>,
+) -> Option<Federation> {
+    let client = draft.client.as_ref()?;
+    Federation::from_draft(client, &draft.connectors, context)
+        .map_err(|error| {
+            let fix = "correct scopes.toml of the configuration folder";
+            findings.push(ConnectorDiagnostic::error("scopes", error.to_string(), fix));
+        })
+        .ok()
+}
+
+/// Explains the request, and adds the findings about it.
+fn explain_request(
+    url: &str,
+    draft: &ServiceProviderDraft,
+    federation: Option<&Federation>,
+    (context, issuer): (&CheckContext, &str),
+    findings: &mut Vec<ConnectorDiagnostic>,
+) -> Option<RequestExplanation> {
+    const NAME: &str = "request";
+    let request = PastedRequest::parse(url)
+        .map_err(|error| {
+            let message = format!("the request can't be read: {error}");
+            findings.push(ConnectorDiagnostic::error(NAME, message, error.fix()));
+        })
+        .ok()?;
+    let (Some(federation), Some(client)) = (federation, &draft.client) else {
+        let message = "the request was not explained";
+        findings.push(ConnectorDiagnostic::error(NAME, message, "correct the file first"));
+        return None;
+    };
+    if context.base_url.is_some()
+        && let Some(endpoint) = request.other_endpoint(issuer)
+    {
+        let message = "the request is addressed to another endpoint than this hub's";
+        let fix = format!("send it to {endpoint}, which discovery announces");
+        findings.push(ConnectorDiagnostic::warning(NAME, message, fix));
+    }
+    if request.client_id().is_some_and(|id| id != client.file.client_id) {
+        let message =
+            format!("the request is not of {}: its client_id is another", client.file.client_id);
+        let fix = "check the file of the client that the request names, or correct its client_id";
+        findings.push(ConnectorDiagnostic::error(NAME, message, fix));
+    }
+    let hub = HubIdentity { platform: context.platform, issuer };
+    let gate = |client_id: &_, connector: &_| gate_input(federation, client_id, connector);
+    let explanation = request.explain(hub, federation, &gate);
+    let sentence = explanation.outcome.sentence();
+    findings.push(match explanation.outcome {
+        RequestOutcome::Accepted if explanation.has(ParameterStatus::Warning) => {
+            let fix = "see the parameters below";
+            ConnectorDiagnostic::warning(NAME, sentence, fix)
+        }
+        RequestOutcome::Accepted => ConnectorDiagnostic::ok(NAME, sentence),
+        RequestOutcome::ErrorPage(_) | RequestOutcome::ErrorRedirect { .. } => {
+            ConnectorDiagnostic::error(NAME, sentence, "correct the rejected parameters below")
+        }
+    });
+    Some(explanation)
+}
+
+/// Returns what to configure in the application's OpenID Connect library.
+fn registration(client: &RegisteredClient, issuer: &str) -> Vec<RegistrationParameter> {
+    let file = &client.file;
+    let method = file.token_endpoint_auth_method.unwrap_or_default();
+    let scopes = file.scopes.iter().map(ToString::to_string).collect::<Vec<_>>();
+    [
+        ("issuer", issuer.to_owned()),
+        ("client_id", file.client_id.to_string()),
+        ("token_endpoint_auth_method", method.as_str().to_owned()),
+        ("redirect_uris", file.redirect_uris.join(" ")),
+        ("scope", scopes.join(" ")),
+    ]
+    .into_iter()
+    .map(|(name, value)| RegistrationParameter { name, value })
+    .collect()
+}
+
+impl ServiceProviderReport {
+    /// Returns the report as one JSON object.
+    ///
+    /// # Errors
+    /// Returns an error if serialization fails, which plain data never does.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+impl fmt::Display for ServiceProviderReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.service_provider {
+            Some(client_id) => writeln!(f, "service provider {client_id}")?,
+            None => writeln!(f, "service provider")?,
+        }
+        super::connector::write_diagnostics(f, &self.diagnostics)?;
+        if !self.registration.is_empty() {
+            writeln!(f, "\nconfigure in the application")?;
+        }
+        for RegistrationParameter { name, value } in &self.registration {
+            writeln!(f, "  {name:26}  {value}")?;
+        }
+        let Some(request) = &self.request else { return Ok(()) };
+        writeln!(f, "\nthe request, parameter by parameter")?;
+        for parameter in &request.parameters {
+            let sent = parameter.sent.as_deref().unwrap_or("(not sent)");
+            writeln!(f, "  {:9}  {} = {sent}", parameter.status.as_str(), parameter.name)?;
+            let code = parameter.code.map_or_else(String::new, |code| format!("{code}: "));
+            writeln!(f, "             {code}{}", parameter.message)?;
+            if let Some(fix) = &parameter.fix {
+                writeln!(f, "             fix: {fix}")?;
+            }
+        }
+        writeln!(f, "\n{}", request.outcome.sentence())
+    }
+}

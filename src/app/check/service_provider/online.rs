@@ -1,0 +1,132 @@
+//! Calls the addresses of a service provider's file: its `jwks_uri`, and the servers of its
+//! redirect URIs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use url::{Origin, Url};
+
+use crate::app::build_error::BuildError;
+use crate::config::check_context::ServiceProviderDraft;
+use crate::config::{Federation, KeySource, RegisteredClient};
+use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::egress::certificates::days_left;
+use crate::egress::safe_http_client::{
+    AllowedSchemes, CallLimits, PeerCertificate, SafeHttpClient, TlsOptions,
+};
+use crate::env::Env;
+use crate::grant::client_keys::KeyDirectory;
+use crate::telemetry::Metrics;
+
+/// Below this many days until a certificate expires, there is a warning.
+const MIN_CERTIFICATE_DAYS: i64 = 14;
+/// Maximum number of servers that are called.
+const MAX_SERVERS: usize = 10;
+
+/// Calls the addresses of a file that has no problems.
+pub async fn diagnose_online(
+    draft: &ServiceProviderDraft,
+    federation: Option<&Federation>,
+    env: &Env,
+) -> Vec<ConnectorDiagnostic> {
+    let client = draft.client.as_ref().filter(|_| draft.problems.is_empty());
+    let (Some(client), Some(federation)) = (client, federation) else {
+        let message = "no address was called";
+        return vec![ConnectorDiagnostic::error("online", message, "correct the file first")];
+    };
+    let mut findings: Vec<_> = diagnose_keys(client, federation).await.into_iter().collect();
+    for server in tls_servers(client) {
+        findings.push(diagnose_server(client, &server, env).await);
+    }
+    findings
+}
+
+/// Fetches `jwks_uri`, and checks that its keys suffice for the registered algorithms.
+async fn diagnose_keys(
+    client: &RegisteredClient,
+    federation: &Federation,
+) -> Option<ConnectorDiagnostic> {
+    const NAME: &str = "keys";
+    if !matches!(client.keys, KeySource::Uri(_)) {
+        return None;
+    }
+    if !client.file.active {
+        return Some(ConnectorDiagnostic::warning(
+            NAME,
+            "the keys at jwks_uri were not fetched: the service provider is switched off",
+            "write active = true to check them",
+        ));
+    }
+    Some(match fetch_keys(federation).await {
+        Ok(None) => ConnectorDiagnostic::ok(NAME, "the keys at jwks_uri are valid"),
+        Ok(Some(fault)) => ConnectorDiagnostic::error(
+            NAME,
+            format!("the keys at jwks_uri can't be used: {fault}"),
+            "check the address, whether its server is reachable from the hub, and the key set; an internal host must be in internal_hosts",
+        ),
+        Err(error) => {
+            ConnectorDiagnostic::error(NAME, error.to_string(), "correct jwks_uri in the file")
+        }
+    })
+}
+
+/// Returns why the keys can't be used; `None` if they can.
+async fn fetch_keys(federation: &Federation) -> Result<Option<String>, BuildError> {
+    let metrics = Arc::new(Metrics::new()?);
+    let results = KeyDirectory::new(federation, &metrics)?.check_published_keys(federation).await;
+    Ok(results.into_iter().find_map(|(_, outcome)| outcome.err()).map(|fault| fault.to_string()))
+}
+
+/// Returns the https servers of the redirect URIs, each once, without paths: a call must not look
+/// like a login.
+fn tls_servers(client: &RegisteredClient) -> BTreeSet<String> {
+    let https = |uri: &String| Url::parse(uri).ok().filter(|url| url.scheme() == "https");
+    let origins = client.file.redirect_uris.iter().filter_map(https).map(|url| url.origin());
+    origins
+        .filter(Origin::is_tuple)
+        .map(|origin| origin.ascii_serialization())
+        .take(MAX_SERVERS)
+        .collect()
+}
+
+/// Negotiates TLS with a server. Only browsers need to reach it, so a failure is a warning.
+async fn diagnose_server(
+    client: &RegisteredClient,
+    server: &str,
+    env: &Env,
+) -> ConnectorDiagnostic {
+    const NAME: &str = "redirect-uri";
+    let hosts = &client.file.internal_hosts;
+    let http = SafeHttpClient::capturing_certificates(
+        AllowedSchemes::HttpsOnly,
+        hosts,
+        CallLimits::DEFAULT,
+        TlsOptions::default(),
+    );
+    let request = http::Request::get(format!("{server}/")).body(Vec::new());
+    let (Ok(http), Ok(request)) = (http, request) else {
+        let fix = "check the address";
+        return ConnectorDiagnostic::warning(NAME, format!("{server} can't be called"), fix);
+    };
+    let response = match http.send(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            let message = format!("{server} was not reached: {error}");
+            let fix = "check that browsers reach it with a valid certificate; the hub itself doesn't need to";
+            return ConnectorDiagnostic::warning(NAME, message, fix);
+        }
+    };
+    let certificate = response.extensions().get::<PeerCertificate>();
+    match certificate.and_then(|PeerCertificate(der)| days_left(der, env.now())) {
+        Some(days) if days < MIN_CERTIFICATE_DAYS => ConnectorDiagnostic::warning(
+            NAME,
+            format!("{server} responds; its certificate expires in {days} days"),
+            "renew it: no login works after that",
+        ),
+        Some(days) => ConnectorDiagnostic::ok(
+            NAME,
+            format!("{server} responds; its certificate is valid for {days} more days"),
+        ),
+        None => ConnectorDiagnostic::ok(NAME, format!("{server} responds")),
+    }
+}
