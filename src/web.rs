@@ -45,6 +45,7 @@ pub mod login;
 mod login_verification;
 pub mod logout;
 pub mod metadata;
+pub mod oauth_errors;
 pub mod outer_middleware;
 mod page_models;
 pub mod pages;

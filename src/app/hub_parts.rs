@@ -209,6 +209,7 @@ impl HubParts<'_> {
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
+            service_documentation: settings.service_documentation.clone(),
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),

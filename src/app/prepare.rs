@@ -191,12 +191,18 @@ pub(super) struct DiscoveryPublisher {
     issuer: String,
     base_url: String,
     platform: Platform,
+    service_documentation: Option<String>,
 }
 
 impl DiscoveryPublisher {
     fn new(loaded: &LoadedConfig) -> Self {
-        let (base_url, platform) = (loaded.settings.base_url.clone(), loaded.settings.platform);
-        Self { issuer: loaded.issuer.clone(), base_url, platform }
+        let settings = &loaded.settings;
+        Self {
+            issuer: loaded.issuer.clone(),
+            base_url: settings.base_url.clone(),
+            platform: settings.platform,
+            service_documentation: settings.service_documentation.clone(),
+        }
     }
 
     /// Returns the federation with its discovery document.
@@ -232,6 +238,7 @@ impl DiscoveryPublisher {
             ],
             has_public_clients: federation.has_public_clients(),
             ui_locales: &ui_locales,
+            service_documentation: self.service_documentation.as_deref(),
         })?;
         federation.discovery = document.into();
         Ok(federation)

@@ -60,6 +60,8 @@ pub struct DiscoveryInput<'a> {
     pub has_public_clients: bool,
     /// Languages of the pages.
     pub ui_locales: &'a [String],
+    /// Documentation for service providers.
+    pub service_documentation: Option<&'a str>,
 }
 
 /// Returns the document as JSON text: the same bytes for the same input.
@@ -100,6 +102,8 @@ struct Document<'a> {
     token_endpoint_auth_signing_alg_values_supported: &'static [&'static str],
     claims_supported: &'a [String],
     ui_locales_supported: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_documentation: Option<&'a str>,
     claims_parameter_supported: bool,
     // Discovery 1.0 §3: the default of request_uri would be true.
     request_parameter_supported: bool,
@@ -163,6 +167,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
+            service_documentation: provider.service_documentation,
             claims_parameter_supported: true,
             request_parameter_supported: false,
             request_uri_parameter_supported: false,
@@ -215,6 +220,7 @@ mod tests {
             optional_endpoints: features,
             has_public_clients: false,
             ui_locales: &["en", "fr"].map(String::from),
+            service_documentation: None,
         };
         let text = discovery_document(&provider).unwrap();
         assert_eq!(text, discovery_document(&provider).unwrap());

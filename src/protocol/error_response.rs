@@ -17,9 +17,19 @@ pub struct ErrorResponse {
 }
 
 #[derive(Serialize)]
-struct Body {
+struct Body<'a> {
     error: &'static str,
     error_description: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_uri: Option<&'a str>,
+}
+
+impl<'a> Body<'a> {
+    /// Returns the JSON text. Strings always serialize; an empty object is still valid JSON.
+    fn to_json(entry: &CatalogueEntry, error_uri: Option<&'a str>) -> String {
+        let body = Self { error: entry.oauth, error_description: entry.description, error_uri };
+        serde_json::to_string(&body).unwrap_or_else(|_| "{}".into())
+    }
 }
 
 /// Where a client sent its credentials.
@@ -42,17 +52,21 @@ impl ErrorResponse {
         }
         response
     }
+
+    /// Adds the address of a page about the error (RFC 6749 §5.2).
+    #[must_use]
+    pub fn with_error_uri(self, code: ErrorCode, uri: &str) -> Self {
+        Self { body: Body::to_json(code.entry(), Some(uri)), ..self }
+    }
 }
 
 impl From<ErrorCode> for ErrorResponse {
     fn from(code: ErrorCode) -> Self {
         let entry = code.entry();
-        let body = Body { error: entry.oauth, error_description: entry.description };
         Self {
             status: entry.status,
             www_authenticate: www_authenticate_challenge(entry),
-            // Two static strings always serialize; an empty object is still valid JSON.
-            body: serde_json::to_string(&body).unwrap_or_else(|_| "{}".into()),
+            body: Body::to_json(entry, None),
         }
     }
 }
@@ -79,6 +93,18 @@ mod tests {
             answer.body,
             r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#
         );
+    }
+
+    #[test]
+    fn an_error_uri_is_the_third_member() {
+        let code = ErrorCode::CodeReused;
+        let answer = ErrorResponse::from(code).with_error_uri(code, "https://hub.example/e\"");
+        assert!(
+            answer.body.ends_with(r#","error_uri":"https://hub.example/e\""}"#),
+            "{}",
+            answer.body
+        );
+        assert_eq!(answer.status, 400);
     }
 
     #[test]

@@ -572,6 +572,11 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
             .render(chrome),
     );
     add("sandbox", sandbox_page().render(chrome));
+    for error in ["invalid_request", "invalid_client", "invalid_grant", "unsupported_grant_type"] {
+        let documentation = Some("https://hub.example/documentation".to_owned());
+        let page = OauthErrorPage::for_error(error, documentation);
+        add(&format!("oauth-{error}"), page.map(|page| page.render(chrome)).unwrap_or_default());
+    }
     let down =
         SignInError::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
     let troubles = [

@@ -4,7 +4,6 @@ use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use actix_web::{FromRequest, Handler, HttpResponse};
 use futures_util::future::LocalBoxFuture;
 
-use super::error_pages;
 use super::rejection::{
     AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
 };
@@ -12,9 +11,11 @@ use super::request_context::RequestContext;
 use super::responses::{
     authorization_response, client_error_response, interaction_path, json_error_response, see_other,
 };
+use super::{error_pages, oauth_errors};
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
 use crate::protocol::error_response::AuthLocation;
 use crate::quota::RateLimitError;
 use crate::telemetry::at_level;
@@ -98,7 +99,10 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     } else {
         AuthLocation::Body
     };
-    let mut response = client_error_response(record_client_rejection(context, &error), used);
+    let code = record_client_rejection(context, &error);
+    let is_token = context.request.path() == path::TOKEN;
+    let uri = is_token.then(|| oauth_errors::error_uri(&context.hub.core.issuer, code)).flatten();
+    let mut response = client_error_response(code, used, uri.as_deref());
     if let Some(seconds) = retry_after {
         // RFC 6585 §4
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));

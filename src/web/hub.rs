@@ -31,6 +31,8 @@ pub struct Hub {
     pub theme: PageTheme,
     /// Served at `/assets/logo`.
     pub logo: Option<Logo>,
+    /// The operator's documentation for service providers.
+    pub service_documentation: Option<String>,
     /// Whether `/sandbox/…` is served.
     pub sandbox: SandboxRoutes,
     pub keyring: Arc<ArcSwap<Keyring>>,

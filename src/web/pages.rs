@@ -42,6 +42,7 @@ mod demo;
 mod error;
 mod locale;
 mod notice;
+mod oauth_error;
 mod provider_list;
 mod sandbox;
 mod short_pages;
@@ -57,6 +58,7 @@ pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use locale::{Locale, negotiate_language};
 pub use notice::DisplayedNotice;
+pub use oauth_error::OauthErrorPage;
 pub use provider_list::{
     CategoryHeading, ListQuery, ProviderCandidate, ProviderList, build_provider_list,
 };

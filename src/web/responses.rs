@@ -160,8 +160,16 @@ pub fn json_error_response(code: ErrorCode) -> HttpResponse {
 
 /// Builds the JSON response for an error at an endpoint that authenticates clients.
 #[must_use]
-pub fn client_error_response(code: ErrorCode, used: AuthLocation) -> HttpResponse {
-    error_response(ErrorResponse::for_client(code, used))
+pub fn client_error_response(
+    code: ErrorCode,
+    used: AuthLocation,
+    error_uri: Option<&str>,
+) -> HttpResponse {
+    let response = ErrorResponse::for_client(code, used);
+    error_response(match error_uri {
+        Some(uri) => response.with_error_uri(code, uri),
+        None => response,
+    })
 }
 
 fn error_response(answer: ErrorResponse) -> HttpResponse {

@@ -15,7 +15,7 @@ use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
     assets, authorize, email_discovery, form, introspection, last_choice, login, logout, metadata,
-    sandbox, sign_in, token,
+    oauth_errors, sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -92,6 +92,7 @@ fn documents() -> Vec<Endpoint> {
                 web::head().to(metadata::serve_client_jwks),
             ],
         ),
+        at("/api/v2/errors/{error}", "GET", None, vec![get(oauth_errors::show_error)]),
         at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
         at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),
         at("/assets/service/{version}", "GET", None, vec![get(assets::serve_service_logo)]),

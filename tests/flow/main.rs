@@ -22,6 +22,7 @@ mod clients;
 mod clock;
 mod declared_claims;
 mod demands;
+mod diagnostics;
 mod email_domains;
 mod high;
 mod introspection;

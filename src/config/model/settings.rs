@@ -34,6 +34,10 @@ pub struct Settings {
     pub public: PublicListener,
     /// Listener for health, metrics and administration. It must not be reachable from outside.
     pub private: PrivateListener,
+    /// Address of your documentation for service providers, in discovery and on the pages about
+    /// OAuth errors. Default: none.
+    #[serde(default)]
+    pub service_documentation: Option<String>,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]

@@ -42,6 +42,13 @@ fn each_bad_setting_is_named_with_its_fix() {
         (file, "example.org", "example.org?a=b", "base_url", "has a query"),
         (file, "login.", "me:pw@login.", "base_url", "user name or password"),
         (file, "https://login.example.org", "login", "base_url", "not an absolute address"),
+        (
+            file,
+            "platform =",
+            "service_documentation = \"javascript:alert(1)\"\nplatform =",
+            "service_documentation",
+            "https://",
+        ),
         (file, "{ env = \"SUBJECT_KEY\" }", "\"hunter2hunter2\"", "subject_key", "{ file"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "references no secret"),
         (

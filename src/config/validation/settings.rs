@@ -46,6 +46,7 @@ pub fn check_settings(
     let before = problems.len();
     let base_url = check_base_url(source, &settings.base_url, problems);
     check_names(source, &settings, problems);
+    check_service_documentation(source, &settings, problems);
     check_identity_source(source, &settings, kinds, problems);
     check_lifetimes(source, &settings, problems);
     check_limits(source, &settings.limits, problems);
@@ -127,6 +128,20 @@ pub fn settings_warnings(
         warnings.push(source.diagnostic("register", message, "remove the table"));
     }
     warnings
+}
+
+/// Requires an https URL, or http on loopback.
+fn check_service_documentation(
+    source: &SourceFile,
+    settings: &Settings,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let url = settings.service_documentation.as_deref();
+    if let Some(Err((message, fix))) =
+        url.map(|url| address::parse_absolute_url(url, Http::Loopback))
+    {
+        problems.push(source.diagnostic("service_documentation", message, fix));
+    }
 }
 
 /// Requires an https origin, or http on loopback, without a path.

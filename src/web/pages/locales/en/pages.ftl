@@ -278,3 +278,32 @@ sandbox-failure-level-too-low = The sign-in is less safe than asked
 # What the operator has to say to everybody
 notice-warning = Important:
 notice-more = Find out more
+
+## The pages about an OAuth error, for developers
+
+oauth-error-title = The error { $error }
+oauth-error-lead = This page is for those who develop or run a service. The hub answered a request of the service’s server with this error. If you only wanted to sign in, go back to the service.
+oauth-error-causes = Possible causes, and what to do
+oauth-error-precise = The answer is the same for each of these causes, so that it reveals no service. The hub’s operator finds the exact one in the log, by the time and your client_id.
+oauth-error-documentation = Documentation for services
+oauth-error-invalid-request =
+    A parameter is missing, empty or sent twice: error_description names it. Send it once.
+    The body is not a form: send it as application/x-www-form-urlencoded.
+    The client authenticates in two ways, for example in the header and in the body: use the registered one alone.
+oauth-error-invalid-client =
+    The client authenticates by another method than the registered one. Many libraries send the secret in the header; the hub’s default is client_secret_post, in the body.
+    The secret is wrong, has expired or is not valid yet. Compare it, without spaces around it, and ask the operator for a new one if needed.
+    The client_id is unknown here, or switched off: each platform and each environment has its own.
+    A signed assertion is not accepted: check its key, its aud (the issuer), its exp and that its jti is new.
+oauth-error-invalid-grant =
+    The code is too old or was used before: redeem it once, as soon as it arrives.
+    The redirect_uri differs from the one of the authorization request.
+    The code_verifier belongs to another login: keep it in the session of the browser that began the login.
+    The code was issued to another client, or the user has signed out meanwhile.
+oauth-error-unsupported-grant-type =
+    The hub knows authorization_code only. There are no refresh tokens: begin a new login, which needs no page while the session lasts.
+oauth-error-temporarily-unavailable =
+    The hub is busy, or can not fetch the keys at your jwks_uri: try again shortly, after Retry-After if the answer has it.
+    There were too many failed authentications with your client_id: correct the credentials, then wait.
+oauth-error-server-error =
+    The hub has a fault: give its operator the time and your client_id.

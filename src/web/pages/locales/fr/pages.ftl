@@ -281,3 +281,32 @@ sandbox-failure-level-too-low = La connexion est moins sûre que demandé
 # What the operator has to say to everybody
 notice-warning = Important :
 notice-more = En savoir plus
+
+## Les pages sur une erreur OAuth, pour les développeurs
+
+oauth-error-title = L’erreur { $error }
+oauth-error-lead = Cette page s’adresse à ceux qui développent ou exploitent un service. Le hub a répondu par cette erreur à une requête du serveur du service. Si vous vouliez seulement vous connecter, revenez au service.
+oauth-error-causes = Causes possibles, et que faire
+oauth-error-precise = La réponse est la même pour chacune de ces causes, afin que personne ne puisse découvrir quels services existent. L’opérateur du hub trouve la cause exacte dans le journal, par l’heure et votre client_id.
+oauth-error-documentation = Documentation pour les services
+oauth-error-invalid-request =
+    Un paramètre manque, est vide ou est envoyé deux fois : error_description le nomme. Envoyez-le une fois.
+    Le corps n’est pas un formulaire : envoyez-le en application/x-www-form-urlencoded.
+    Le client s’authentifie de deux façons, par exemple dans l’en-tête et dans le corps : n’utilisez que celle qui est enregistrée.
+oauth-error-invalid-client =
+    Le client s’authentifie par une autre méthode que celle enregistrée. Beaucoup de bibliothèques envoient le secret dans l’en-tête ; par défaut le hub attend client_secret_post, dans le corps.
+    Le secret est faux, expiré ou pas encore valable. Comparez-le, sans espaces autour, et demandez-en un nouveau à l’opérateur au besoin.
+    Le client_id est inconnu ici, ou désactivé : chaque plateforme et chaque environnement a le sien.
+    Une assertion signée n’est pas acceptée : vérifiez sa clé, son aud (l’émetteur), son exp, et que son jti est nouveau.
+oauth-error-invalid-grant =
+    Le code est trop ancien ou a déjà servi : échangez-le une seule fois, dès son arrivée.
+    Le redirect_uri diffère de celui de la demande d’autorisation.
+    Le code_verifier est celui d’une autre connexion : gardez-le dans la session du navigateur qui a commencé la connexion.
+    Le code a été émis pour un autre client, ou l’utilisateur s’est déconnecté entre-temps.
+oauth-error-unsupported-grant-type =
+    Le hub ne connaît que authorization_code. Il n’y a pas de jetons de rafraîchissement : commencez une nouvelle connexion, qui ne montre aucune page tant que la session dure.
+oauth-error-temporarily-unavailable =
+    Le hub est occupé, ou ne peut pas lire les clés à votre jwks_uri : réessayez bientôt, après Retry-After si la réponse le contient.
+    Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.
+oauth-error-server-error =
+    Le hub a une panne : donnez l’heure et votre client_id à son opérateur.
