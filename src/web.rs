@@ -31,6 +31,7 @@ pub mod connection;
 pub mod cookies;
 mod cors;
 pub mod csrf;
+pub mod diagnostics;
 pub mod email_discovery;
 mod email_lookup;
 pub mod error_pages;
@@ -60,5 +61,6 @@ pub mod sandbox;
 pub mod sign_in;
 mod spans;
 pub mod token;
+pub mod token_diagnostics;
 
 pub use hub::{Hub, SandboxRoutes};

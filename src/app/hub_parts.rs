@@ -45,6 +45,7 @@ use crate::web::client_address::TrustedProxies;
 use crate::web::cookies::Cookies;
 use crate::web::pages::PageTheme;
 use crate::web::readiness::Readiness;
+use crate::web::token_diagnostics::TokenDiagnostics;
 use crate::web::{Hub, SandboxRoutes};
 
 /// Parts that the services of a hub share.
@@ -209,6 +210,7 @@ impl HubParts<'_> {
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
+            token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
             keyring: Arc::clone(&self.keys.ring),

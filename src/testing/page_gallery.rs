@@ -10,8 +10,12 @@ use crate::config::provider_display::ProviderDisplay;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::protocol::acr::Level;
+use crate::protocol::authorize::explanation::{
+    ParameterExplanation, ParameterStatus, RejectionReason, RequestExplanation, RequestOutcome,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::pages::*;
+use crate::web::pasted_request::PastedRequestError;
 
 const HASH: &str = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
 const NAMES: [&str; 20] = [
@@ -462,6 +466,28 @@ fn sandbox_page() -> SandboxPage {
     }
 }
 
+fn diagnosed_request() -> DiagnosticsPage {
+    let parameter = |name: &str, status, message: &str| ParameterExplanation {
+        name: name.into(),
+        sent: Some("https://bakery.example/\"><script>alert(1)</script>".into()),
+        status,
+        message: message.into(),
+        code: Some("Y030203"),
+        fix: Some("send one of the registered addresses".into()),
+    };
+    let reason = RejectionReason(ErrorCode::RedirectUriNotRegistered);
+    DiagnosticsPage::Explained(DiagnosedRequest {
+        explanation: RequestExplanation {
+            outcome: RequestOutcome::ErrorPage(reason),
+            parameters: vec![
+                parameter("redirect_uri", ParameterStatus::Rejected, "it is not registered"),
+                parameter("scope", ParameterStatus::Accepted, "openid releases sub"),
+            ],
+        },
+        other_endpoint: Some("https://hub.example/api/v2/authorize".into()),
+    })
+}
+
 fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     SignInPage {
         provider: "Annuaire de la ville".into(),
@@ -572,6 +598,27 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
             .render(chrome),
     );
     add("sandbox", sandbox_page().render(chrome));
+    add("diagnostics", DiagnosticsPage::Form.render(chrome));
+    add(
+        "diagnostics-unreadable",
+        DiagnosticsPage::Unreadable(PastedRequestError::NotUrl).render(chrome),
+    );
+    add("diagnostics-rejected", diagnosed_request().render(chrome));
+    for (name, code) in
+        [("code", ErrorCode::CodeVerifier), ("client", ErrorCode::ClientOtherMethod)]
+    {
+        let page = TokenDiagnosticPage {
+            code,
+            client_id: Some("<script>".into()),
+            registered_method: Some("client_secret_post".into()),
+            reason: (code == ErrorCode::ClientOtherMethod).then(|| {
+                "the client used another method than its registered token_endpoint_auth_method"
+                    .into()
+            }),
+            at: Timestamp::from_seconds(1_790_000_000),
+        };
+        add(&format!("token-diagnostic-{name}"), page.render(chrome));
+    }
     for error in ["invalid_request", "invalid_client", "invalid_grant", "unsupported_grant_type"] {
         let documentation = Some("https://hub.example/documentation".to_owned());
         let page = OauthErrorPage::for_error(error, documentation);

@@ -11,7 +11,7 @@ use super::request_context::RequestContext;
 use super::responses::{
     authorization_response, client_error_response, interaction_path, json_error_response, see_other,
 };
-use super::{error_pages, oauth_errors};
+use super::{diagnostics, error_pages};
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
@@ -101,7 +101,7 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     };
     let code = record_client_rejection(context, &error);
     let is_token = context.request.path() == path::TOKEN;
-    let uri = is_token.then(|| oauth_errors::error_uri(&context.hub.core.issuer, code)).flatten();
+    let uri = is_token.then(|| diagnostics::token_error_uri(&context.hub, &error)).flatten();
     let mut response = client_error_response(code, used, uri.as_deref());
     if let Some(seconds) = retry_after {
         // RFC 6585 §4

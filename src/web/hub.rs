@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
 use super::pages::{Locale, PageAction, PageTheme};
+use super::token_diagnostics::TokenDiagnostics;
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::config::logo::Logo;
 use crate::grant::{Grants, HubCore};
@@ -33,8 +34,10 @@ pub struct Hub {
     pub logo: Option<Logo>,
     /// The operator's documentation for service providers.
     pub service_documentation: Option<String>,
-    /// Whether `/sandbox/…` is served.
+    /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
     pub sandbox: SandboxRoutes,
+    /// Why token requests failed; empty without the sandbox.
+    pub token_diagnostics: TokenDiagnostics,
     pub keyring: Arc<ArcSwap<Keyring>>,
     /// The hub's keys as a client of identity providers.
     pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
@@ -65,7 +68,7 @@ impl Hub {
     }
 }
 
-/// Whether the routes of the sandbox identity provider exist.
+/// Whether the routes of the sandbox identity provider, and of diagnostics, exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SandboxRoutes {
     Off,

@@ -39,6 +39,7 @@ macro_rules! page_template {
 mod choice;
 mod consent;
 mod demo;
+mod diagnostics;
 mod error;
 mod locale;
 mod notice;
@@ -55,6 +56,7 @@ pub use choice::{
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
+pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use locale::{Locale, negotiate_language};
 pub use notice::DisplayedNotice;

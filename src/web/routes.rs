@@ -14,8 +14,8 @@ use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, email_discovery, form, introspection, last_choice, login, logout, metadata,
-    oauth_errors, sandbox, sign_in, token,
+    assets, authorize, diagnostics, email_discovery, form, introspection, last_choice, login,
+    logout, metadata, oauth_errors, sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -48,6 +48,10 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             Some(EventKind::StepRefused),
             routes,
         ));
+        let routes = vec![get(diagnostics::show_form), post(diagnostics::explain_request)];
+        endpoints.push(at("/api/v2/diagnostics", "GET, POST", None, routes));
+        let routes = vec![get(diagnostics::show_token_diagnostic)];
+        endpoints.push(at("/api/v2/diagnostics/{id}", "GET", None, routes));
     }
     endpoints.sort_by_key(|endpoint| endpoint.path.contains('{'));
     endpoints

@@ -101,7 +101,8 @@ test('an assertion counts once, and only at this issuer', async () => {
   const { issuer } = federation.hub;
   const once = await sign(issuer, random());
   assert.equal((await answer(once)).error, 'invalid_grant');
-  assert.deepEqual(await answer(once), { error: 'invalid_client', error_description: 'The client assertion was used before; each needs a jti of its own.' });
+  const { error, error_description } = await answer(once);
+  assert.deepEqual({ error, error_description }, { error: 'invalid_client', error_description: 'The client assertion was used before; each needs a jti of its own.' });
   for (const audience of [`${issuer}/token`, [issuer], federation.hub.base]) {
     assert.equal((await answer(await sign(audience, random()))).error, 'invalid_client', String(audience));
   }

@@ -101,6 +101,23 @@ impl TestHub {
         Self::build(settings, put).await
     }
 
+    /// As in production: without sandbox, and so without any identity provider.
+    pub async fn without_sandbox(settings: &str, files: &[(&str, String)]) -> Self {
+        let edit = |folder: &Path| {
+            let file = folder.join("passerelle.toml");
+            let text = std::fs::read_to_string(&file).unwrap();
+            let without = text.replace("sandbox = true\nsandbox_public = true\n", "");
+            std::fs::write(&file, without).unwrap();
+            for entry in std::fs::read_dir(folder.join("connectors")).unwrap() {
+                std::fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+            for (name, text) in files {
+                federation::put(folder, name, text.as_bytes());
+            }
+        };
+        Self::build(settings, edit).await
+    }
+
     /// `edit` may change any file of the configuration folder.
     pub async fn edited(edit: impl FnOnce(&Path)) -> Self {
         Self::build("", edit).await

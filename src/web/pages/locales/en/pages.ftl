@@ -284,7 +284,7 @@ notice-more = Find out more
 oauth-error-title = The error { $error }
 oauth-error-lead = This page is for those who develop or run a service. The hub answered a request of the service’s server with this error. If you only wanted to sign in, go back to the service.
 oauth-error-causes = Possible causes, and what to do
-oauth-error-precise = The answer is the same for each of these causes, so that it reveals no service. The hub’s operator finds the exact one in the log, by the time and your client_id.
+oauth-error-precise = This page is the same for each of these causes, so that it reveals no service; error_description may say more. The hub’s operator finds the exact cause in the log, by the time and your client_id.
 oauth-error-documentation = Documentation for services
 oauth-error-invalid-request =
     A parameter is missing, empty or sent twice: error_description names it. Send it once.
@@ -307,3 +307,16 @@ oauth-error-temporarily-unavailable =
     There were too many failed authentications with your client_id: correct the credentials, then wait.
 oauth-error-server-error =
     The hub has a fault: give its operator the time and your client_id.
+
+## Diagnostics of a sandbox hub, for developers
+
+diagnostics-title = What does the hub do with this request?
+diagnostics-lead = Paste the address to which your service sends the browser. The hub explains each parameter, and starts no sign-in.
+diagnostics-result = Result
+diagnostics-parameters = Parameter by parameter
+diagnostics-url = Address of the authorization request
+diagnostics-help = From https:// to the last parameter. It is not stored, and not shown again.
+diagnostics-go = Explain
+token-diagnostic-title = Why the token request failed
+token-diagnostic-lead = This page can be opened once. Only a sandbox gives the exact cause; in production, your service sees no more than the error.
+token-diagnostic-fix = What to do

@@ -287,7 +287,7 @@ notice-more = En savoir plus
 oauth-error-title = L’erreur { $error }
 oauth-error-lead = Cette page s’adresse à ceux qui développent ou exploitent un service. Le hub a répondu par cette erreur à une requête du serveur du service. Si vous vouliez seulement vous connecter, revenez au service.
 oauth-error-causes = Causes possibles, et que faire
-oauth-error-precise = La réponse est la même pour chacune de ces causes, afin que personne ne puisse découvrir quels services existent. L’opérateur du hub trouve la cause exacte dans le journal, par l’heure et votre client_id.
+oauth-error-precise = Cette page est la même pour chacune de ces causes, afin de ne révéler aucun service ; error_description en dit parfois plus. L’opérateur du hub trouve la cause exacte dans le journal, par l’heure et votre client_id.
 oauth-error-documentation = Documentation pour les services
 oauth-error-invalid-request =
     Un paramètre manque, est vide ou est envoyé deux fois : error_description le nomme. Envoyez-le une fois.
@@ -310,3 +310,16 @@ oauth-error-temporarily-unavailable =
     Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.
 oauth-error-server-error =
     Le hub a une panne : donnez l’heure et votre client_id à son opérateur.
+
+## Diagnostics d’un hub bac à sable, pour les développeurs
+
+diagnostics-title = Que fait le hub de cette requête ?
+diagnostics-lead = Collez l’adresse vers laquelle votre service envoie le navigateur. Le hub explique chaque paramètre, et ne commence aucune connexion.
+diagnostics-result = Résultat
+diagnostics-parameters = Paramètre par paramètre
+diagnostics-url = Adresse de la demande d’autorisation
+diagnostics-help = De https:// jusqu’au dernier paramètre. Elle n’est ni conservée, ni réaffichée.
+diagnostics-go = Expliquer
+token-diagnostic-title = Pourquoi la demande de jetons a échoué
+token-diagnostic-lead = Cette page ne s’ouvre qu’une fois. Seul un bac à sable donne la cause exacte ; en production, votre service ne voit que l’erreur.
+token-diagnostic-fix = Que faire
