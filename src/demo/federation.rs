@@ -190,6 +190,7 @@ base_url = "{address}"
 public = {{ listen = "127.0.0.1:0" }}
 private = {{ listen = "{private}", admin_token = {{ file = "{ADMIN_TOKEN}" }} }}
 audit = {{ sink = "file" }}
+sandbox = true
 cookie_prefix = "demo-hub{suffix}"
 connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}

@@ -2,7 +2,8 @@
 //! the explanation of a request.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -226,6 +227,37 @@ fn a_secret_in_a_request_is_never_printed() {
     assert!(!output.text.contains("hunter2"), "{}", output.text);
     assert!(
         output.code == Some(2) && output.text.contains("replace the secret"),
+        "{}",
+        output.text
+    );
+}
+
+/// Serves one key set over HTTP, and returns its address.
+fn key_server() -> String {
+    let keys = r#"{"keys":[{"kty":"EC","crv":"P-256","kid":"1","use":"sig","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/jwks", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _head = stream.read(&mut [0; 4096]).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", keys.len());
+        stream.write_all((head + keys).as_bytes()).unwrap();
+    });
+    address
+}
+
+#[test]
+fn the_keys_at_a_jwks_uri_are_fetched() {
+    let keys = format!(
+        "token_endpoint_auth_method = \"private_key_jwt\"\njwks_uri = \"{}\"\ninternal_hosts = [\"127.0.0.1\"]\ninsecure_http = true",
+        key_server()
+    );
+    let file = FILE.replace("[[secrets]]\nenv = \"SERVICE_PROVIDER_BAKERY__SECRET\"", &keys);
+    let file = file.replace("https://bakery.example/callback", "http://localhost:3000/callback");
+    let output = check(folder(&file).path(), &["bakery.toml", "--online"]);
+    assert!(
+        output.code == Some(2)
+            && output.text.contains("ok       keys: the keys at jwks_uri are valid"),
         "{}",
         output.text
     );
