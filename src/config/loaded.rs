@@ -23,13 +23,13 @@ use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
+use super::validation::declarations::Declarations;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
 use super::watching::reloadable_files::{self, ReloadableFiles};
-use crate::identity::declared::DeclaredClaims;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 
@@ -100,8 +100,8 @@ fn load_all_files(
         .map(|source| apply_environment(source, environment, &schema, problems));
     let settings: Option<Settings> =
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
-    let claims = settings.as_ref().map(|settings| DeclaredClaims::new(&settings.claims));
-    let parsed = ParsedFiles::read(folder, claims.as_ref(), problems);
+    let declarations = settings.as_ref().map(Declarations::from_settings);
+    let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -113,7 +113,7 @@ fn load_all_files(
     let connectors = settings.as_ref().and_then(|settings| {
         let sandbox = SandboxMode::from_flag(settings.sandbox);
         let kinds = SupportedKinds { formats: kinds.connectors, sandbox };
-        let files = (&*folder.join(&settings.connectors), claims.as_ref()?);
+        let files = (&*folder.join(&settings.connectors), declarations.as_ref()?);
         let connectors = load_connectors(files, kinds, &context, problems)?;
         problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
         Some(connectors)
@@ -132,7 +132,8 @@ fn load_all_files(
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
-    let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
+    let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
+        .check(parsed, problems);
     let all: Vec<&SourceFile> =
         clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
     let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
@@ -198,7 +199,7 @@ fn load_context(
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
         subject: settings.subject,
-        claims: Arc::new(DeclaredClaims::new(&settings.claims)),
+        declarations: Arc::new(Declarations::from_settings(settings)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
     }
@@ -256,7 +257,7 @@ fn assemble(
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
-    (folder, claims): (&Path, &DeclaredClaims),
+    (folder, declarations): (&Path, &Declarations),
     kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
@@ -266,7 +267,7 @@ fn load_connectors(
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
         let check =
-            |source| Ok((connectors::check_source(&source, kinds, claims, context)?, source));
+            |source| Ok((connectors::check_source(&source, kinds, declarations, context)?, source));
         match source.and_then(check) {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),

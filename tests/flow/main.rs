@@ -25,6 +25,7 @@ mod demands;
 mod email_domains;
 mod high;
 mod introspection;
+mod level_names;
 mod levels;
 mod limits;
 mod logout;

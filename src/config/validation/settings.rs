@@ -8,7 +8,9 @@ use super::address::{self, Http};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
-use super::{admin_access, audit, claims, localized_text, proxies, quotas, secret_locations};
+use super::{
+    admin_access, audit, claims, level_names, localized_text, proxies, quotas, secret_locations,
+};
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
@@ -56,6 +58,7 @@ pub fn check_settings(
     check_choice(source, &settings.choice, problems);
     audit::check_audit(source, &settings.audit, problems);
     claims::check_claims(source, &settings.claims, problems);
+    level_names::check_level_names(source, &settings, problems);
     let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
     if settings.sandbox
         && !settings.sandbox_public

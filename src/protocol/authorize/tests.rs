@@ -1,5 +1,6 @@
 //! Every check of the table by example.
 
+mod level_names;
 mod parameters;
 mod properties;
 mod public_clients;
@@ -39,6 +40,7 @@ fn directory() -> FakeDirectory {
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
         hints: IdpHintPolicy::default(),
+        acr: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,
