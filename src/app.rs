@@ -14,6 +14,7 @@ pub mod explain;
 mod from_settings;
 pub mod health;
 mod hub_parts;
+pub mod init;
 mod keys;
 mod local_hub;
 mod metrics_sampler;
@@ -212,7 +213,7 @@ pub fn load_config(
     config::load_config(folder, environment, KINDS)
 }
 
-/// Returns a random secret, for the demo.
+/// Returns a random secret, for the demo and for new folders.
 #[must_use]
 pub fn fresh_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())

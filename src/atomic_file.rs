@@ -1,8 +1,9 @@
 //! Replaces files atomically: a reader, and a start after a crash, finds the old content or the new.
+//! Creates files and folders for this user alone.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 /// Writes a temporary file with mode 0600 beside `path`, syncs it, renames it to `path`, and syncs
@@ -28,6 +29,31 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Returns an error if the folder can't be created.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Creates a file with mode 0600, and the folders above it. An existing file stays as it is.
+///
+/// # Errors
+/// Returns an error if the file exists, or can't be created.
+pub fn write_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    create_private_folder(parent_folder(path))?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(content)
+}
+
+/// Syncs every file and folder of a folder that contains nothing else.
+///
+/// # Errors
+/// Returns an error if one of them can't be opened or synced.
+pub fn sync_tree(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_tree(&entry.path())?;
+        } else {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync_folder(folder)
 }
 
 /// Syncs a folder, so that renames in it are on the disk.

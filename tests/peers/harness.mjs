@@ -44,7 +44,7 @@ export async function serve(answer, host = '127.0.0.1') {
 }
 
 /** Starts the program, keeps its output in the artifacts, and stops it by its own id. */
-function launch(name, args) {
+export function launch(name, args) {
   const log = createWriteStream(path.join(artifacts, `${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
   const state = { output: '', ended: null };
