@@ -210,7 +210,9 @@ pub fn load_config(
     folder: &Path,
     environment: &Environment,
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
-    config::load_config(folder, environment, KINDS)
+    let mut loaded = config::load_config(folder, environment, KINDS)?;
+    loaded.warnings.extend(register::no_persons_warning(&loaded));
+    Ok(loaded)
 }
 
 /// Returns a random secret, for the demo and for new folders.

@@ -28,7 +28,9 @@ use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
+use super::validation::{
+    connector_diagnostics, connectors, email_domains, leftovers, scopes, settings,
+};
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
@@ -128,7 +130,8 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let mut warnings: Vec<_> = parsed.services.iter().filter_map(insecure_http_warning).collect();
+    let mut warnings: Vec<_> =
+        parsed.services.iter().filter_map(leftovers::service_provider_warning).collect();
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
@@ -228,7 +231,15 @@ fn assemble(
     let scopes = checked_files.scopes.1.clone();
     let settings::CheckedSettings { settings, base_url, subject_keys, admin_token, trace_headers } =
         checked;
+    let providers = checked_files.data_providers.iter();
+    warnings.extend(providers.filter_map(leftovers::data_provider_warning));
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
+    let register = settings.register.as_ref().map(|RegisterConfig(table)| table.clone());
+    warnings.extend(leftovers::settings_leftovers(
+        source,
+        &settings,
+        &register.unwrap_or_default(),
+    ));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
@@ -294,12 +305,6 @@ fn unreachable_service_providers(
         .into_iter()
         .map(|conflict| conflict.problem)
         .collect()
-}
-
-fn insecure_http_warning((source, file): &(SourceFile, ServiceProviderFile)) -> Option<Diagnostic> {
-    let message = "allows authorization codes to be sent without TLS";
-    file.insecure_http
-        .then(|| source.diagnostic("insecure_http", message, "never use it in production"))
 }
 
 /// Warns about missing connectors and service providers. The hub starts without them, since files

@@ -136,7 +136,7 @@ fn a_folder_that_is_not_empty_is_not_touched() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text.contains("notes.txt") && text.contains("name a new folder"), "{text}");
-    assert_eq!(entries(above.path()), [dir.clone()]);
+    assert_eq!(entries(above.path()), std::slice::from_ref(&dir));
     assert_eq!(fs::read_to_string(dir.join("notes.txt")).unwrap(), "mine");
     assert_eq!(entries(&dir).len(), 1);
 }

@@ -110,10 +110,6 @@ pub fn settings_warnings(
         let fix = "write derivation = 2 if no user has a sub yet, or add a version with derivation = 2 (docs/subject.md)";
         warnings.push(source.diagnostic(key, message, fix));
     }
-    if settings.sandbox {
-        let message = "is on: anyone who reaches this hub can sign in as anyone";
-        warnings.push(source.diagnostic("sandbox", message, "never use it in production"));
-    }
     if settings.identity_source == IdentitySource::Provider
         && settings.platform == Platform::Standard
     {
