@@ -15,6 +15,7 @@ use super::{BuildError, find_startup_errors, load_config};
 use crate::atomic_file::{parent_folder, sync_folder, sync_tree, write_private_file};
 use crate::config::{Diagnostic, Environment, LoadedConfig};
 use crate::env::Env;
+use crate::ids::ClientId;
 use crate::protocol::acr::Platform;
 use crate::token::KeyError;
 use crate::token::keyfiles::{self, KeyFileError};
@@ -42,6 +43,7 @@ pub struct InitOptions {
 #[derive(Clone, Debug)]
 pub struct InitializedHub {
     pub issuer: String,
+    pub client_id: ClientId,
     /// File with the service provider's secret.
     pub client_secret: PathBuf,
     /// On the high platform: file with the service provider's private key.
@@ -115,6 +117,7 @@ pub fn initialize_hub(
     sync_folder(parent).map_err(unwritable)?;
     Ok(InitializedHub {
         issuer: files.issuer,
+        client_id: options.application.client_id.clone(),
         client_secret: dir.join(files.client_secret),
         client_key: files.client_key.map(|name| dir.join(name)),
         login_url: files.login_url,

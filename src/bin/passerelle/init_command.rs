@@ -174,6 +174,7 @@ fn print_hub(dir: &str, hub: &InitializedHub) {
     outln!("  {}\n", hub.login_url);
     outln!("What the application needs:");
     outln!("  issuer       {}", hub.issuer);
+    outln!("  client_id    {}", hub.client_id);
     outln!("  its secret   {}", hub.client_secret.display());
     if let Some(key) = &hub.client_key {
         outln!("  its key      {}", key.display());
