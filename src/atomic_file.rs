@@ -69,3 +69,34 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 pub fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_planted_file_or_link_is_neither_written_nor_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "planted").unwrap();
+        symlink(&file, &link).unwrap();
+        for path in [&file, &link] {
+            let error = write_private_file(path, b"secret").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "planted");
+    }
+
+    #[test]
+    fn new_files_and_folders_are_this_users_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        write_private_file(&folder.path().join("a/b/c"), b"secret").unwrap();
+        sync_tree(folder.path()).unwrap();
+        for (path, mode) in [("a", 0o700), ("a/b", 0o700), ("a/b/c", 0o600)] {
+            let metadata = folder.path().join(path).metadata().unwrap();
+            assert_eq!(metadata.permissions().mode() & 0o777, mode, "{path}");
+        }
+    }
+}
