@@ -14,6 +14,7 @@ pub mod explain;
 mod from_settings;
 pub mod health;
 mod hub_parts;
+pub mod init;
 mod keys;
 mod local_hub;
 mod metrics_sampler;
@@ -209,10 +210,12 @@ pub fn load_config(
     folder: &Path,
     environment: &Environment,
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
-    config::load_config(folder, environment, KINDS)
+    let mut loaded = config::load_config(folder, environment, KINDS)?;
+    loaded.warnings.extend(register::no_persons_warning(&loaded));
+    Ok(loaded)
 }
 
-/// Returns a random secret, for the demo.
+/// Returns a random secret, for the demo and for new folders.
 #[must_use]
 pub fn fresh_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())

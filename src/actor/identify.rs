@@ -48,8 +48,9 @@ pub(super) async fn identify_user(
     let claims = services.core.federation.load().released_claim_values(request, &identity);
     let evidence = gather_evidence(services, support_id, &authentication)?;
     // The identity provider's claims are dropped: the session keeps only what the rules and the
-    // register made of them.
-    let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
+    // register made of them, and of `acr` the evidence.
+    let authentication =
+        Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
     let level = authentication.level;
     Ok(IdentifiedUser {
         authentication,
@@ -133,7 +134,7 @@ fn gather_evidence(
             tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");
         }
     }
-    Ok(evidence)
+    Ok(evidence.with_acr(authentication.acr.as_deref(), &configured.acr_names))
 }
 
 /// Returns untrusted text for the log: printable ASCII, truncated.

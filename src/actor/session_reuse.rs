@@ -3,13 +3,15 @@
 use super::identify;
 use super::login_services::LoginServices;
 use crate::assurance::AcrCheck;
-use crate::assurance::amr::UpstreamAmr;
+use crate::assurance::Level;
+use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
+use crate::protocol::authorize::AuthorizationRequest;
 use crate::session::{self, PromptLogin, ReuseRequest, Session};
 
 /// Returns the user of the session, if every condition holds; otherwise the user authenticates.
@@ -40,7 +42,7 @@ pub(super) async fn find_reusable_user(
     let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, &gate_input, services.core.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
-        .filter(|level| request.accepts_acr(*level))?;
+        .filter(|level| suffices(request, &session.login.evidence, *level))?;
     let federation = services.core.federation.load();
     let claims = federation.released_claim_values(request, &session.login.identity);
     let consented = session.has_consented(&request.client_id, &federation.consent_claims(&claims));
@@ -58,6 +60,13 @@ pub(super) async fn find_reusable_user(
         consented,
         session: Some(digest::fingerprint(cookie.reveal())),
     })
+}
+
+/// Returns true if the session satisfies an essential `acr`. One that meets none of the requested
+/// values is not reused either, so that the user can prove more, unless no page may be shown.
+fn suffices(request: &AuthorizationRequest, evidence: &AmrEvidence, level: Level) -> bool {
+    let proof = evidence.acr_proof(level);
+    request.accepts_acr(&proof) && (request.prompt.none || request.meets_requested_acr(&proof))
 }
 
 /// Returns what the login demands of a session whose user has this `sub`.
@@ -88,6 +97,7 @@ fn reuse_request(
 /// Returns the authentication that a session stands for.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
+        acr: None,
         connector: session.login.connector.clone(),
         upstream_subject: session.login.upstream_subject.clone(),
         level: session.login.level,

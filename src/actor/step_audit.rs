@@ -145,7 +145,9 @@ impl<'m> StepAudit<'m> {
                     })
                 });
             }
-            (StepKind::Callback, _) if !self.accepted => {
+            (StepKind::Callback, _)
+                if !self.accepted || matches!(answer, LoginAnswer::ChoicePage { .. }) =>
+            {
                 return self.record_callback(login, answer, code);
             }
             (StepKind::OpenConsentPage, LoginAnswer::ConsentPage(page)) => {

@@ -4,8 +4,11 @@
 //! Every decision comes from the functions that the running hub calls. Does not contain rules of
 //! its own.
 
+mod values;
+
 use std::fmt;
 
+pub use self::values::ExplainedAcr;
 use crate::actor::registry::gate_input;
 use crate::assurance::acr::{self, AcrPolicy, LevelError};
 use crate::assurance::{AcrCheck, AuthenticationRequirement};
@@ -13,7 +16,7 @@ use crate::config::{Federation, LoadedConfig};
 use crate::connector;
 use crate::identity::scopes::ScopeTableError;
 use crate::ids::{ClientId, ConnectorId};
-use crate::protocol::acr::{Level, Platform};
+use crate::protocol::acr::{AcrRequest, Level, Platform};
 use crate::protocol::authorize;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, UnavailableReason};
@@ -45,6 +48,9 @@ pub struct LevelFlow {
     /// Lowest level that the identity provider's response must prove.
     pub required: Level,
     pub sent: SentLevel,
+    /// The requested values in order, if the service provider has level names. The first that is
+    /// met is answered.
+    pub values: Vec<ExplainedAcr>,
     /// For each `acr` that the identity provider may return: the `acr` that the service provider
     /// sees.
     pub answers: Vec<(ReturnedAcr, Result<Level, LevelError>)>,
@@ -115,10 +121,13 @@ pub fn explain_levels(
     let platform = loaded.settings.platform;
     let federation = Federation::from_loaded(loaded);
     let facts = gate_input(&federation, &client_id, &id);
-    let asked = authorize::find_requested_level(
+    let registration =
+        federation.service_provider(&client_id).map(|service| service.registration.acr.clone());
+    let asked = authorize::find_requested_acr(
         acr_values,
         claims,
         federation.rules_for(&client_id),
+        &registration.unwrap_or_default(),
         platform,
     );
     let mut verdict = evaluate_levels(platform, asked, &facts, &connector::acr_policy(configured));
@@ -143,7 +152,7 @@ fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
 
 fn evaluate_levels(
     platform: Platform,
-    asked: Result<(Level, Vec<Level>), ErrorCode>,
+    asked: Result<AcrRequest, ErrorCode>,
     facts: &gate::GateInput,
     agreement: &AcrPolicy,
 ) -> LevelDecision {
@@ -151,17 +160,18 @@ fn evaluate_levels(
     if facts.service_provider == gate::ServiceProviderStatus::Inactive {
         return LevelDecision::Unavailable(UnavailableReason::ServiceProviderInactive);
     }
-    let (asked, required) = match asked {
-        Ok(asked) => asked,
+    let request = match asked {
+        Ok(request) => request,
         Err(code) => return LevelDecision::Rejected(code),
     };
+    let asked = request.level;
     if let Err(closed) =
         gate::check_gate(facts, AcrCheck::Requested(AuthenticationRequirement::for_level(asked)))
     {
         return LevelDecision::Unavailable(closed);
     }
     let needed = agreement.level_to_request(asked);
-    let is_required = |level: &Level| required.is_empty() || required.contains(level);
+    let is_required = |level: &Level| request.accepts_level(*level);
     let seen = |returned: Option<&str>| {
         let obtained = agreement.evaluate(returned, needed)?;
         if is_required(&obtained) {
@@ -184,14 +194,17 @@ fn evaluate_levels(
             .filter(|_| gate::check_gate(facts, AcrCheck::Achieved(level)).is_ok());
         (level, held.map(|held| acr::id_token_level(held, platform)))
     };
+    let names: Vec<_> = request.level_names().cloned().collect();
+    let sent = agreement.acr_values_to_send(&names, needed).join(" ");
     LevelDecision::Allowed(LevelFlow {
         requested: asked,
         required: needed,
-        sent: match agreement.acr_value_to_send(needed) {
-            Some(value) => SentLevel::AcrValues(value.to_owned()),
-            None if agreement.sends_acr_values => SentLevel::Nothing,
-            None => SentLevel::Disabled,
+        sent: match sent.as_str() {
+            "" if agreement.sends_acr_values => SentLevel::Nothing,
+            "" => SentLevel::Disabled,
+            _ => SentLevel::AcrValues(sent),
         },
+        values: values::explain_values(&request, agreement),
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(held).map(again).collect(),
         reauthenticates: facts.proves_reauthentication(),
@@ -265,11 +278,14 @@ impl LevelFlow {
             SentLevel::SandboxLevel(level) => format!("to the sandbox's page: level={level}"),
         };
         writeln!(f, "- sent {sent}")?;
+        values::write_values(&self.values, f)?;
+        let sees =
+            if self.values.is_empty() { "the service provider sees acr" } else { "the level is" };
         for (returned, outcome) in &self.answers {
             match outcome {
                 Ok(seen) => {
                     let seen = seen.as_str();
-                    writeln!(f, "- {returned} is accepted: the service provider sees acr {seen}")?;
+                    writeln!(f, "- {returned} is accepted: {sees} {seen}")?;
                 }
                 Err(fault) => {
                     let code = fault.code().entry().code;
@@ -287,12 +303,12 @@ impl LevelFlow {
             f,
             "- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded"
         )?;
+        let proving = if self.values.is_empty() { "" } else { ", if it meets a requested value" };
         for (obtained, seen) in &self.sessions {
             let reuse = match seen {
-                Some(seen) => format!(
-                    "reused unless prompt has login: the service provider sees acr {}",
-                    seen.as_str()
-                ),
+                Some(seen) => {
+                    format!("reused unless prompt has login{proving}: {sees} {}", seen.as_str())
+                }
                 None => "not reused: the user authenticates again".to_owned(),
             };
             let obtained = obtained.as_str();

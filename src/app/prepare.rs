@@ -224,6 +224,12 @@ impl DiscoveryPublisher {
         // ID token claims that `claims` may request besides the identity.
         let claims = claims.iter().map(ClaimName::as_str).chain(["acr", "amr"]);
         let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
+        let listed = federation.service_providers().filter(|service| service.registration.active);
+        let level_names: BTreeSet<&str> = listed
+            .flat_map(|service| &service.registration.acr.level_names)
+            .map(|listed| &*listed.name)
+            .collect();
+        let level_names: Vec<String> = level_names.into_iter().map(ToOwned::to_owned).collect();
         let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
         let document = discovery::discovery_document(&discovery::DiscoveryInput {
             issuer: &self.issuer,
@@ -231,6 +237,7 @@ impl DiscoveryPublisher {
             platform: self.platform,
             scopes: &scopes,
             claims: &claims,
+            level_names: &level_names,
             optional_endpoints: &[
                 discovery::OptionalEndpoint::EndSession,
                 discovery::OptionalEndpoint::Revocation,

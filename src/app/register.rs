@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::build_error::BuildError;
-use crate::config::LoadedConfig;
+use super::from_settings::identity_source;
+use crate::config::model::IdentitySource;
+use crate::config::{Diagnostic, LoadedConfig};
 use crate::env::{Env, Timestamp};
 use crate::identity::Identity;
 use crate::ids::SupportId;
@@ -22,6 +24,19 @@ pub fn register_settings(
     let Some(configured) = &loaded.register else { return Ok(None) };
     let settings = configured.settings::<Box<dyn RegisterSettings>>().map(Box::as_ref);
     settings.map(Some).ok_or_else(|| OpenRegisterError(format!("{configured:?} is no register")))
+}
+
+/// Returns a warning if identities come from a register without persons.
+pub(super) fn no_persons_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
+    let is_used = identity_source(loaded) == IdentitySource::Register;
+    let settings = register_settings(loaded).ok()?.filter(|_| is_used)?;
+    Some(Diagnostic {
+        file: settings.empty_file()?.display().to_string(),
+        line: None,
+        key: String::new(),
+        message: "contains no person, so no user can log in".into(),
+        fix: "add persons with `passerelle register import FILE.csv`; no restart is needed".into(),
+    })
 }
 
 /// Opens the configured register.

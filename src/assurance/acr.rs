@@ -3,6 +3,7 @@
 //! A level is never rounded up: the only safe error is downward.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode;
@@ -40,6 +41,9 @@ pub struct AcrPolicy {
     pub highest: Level,
     /// The identity provider's `acr` values by hub level: the first is sent, any is accepted.
     pub values: BTreeMap<Level, Vec<String>>,
+    /// Its values that stand for level names of the hub too: the first is sent for a requested
+    /// name.
+    pub names: BTreeMap<String, Vec<String>>,
     /// Level of a response without `acr`; only eidas1 is allowed.
     pub assumed: Option<Level>,
     /// Whether `acr_values` is sent. Some identity providers ask for the password again whenever it
@@ -90,6 +94,22 @@ impl AcrPolicy {
     #[must_use]
     pub fn acr_value_to_send(&self, level: Level) -> Option<&str> {
         self.values.get(&level).filter(|_| self.sends_acr_values)?.first().map(String::as_str)
+    }
+
+    /// Returns the identity provider's values to send for the requested level names, in order, and
+    /// then that of the level. Empty if nothing is configured or the connector's file says `send =
+    /// false`.
+    #[must_use]
+    pub fn acr_values_to_send(&self, names: &[Arc<str>], level: Level) -> Vec<&str> {
+        let for_name = |name: &Arc<str>| self.names.get(&**name)?.first().map(String::as_str);
+        let named = names.iter().filter(|_| self.sends_acr_values).filter_map(for_name);
+        let mut values: Vec<&str> = Vec::new();
+        for value in named.chain(self.acr_value_to_send(level)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
     }
 
     /// Returns true if the table does not contain the returned value, which rejects the login.
@@ -167,6 +187,7 @@ mod tests {
             lowest,
             highest,
             values: table(),
+            names: BTreeMap::new(),
             assumed,
             sends_acr_values: true,
             ignores_acr: false,
@@ -189,6 +210,29 @@ mod tests {
             "the answer still counts"
         );
         assert_eq!(AcrPolicy { values: BTreeMap::new(), ..policy }.acr_value_to_send(Eidas2), None);
+    }
+
+    #[test]
+    fn values_of_requested_names_are_sent_before_that_of_the_level_and_each_once() {
+        let names = BTreeMap::from([
+            ("mfa".to_owned(), vec!["low-2fa".to_owned(), "other".to_owned()]),
+            ("gold".to_owned(), vec!["loa2".to_owned()]),
+        ]);
+        let policy = AcrPolicy { names, ..policy_for_range(Eidas1, Eidas3, None) };
+        let sent = |policy: &AcrPolicy, names: &[&str], level| {
+            let names: Vec<Arc<str>> = names.iter().map(|name| Arc::from(*name)).collect();
+            policy.acr_values_to_send(&names, level).join(" ")
+        };
+        for (names, level, expected) in [
+            (&["gold", "mfa"][..], Eidas1, "loa2 low-2fa low"),
+            (&["gold"], Eidas2, "loa2"),
+            (&["unmapped"], Eidas1, "low"),
+            (&[], Eidas3, "loa3"),
+        ] {
+            assert_eq!(sent(&policy, names, level), expected);
+        }
+        let silent = AcrPolicy { sends_acr_values: false, ..policy };
+        assert_eq!(sent(&silent, &["mfa"], Eidas1), "");
     }
 
     #[test]

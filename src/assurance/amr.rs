@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::protocol::acr::{AcrProof, Level};
 
 /// Maximum number of methods that are read; more are dropped.
 const MAX_METHODS: usize = 32;
@@ -62,6 +65,9 @@ pub struct AmrEvidence {
     /// They count as factors but are not released.
     #[serde(rename = "behind_mfa")]
     mfa_implies: BTreeSet<Method>,
+    /// Level names that the returned `acr` stands for, according to the connector's file.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    acr_names: BTreeSet<Arc<str>>,
 }
 
 /// Origin of an `amr` value.
@@ -157,6 +163,7 @@ impl AmrEvidence {
         let not_mfa = |method: &Method| *method != Method::Mfa;
         let behind = if says_mfa { mfa_means } else { &[] };
         let evidence = Self {
+            acr_names: BTreeSet::new(),
             methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
             mfa_implies: behind
                 .iter()
@@ -176,6 +183,23 @@ impl AmrEvidence {
             dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
             unknown,
         }
+    }
+
+    /// Adds the level names that the returned `acr` stands for. `names` holds the identity
+    /// provider's values by level name.
+    #[must_use]
+    pub fn with_acr(self, returned: Option<&str>, names: &BTreeMap<String, Vec<String>>) -> Self {
+        let stands_for =
+            |values: &[String]| returned.is_some_and(|acr| values.iter().any(|value| value == acr));
+        let met = names.iter().filter(|(_, values)| stands_for(values));
+        let acr_names = met.map(|(name, _)| Arc::from(name.as_str())).collect();
+        Self { acr_names, ..self }
+    }
+
+    /// Returns what the authentication proves of a requested `acr`.
+    #[must_use]
+    pub fn acr_proof(&self, level: Level) -> AcrProof<'_> {
+        AcrProof { level, multi_factor: self.is_multi_factor(), names: &self.acr_names }
     }
 
     /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`

@@ -103,7 +103,7 @@ impl Federation {
         connectors: &[ConfiguredConnector],
         context: &CheckContext,
     ) -> Result<Self, ScopeTableError> {
-        let table = |scopes| ScopeTable::from_names(scopes, &context.claims);
+        let table = |scopes| ScopeTable::from_names(scopes, &context.declarations.claims);
         let service = ServiceProvider::new(client, &Arc::default(), &[]);
         let metadata = connectors.iter().map(|configured| {
             (configured.id.clone(), Arc::new(ConnectorMetadata::from_connector(configured)))

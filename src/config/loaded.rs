@@ -23,13 +23,15 @@ use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
+use super::validation::declarations::Declarations;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
-use super::validation::{connector_diagnostics, connectors, email_domains, scopes, settings};
+use super::validation::{
+    connector_diagnostics, connectors, email_domains, leftovers, scopes, settings,
+};
 use super::watching::reloadable_files::{self, ReloadableFiles};
-use crate::identity::declared::DeclaredClaims;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 
@@ -100,8 +102,8 @@ fn load_all_files(
         .map(|source| apply_environment(source, environment, &schema, problems));
     let settings: Option<Settings> =
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
-    let claims = settings.as_ref().map(|settings| DeclaredClaims::new(&settings.claims));
-    let parsed = ParsedFiles::read(folder, claims.as_ref(), problems);
+    let declarations = settings.as_ref().map(Declarations::from_settings);
+    let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -113,7 +115,7 @@ fn load_all_files(
     let connectors = settings.as_ref().and_then(|settings| {
         let sandbox = SandboxMode::from_flag(settings.sandbox);
         let kinds = SupportedKinds { formats: kinds.connectors, sandbox };
-        let files = (&*folder.join(&settings.connectors), claims.as_ref()?);
+        let files = (&*folder.join(&settings.connectors), declarations.as_ref()?);
         let connectors = load_connectors(files, kinds, &context, problems)?;
         problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
         Some(connectors)
@@ -128,11 +130,12 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let mut warnings = service_providers::insecure_http_warnings(&parsed.services);
+    let mut warnings = leftovers::service_provider_warnings(&parsed.services);
     if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
         warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
     }
-    let clients = ClientChecks::new(context, platform, checked.as_ref()).check(parsed, problems);
+    let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
+        .check(parsed, problems);
     let all: Vec<&SourceFile> =
         clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
     let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
@@ -198,7 +201,7 @@ fn load_context(
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
         subject: settings.subject,
-        claims: Arc::new(DeclaredClaims::new(&settings.claims)),
+        declarations: Arc::new(Declarations::from_settings(settings)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
     }
@@ -227,7 +230,15 @@ fn assemble(
     let scopes = checked_files.scopes.1.clone();
     let settings::CheckedSettings { settings, base_url, subject_keys, admin_token, trace_headers } =
         checked;
+    let providers = checked_files.data_providers.iter();
+    warnings.extend(providers.filter_map(leftovers::data_provider_warning));
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
+    let register = settings.register.as_ref().map(|RegisterConfig(table)| table.clone());
+    warnings.extend(leftovers::settings_leftovers(
+        source,
+        &settings,
+        &register.unwrap_or_default(),
+    ));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
@@ -256,7 +267,7 @@ fn assemble(
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
-    (folder, claims): (&Path, &DeclaredClaims),
+    (folder, declarations): (&Path, &Declarations),
     kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
@@ -266,7 +277,7 @@ fn load_connectors(
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
         let check =
-            |source| Ok((connectors::check_source(&source, kinds, claims, context)?, source));
+            |source| Ok((connectors::check_source(&source, kinds, declarations, context)?, source));
         match source.and_then(check) {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),

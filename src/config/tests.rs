@@ -5,6 +5,7 @@ mod connectors;
 mod email_domains;
 mod generated_files;
 pub(crate) mod kinds;
+mod leftovers;
 mod public_clients;
 mod registration;
 mod secrets;

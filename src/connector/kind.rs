@@ -47,6 +47,7 @@ pub fn acr_policy_from_file(file: &ConnectorFile) -> AcrPolicy {
         lowest: file.levels.lowest,
         highest: file.levels.highest,
         values: file.acr.values_by_level(),
+        names: file.acr.names.clone(),
         assumed: file.assumed_level,
         sends_acr_values: file.acr.send,
         ignores_acr: file.ignore_acr,

@@ -329,6 +329,7 @@ impl Connector for LdapConnector {
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
+            acr: None,
             connector: self.id.clone(),
             upstream_subject: bind.subject,
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,

@@ -135,6 +135,7 @@ mod tests {
                 .cloned()
                 .unwrap_or_default();
             Ok(Authentication {
+                acr: None,
                 connector: attempt.connector,
                 upstream_subject: Secret::new("s-1".to_owned()),
                 level: attempt.request.level,

@@ -242,6 +242,7 @@ impl Connector for Oauth2Connector {
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
+            acr: None,
             connector: self.id.clone(),
             upstream_subject,
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,

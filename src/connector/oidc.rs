@@ -201,6 +201,11 @@ impl Connector for OidcConnector {
                 id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned(),
             ),
             level,
+            acr: id_token
+                .get("acr")
+                .and_then(Value::as_str)
+                .filter(|_| !upstream.acr_policy.ignores_acr)
+                .map(ToOwned::to_owned),
             amr: UpstreamAmr::from_claim(id_token.get("amr")),
             auth_time,
             claims: merge_claims(id_token, userinfo),

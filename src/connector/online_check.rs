@@ -59,6 +59,7 @@ pub fn invented_attempt(
             level,
             reauthenticate: false,
             max_age: None,
+            level_names: Vec::new(),
             login_hint: None,
             ui_locales: None,
         },

@@ -8,6 +8,7 @@
 mod person;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -60,6 +61,7 @@ impl ConnectorKind for PersonaKind {
             lowest,
             highest,
             values: served.map(|level| (level, vec![level.as_str().to_owned()])).collect(),
+            names: BTreeMap::new(),
             assumed: None,
             sends_acr_values: true,
             ignores_acr: false,
@@ -299,6 +301,7 @@ impl Connector for PersonaConnector {
         );
         let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
+            acr: None,
             connector: self.id.clone(),
             upstream_subject: Secret::new(picked.person.id.clone()),
             level,

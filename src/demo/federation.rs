@@ -8,6 +8,7 @@ use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
 use super::service_provider::{HubRegistration, ServiceProviderSettings};
 use crate::app::fresh_secret;
+use crate::app::init::ApplicationRegistration;
 use crate::config::Environment;
 use crate::env::Env;
 use crate::ids::Secret;
@@ -42,8 +43,14 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
-/// Registrations of the applications that a developer writes against the standard hub.
-const APPLICATION: &str = include_str!("application.toml");
+/// Head and secret of the application that a developer writes against the standard hub.
+const APPLICATION_HEAD: &str = "\
+# The application of the developer who tries the demo: docs/integrate/, examples/. Its secret is public:
+# not-a-secret-for-the-demo-on-loopback
+";
+const APPLICATION_SECRET: &str =
+    r#"{ sha256 = "1fc8184e9b00798c2e4ae1fb2994353ced1374d23f471ed9efa337033491a33b" }"#;
+/// Registration of the developer's single-page application.
 const SINGLE_PAGE_APPLICATION: &str = include_str!("single_page_application.toml");
 
 /// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
@@ -157,23 +164,19 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
         match self.platform {
             Platform::Standard => files.extend(
                 [
-                    ("register.csv", REGISTER_CSV),
-                    ("service-providers/example.toml", APPLICATION),
-                    ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION),
+                    ("register.csv", REGISTER_CSV.to_owned()),
+                    ("service-providers/example.toml", application_file()),
+                    ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION.to_owned()),
                 ]
-                .map(|(name, text)| (name.to_owned(), text.to_owned())),
+                .map(|(name, text)| (name.to_owned(), text)),
             ),
             Platform::High => {
                 let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();
                 files.push(("demo-service.jwks.json".to_owned(), keys));
             }
         }
-        files.extend(
-            IDENTITY_PROVIDERS
-                .iter()
-                .zip(&self.identity_providers)
-                .map(|(provider, at)| self.connector_file(provider, at)),
-        );
+        let connectors = IDENTITY_PROVIDERS.iter().zip(&self.identity_providers);
+        files.extend(connectors.map(|(provider, at)| self.connector_file(provider, at)));
         DemoFiles::write(files, self.secrets.environment())
     }
 
@@ -362,6 +365,10 @@ pub fn service_provider_settings(
         standard: standard.registration(),
         high: high.registration(),
     }
+}
+
+fn application_file() -> String {
+    APPLICATION_HEAD.to_owned() + &ApplicationRegistration::example().to_toml(APPLICATION_SECRET)
 }
 
 /// Returns the `levels` line of a connector, for levels in ascending order.

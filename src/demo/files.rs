@@ -1,14 +1,12 @@
 //! Temporary configuration folder of a hub of the demo.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use tempfile::TempDir;
 
 use super::DemoStartError;
 use crate::app;
+use crate::atomic_file::write_private_file;
 use crate::config::{Environment, LoadedConfig};
 
 /// Configuration folder, removed when dropped. Its secrets are in the environment.
@@ -28,13 +26,7 @@ impl DemoFiles {
     ) -> Result<Self, DemoStartError> {
         let folder = TempDir::with_prefix("passerelle-demo-")?;
         for (path, text) in files {
-            let path = folder.path().join(path);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-            file.write_all(text.as_bytes())?;
+            write_private_file(&folder.path().join(path), text.as_bytes())?;
         }
         Ok(Self { folder, environment })
     }

@@ -126,6 +126,7 @@ impl Grants {
                 claims: released_claims(&grant.user.claims, &release.userinfo),
                 support_id: grant.support_id.clone(),
                 level: grant.user.level,
+                acr_name: request.acr_answer(&grant.user.evidence.acr_proof(grant.user.level)),
                 issued_at: now,
                 redirect_uri: None,
                 subjects_by_sector: self.derive_subjects_by_sector(grant)?,

@@ -52,6 +52,9 @@ pub struct TokenRecord {
     pub support_id: SupportId,
     /// Level released to the service provider; never above the level obtained.
     pub level: Level,
+    /// The level name that the ID token has instead of the level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acr_name: Option<Arc<str>>,
     /// When the token was issued; in a [`CodeRecord`], when the code was issued.
     pub issued_at: Timestamp,
     /// The user's `sub` for each data provider that may introspect this token, by sector. Derived

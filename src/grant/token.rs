@@ -206,6 +206,7 @@ impl Grants {
             ProtocolRules::Federation => self.lifetimes.id_token,
             ProtocolRules::Openid => self.lifetimes.openid_id_token,
         };
+        let level = assurance::acr::id_token_level(record.token.level, self.core.platform);
         let claims = IdTokenClaims {
             iss: &self.core.issuer,
             sub: record.token.subject.as_str(),
@@ -214,7 +215,7 @@ impl Grants {
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
-            acr: assurance::acr::id_token_level(record.token.level, self.core.platform),
+            acr: record.token.acr_name.as_deref().unwrap_or_else(|| level.as_str()),
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };

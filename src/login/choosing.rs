@@ -150,6 +150,7 @@ pub(super) fn choose_idp(
         level: request.level,
         reauthenticate: request.prompt.login,
         max_age: request.max_age,
+        level_names: request.level_names().cloned().collect(),
         login_hint: request.login_hint.as_ref().map(|hint| hint.reveal().clone()),
         ui_locales: (!request.ui_locales.is_empty()).then(|| request.ui_locales.join(" ")),
     };

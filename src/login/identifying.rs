@@ -6,6 +6,7 @@ use super::{
     Consenting, Failed, IdentificationError, IdentifiedUser, LoginContext, Step, StepInputs,
 };
 use crate::ids::ConnectorId;
+use crate::protocol::catalogue::ErrorCode;
 
 /// The user is being identified.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +23,10 @@ impl Identifying {
         inputs: &StepInputs<'_>,
     ) -> Step {
         match result {
+            // Another identity provider may prove the factors that an essential `acr` needs.
+            Ok(user) if !context.request.accepts_acr(&user.evidence.acr_proof(user.level)) => {
+                context.back_to_choice(self.connector, ErrorCode::AcrNotRequired)
+            }
             Ok(user) => Consenting::enter(context, *user, inputs),
             // Choosing another identity provider does not help after a register or identity
             // failure.

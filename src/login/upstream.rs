@@ -1,5 +1,7 @@
 //! Defines what a login and a connector exchange. Plain data, so that neither depends on the other.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -26,6 +28,9 @@ pub struct UpstreamAuthorizationRequest {
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,
     pub max_age: Option<u64>,
+    /// The requested level names that can be the answer, in order.
+    #[serde(skip)]
+    pub level_names: Vec<Arc<str>>,
     #[serde(skip)]
     pub login_hint: Option<String>,
     #[serde(skip)]
@@ -100,6 +105,9 @@ pub struct Authentication {
     pub upstream_subject: Secret<String>,
     /// The achieved level on the hub's scale.
     pub level: Level,
+    /// The returned `acr`, which may stand for level names too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acr: Option<String>,
     /// The authentication methods that the identity provider states, not evaluated yet.
     pub amr: UpstreamAmr,
     pub auth_time: Timestamp,

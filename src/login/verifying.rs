@@ -50,9 +50,9 @@ impl Verifying {
             // Another identity provider may reach the level.
             return context.back_to_choice(self.connector, ErrorCode::AcrTooLow);
         }
-        // On the standard platform `accepts_acr` accepts every level, because every answer has the
-        // same `acr` (OpenID Connect Core 1.0 §5.5.1.1).
-        if !context.request.accepts_acr(authentication.level) {
+        // On the standard platform `accepts_level` accepts every level, because every answer has
+        // the same `acr` (OpenID Connect Core 1.0 §5.5.1.1).
+        if !context.request.accepts_level(authentication.level) {
             return context.back_to_choice(self.connector, ErrorCode::AcrNotRequired);
         }
         let state = LoginState::Identifying(Identifying { connector: self.connector });

@@ -1,5 +1,8 @@
 //! Levels of assurance on the wire (`acr`, `acr_values`), and the platform that accepts them.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,4 +67,122 @@ impl Platform {
             Self::High => &[Level::Eidas2, Level::Eidas3],
         }
     }
+}
+
+/// A value of `acr` besides the levels. It counts only for service providers whose file lists it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LevelName {
+    /// The value on the wire.
+    pub name: Arc<str>,
+    /// The level that it stands for.
+    pub level: Level,
+    /// True if it also stands for proven multi-factor authentication.
+    pub multi_factor: bool,
+}
+
+/// What a service provider's file says of `acr`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AcrRegistration {
+    /// The level names that it may request.
+    pub level_names: Vec<LevelName>,
+    /// Values for requests without `acr_values` (OpenID Connect Dynamic Client Registration 1.0
+    /// §2).
+    pub default_values: Vec<String>,
+}
+
+/// A requested value of `acr`, of a service provider with level names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RequestedAcr {
+    /// `None` if it is a level, which is answered as the level obtained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Arc<str>>,
+    /// Lowest level that meets it.
+    pub lowest: Level,
+    /// Highest level that meets it.
+    pub highest: Level,
+    /// True if multi-factor authentication must be proven.
+    #[serde(default)]
+    pub multi_factor: bool,
+}
+
+impl RequestedAcr {
+    /// Returns true if an authentication of this level can meet the value.
+    #[must_use]
+    pub fn allows_level(&self, level: Level) -> bool {
+        (self.lowest..=self.highest).contains(&level)
+    }
+
+    /// Returns true if the authentication meets the value.
+    #[must_use]
+    pub fn is_met(&self, proof: &AcrProof<'_>) -> bool {
+        let is_named = self.name.as_ref().is_some_and(|name| proof.names.contains(name));
+        self.allows_level(proof.level) && (!self.multi_factor || proof.multi_factor || is_named)
+    }
+}
+
+/// What a request asks of `acr`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AcrRequest {
+    /// The requested minimum.
+    pub level: Level,
+    /// Whether an essential `acr` claim with values requests it.
+    pub essential: bool,
+    /// The levels that the claim names, on the high platform, if the service provider has no level
+    /// names.
+    pub required: Vec<Level>,
+    /// The accepted values in order, if the service provider has level names.
+    pub values: Vec<RequestedAcr>,
+}
+
+impl AcrRequest {
+    /// Returns true if an authentication of this level can satisfy an essential `acr` claim, if
+    /// any.
+    #[must_use]
+    pub fn accepts_level(&self, level: Level) -> bool {
+        accepts_level(&self.required, self.essential, &self.values, level)
+    }
+
+    /// Returns the requested level names that can be the answer, in order.
+    pub fn level_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        answerable_names(&self.values, self.level)
+    }
+}
+
+/// Returns true if an authentication of this level can satisfy an essential `acr` claim, if any:
+/// `required` and `values` are those of [`AcrRequest`].
+pub(super) fn accepts_level(
+    required: &[Level],
+    essential: bool,
+    values: &[RequestedAcr],
+    level: Level,
+) -> bool {
+    let is_required = required.is_empty() || required.contains(&level);
+    let can_meet = values.is_empty() || values.iter().any(|value| value.allows_level(level));
+    is_required && (!essential || can_meet)
+}
+
+/// Returns the level names among `values`, in order, up to a level that every authentication of at
+/// least `lowest` meets: what follows it is never answered.
+pub(super) fn answerable_names(
+    values: &[RequestedAcr],
+    lowest: Level,
+) -> impl Iterator<Item = &Arc<str>> {
+    let is_always_met = move |value: &RequestedAcr| {
+        value.name.is_none() && value.lowest <= lowest && value.highest == Level::Eidas3
+    };
+    values
+        .iter()
+        .take_while(move |value| !is_always_met(value))
+        .filter_map(|value| value.name.as_ref())
+}
+
+/// What an authentication proves of its `acr`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AcrProof<'a> {
+    /// The level.
+    pub level: Level,
+    /// True if its methods prove two factors of different categories.
+    pub multi_factor: bool,
+    /// The level names that the returned `acr` stands for, by the connector's file.
+    pub names: &'a BTreeSet<Arc<str>>,
 }

@@ -19,11 +19,16 @@ mod request_object;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
-use super::acr::{AuthenticationRequirement, Level, Platform};
+use super::acr::{
+    self, AcrProof, AcrRegistration, AcrRequest, AuthenticationRequirement, Level, Platform,
+    RequestedAcr,
+};
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::params::Params;
 use super::registration::{ClientDirectory, ProtocolRules, Registration};
@@ -56,6 +61,10 @@ pub struct AuthorizationRequest {
     /// level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acr_required: Vec<Level>,
+    /// The requested values of `acr`, in order, if the service provider has level names; otherwise
+    /// empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acr_values: Vec<RequestedAcr>,
     /// Copied to the ID token unchanged. Absent only under `rules = "openid"`.
     pub nonce: Option<Secret<String>>,
     pub prompt: Prompt,
@@ -84,11 +93,37 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Returns true if an ID token with this `acr` satisfies the request's essential `acr` claim,
-    /// if any.
+    /// Returns true if an authentication of this level can satisfy the request's essential `acr`
+    /// claim, if any.
     #[must_use]
-    pub fn accepts_acr(&self, level: Level) -> bool {
-        self.acr_required.is_empty() || self.acr_required.contains(&level)
+    pub fn accepts_level(&self, level: Level) -> bool {
+        acr::accepts_level(&self.acr_required, self.acr_essential, &self.acr_values, level)
+    }
+
+    /// Returns true if this authentication satisfies the request's essential `acr` claim, if any
+    /// (Core §5.5.1.1).
+    #[must_use]
+    pub fn accepts_acr(&self, proof: &AcrProof<'_>) -> bool {
+        self.accepts_level(proof.level) && (!self.acr_essential || self.meets_requested_acr(proof))
+    }
+
+    /// Returns true if this authentication meets a requested value of `acr`, or if the service
+    /// provider has no level names.
+    #[must_use]
+    pub fn meets_requested_acr(&self, proof: &AcrProof<'_>) -> bool {
+        self.acr_values.is_empty() || self.acr_values.iter().any(|value| value.is_met(proof))
+    }
+
+    /// Returns the level name to answer as `acr`: that of the first requested value that this
+    /// authentication meets. `None`: the level is answered.
+    #[must_use]
+    pub fn acr_answer(&self, proof: &AcrProof<'_>) -> Option<Arc<str>> {
+        self.acr_values.iter().find(|value| value.is_met(proof))?.name.clone()
+    }
+
+    /// Returns the requested level names that can be the answer, in order.
+    pub fn level_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        acr::answerable_names(&self.acr_values, self.level)
     }
 
     /// Repeats the checks against the registration: it may change between the request and its
@@ -183,34 +218,44 @@ pub fn validate_request(
         .map_err(|code| AuthorizationError::Redirect(proven.redirect, code))
 }
 
-/// Returns the level that a request asks for and the levels that an essential `acr` claim names,
-/// from `acr_values` and `claims` only, as [`validate_request`] does.
+/// Returns what a request asks of `acr`, from `acr_values` and `claims` only, as
+/// [`validate_request`] does.
 ///
 /// # Errors
 /// The failed check of one of the two.
-pub fn find_requested_level(
+pub fn find_requested_acr(
     acr_values: &str,
     claims: Option<&str>,
     rules: ProtocolRules,
+    registration: &AcrRegistration,
     platform: Platform,
-) -> Result<(Level, Vec<Level>), ErrorCode> {
-    if acr_values.is_empty() && rules == ProtocolRules::Federation {
+) -> Result<AcrRequest, ErrorCode> {
+    if acr_values.is_empty()
+        && rules == ProtocolRules::Federation
+        && registration.default_values.is_empty()
+    {
         return Err(ErrorCode::Missing(RequiredParam::AcrValues));
     }
     let claims = claims::parse_claims(claims.filter(|claims| !claims.is_empty()), rules)?;
-    Ok((level_under_rules(acr_values, &claims, rules, platform)?, claims.acr.required(platform)))
+    acr_under_rules(acr_values, &claims, rules, registration, platform)
 }
 
-fn level_under_rules(
+fn acr_under_rules(
     acr_values: &str,
     claims: &claims::ParsedClaims,
     rules: ProtocolRules,
+    registration: &AcrRegistration,
     platform: Platform,
-) -> Result<Level, ErrorCode> {
+) -> Result<AcrRequest, ErrorCode> {
+    let defaults = registration.default_values.join(" ");
+    let is_default = acr_values.is_empty() && claims.acr.has_no_value();
+    let acr_values = if is_default { defaults.as_str() } else { acr_values };
     match rules {
-        ProtocolRules::Federation => claims::requested_level(acr_values, &claims.acr, platform),
+        ProtocolRules::Federation => {
+            claims::requested_acr(acr_values, &claims.acr, registration, platform)
+        }
         ProtocolRules::Openid => {
-            claims::requested_level_or_lowest(acr_values, &claims.acr, platform)
+            claims::requested_acr_or_lowest(acr_values, &claims.acr, registration, platform)
         }
     }
 }
@@ -245,7 +290,11 @@ fn validate_client<'a>(
 
     let response_type = params.required(RequiredParam::ResponseType)?;
     let scope = params.required(RequiredParam::Scope)?;
-    let acr_values = params.required(RequiredParam::AcrValues)?;
+    let acr_values = if registration.acr.default_values.is_empty() {
+        Some(params.required(RequiredParam::AcrValues)?)
+    } else {
+        params.once(Param::AcrValues)?
+    };
     let state = checks::STATE.check(params, method)?;
     let nonce = checks::NONCE.check(params, method)?;
 
@@ -258,7 +307,7 @@ fn validate_client<'a>(
         redirect,
         response_type,
         scope,
-        acr_values: Some(acr_values),
+        acr_values,
         nonce: Some(nonce),
     })
 }
@@ -286,7 +335,8 @@ fn validate_parameters(
     )?;
 
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
-    let level = level_under_rules(proven.acr_values.unwrap_or_default(), &claims, rules, platform)?;
+    let acr_values = proven.acr_values.unwrap_or_default();
+    let acr = acr_under_rules(acr_values, &claims, rules, &proven.registration.acr, platform)?;
 
     for (param, code) in UNSUPPORTED {
         value(param).map_or(Ok(()), |_| Err(code))?;
@@ -296,9 +346,10 @@ fn validate_parameters(
         client_id: proven.registration.client_id.clone(),
         redirect: proven.redirect.clone(),
         scopes,
-        level,
-        acr_essential: claims.acr.is_binding(),
-        acr_required: claims.acr.required(platform),
+        level: acr.level,
+        acr_essential: acr.essential,
+        acr_required: acr.required,
+        acr_values: acr.values,
         nonce: proven.nonce.map(|nonce| Secret::new(nonce.to_owned())),
         prompt,
         max_age,

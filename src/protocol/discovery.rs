@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::acr::{Level, Platform};
+use super::acr::Platform;
 use super::authorize::{Prompt, ResponseMode};
 use super::client_auth::{AuthMethod, supported_auth_methods};
 use crate::ids::Scope;
@@ -53,6 +53,8 @@ pub struct DiscoveryInput<'a> {
     pub platform: Platform,
     /// Every known scope.
     pub scopes: &'a [Scope],
+    /// Level names of active service providers.
+    pub level_names: &'a [String],
     /// Names of all claims that may be released.
     pub claims: &'a [String],
     pub optional_endpoints: &'a [OptionalEndpoint],
@@ -62,6 +64,18 @@ pub struct DiscoveryInput<'a> {
     pub ui_locales: &'a [String],
     /// Documentation for service providers.
     pub service_documentation: Option<&'a str>,
+}
+
+impl<'a> DiscoveryInput<'a> {
+    /// Returns the levels and the level names.
+    fn acr_values(&self) -> Vec<&'a str> {
+        self.platform
+            .levels()
+            .iter()
+            .map(|level| level.as_str())
+            .chain(self.level_names.iter().map(String::as_str))
+            .collect()
+    }
 }
 
 /// Returns the document as JSON text: the same bytes for the same input.
@@ -86,7 +100,7 @@ struct Document<'a> {
     response_types_supported: &'static [&'static str],
     response_modes_supported: Vec<&'static str>,
     grant_types_supported: &'static [&'static str],
-    acr_values_supported: &'static [Level],
+    acr_values_supported: Vec<&'a str>,
     subject_types_supported: &'static [&'static str],
     id_token_signing_alg_values_supported: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +169,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             response_types_supported: &["code"],
             response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
             grant_types_supported: &["authorization_code"],
-            acr_values_supported: provider.platform.levels(),
+            acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
             id_token_signing_alg_values_supported: SIGNING_ALGS,
             id_token_encryption_alg_values_supported: algs,
@@ -216,6 +230,7 @@ mod tests {
             base_url: "https://hub.example",
             platform,
             scopes: &["openid", "email"].map(Scope::from),
+            level_names: &[],
             claims: &["sub", "email"].map(String::from),
             optional_endpoints: features,
             has_public_clients: false,

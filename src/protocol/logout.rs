@@ -156,6 +156,7 @@ mod tests {
             granted_scopes: vec!["openid".into()],
             require_pkce: false,
             hints: IdpHintPolicy::default(),
+            acr: Default::default(),
             home_page: "https://sp.example/".into(),
             consent: ConsentRequirement::Information,
             rules: ProtocolRules::Federation,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::acr::AcrRegistration;
 use super::redirect_uri::match_redirect_uri;
 use crate::ids::{ClientId, ConnectorId, Scope};
 
@@ -25,6 +26,7 @@ pub struct Registration {
     pub consent: ConsentRequirement,
     pub rules: ProtocolRules,
     pub hints: IdpHintPolicy,
+    pub acr: AcrRegistration,
 }
 
 impl Registration {

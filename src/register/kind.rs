@@ -46,6 +46,11 @@ pub trait RegisterSettings: Any + Send + Sync {
         None
     }
 
+    /// Returns the file if it is one without persons.
+    fn empty_file(&self) -> Option<&Path> {
+        None
+    }
+
     /// Returns the certificates whose expiry is a metric, as PEM with their labels.
     fn certificates(&self) -> Vec<(&'static str, &str)> {
         Vec::new()

@@ -300,6 +300,7 @@ pub fn authorization_request() -> UpstreamAuthorizationRequest {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
         ui_locales: Some("fr en".into()),
     }

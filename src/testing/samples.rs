@@ -52,6 +52,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
             .to_vec(),
         require_pkce: false,
         hints: IdpHintPolicy::default(),
+        acr: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,
@@ -128,6 +129,7 @@ pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
 
 pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
     Authentication {
+        acr: None,
         connector: connector.into(),
         upstream_subject: Secret::new("upstream-angela".into()),
         level,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::jwe;
 use super::signing_key::{self, KeyError, PrivateJwk};
 use crate::env::Timestamp;
+use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
 /// Kind of a decryption key; one of each is current at a time.
@@ -94,6 +95,23 @@ impl DecryptionKey {
     pub(super) fn decrypter(&self, alg: EncryptionAlg) -> Option<&dyn JweDecrypter> {
         self.algorithm_keys.iter().find(|key| key.alg == alg).map(|key| key.decrypter.as_ref())
     }
+}
+
+/// Generates a key that the hub encrypts to: the private JWK for the service provider, and the JWK
+/// Set to register (RFC 7517 §5).
+///
+/// # Errors
+/// Only if OpenSSL can't generate a key.
+pub fn generate_client_key(now: Timestamp) -> Result<(PrivateJwk, String), KeyError> {
+    let private = signing_key::generate(SigningAlg::ES256)?;
+    let key = DecryptionKey::parse(&private, now)?;
+    let mut members = private.into_inner();
+    let alg = EncryptionAlg::EcdhEs.as_str();
+    for (name, value) in [("kid", key.kid.as_str()), ("use", "enc"), ("alg", alg)] {
+        members.insert(name.into(), value.into());
+    }
+    let public: Vec<&str> = key.public_jwks().collect();
+    Ok((Secret::new(members), format!("{{\"keys\":[{}]}}", public.join(","))))
 }
 
 impl std::fmt::Debug for DecryptionKey {

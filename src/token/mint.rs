@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 
 use super::keyring::Keyring;
 use crate::env::Timestamp;
-use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 
 /// Why signing failed; always an error of the hub.
@@ -112,8 +111,8 @@ pub struct IdTokenClaims<'a> {
     /// As in the authorization request (R036); absent if none was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<&'a str>,
-    /// Level obtained (R038).
-    pub acr: Level,
+    /// Level obtained (R038), or a level name of the service provider.
+    pub acr: &'a str,
     /// Only when requested (R039, R066).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amr: Option<&'a [String]>,
@@ -211,7 +210,7 @@ mod tests {
             iat: T0,
             auth_time: T0 - Duration::from_secs(5),
             nonce: Some("n-0S6_WzA2Mj-n-0S6_WzA2Mj"),
-            acr: Level::Eidas1,
+            acr: "eidas1",
             amr: None,
             identity: None,
         }

@@ -1,11 +1,12 @@
 //! `passerelle check`, from outside: what it accepts, `serve` can start with.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, good, passerelle, write_private};
+use crate::folder::{SETTINGS, VARIABLE, good, passerelle, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());
@@ -87,6 +88,38 @@ fn whatever_would_stop_serve_is_reported_with_its_fix() {
         assert!(!passes && text.contains(fix), "{what}: {text}");
         assert!(!text.contains("The configuration is valid."), "{what}: {text}");
     }
+}
+
+#[test]
+fn a_register_without_persons_is_a_warning_where_it_is_used() {
+    let folder = good();
+    let words = "register.csv: contains no person, so no user can log in";
+    let (passes, text) = check(&folder);
+    assert!(passes && text.contains(words) && text.contains("register import"), "{text}");
+    let path = folder.path().join("register.csv");
+    let header = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{header}Ada,ONE,1990-01-01,female,,99134,\n")).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(passes && !text.contains(words), "{text}");
+    fs::write(&path, header).unwrap();
+    let settings = format!("identity_source = \"provider\"\n{SETTINGS}");
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(passes && !text.contains(words), "{text}");
+}
+
+#[test]
+fn a_secret_file_that_others_can_read_is_refused_with_its_fix() {
+    let folder = good();
+    let path = folder.path().join("subject.key");
+    write_private(&path, VARIABLE.1);
+    let settings = SETTINGS.replace("env = \"SUBJECT_KEY\"", "file = \"subject.key\"");
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(passes, "{text}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(!passes && text.contains("chmod 600") && text.contains("0644"), "{text}");
 }
 
 #[test]

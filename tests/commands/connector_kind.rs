@@ -116,6 +116,7 @@ impl Connector for KioskConnector {
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
+            acr: None,
             connector: self.id.clone(),
             upstream_subject: Secret::new(self.room.clone()),
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
@@ -190,6 +191,7 @@ async fn a_hub_with_a_kind_of_another_crate_starts_and_logs_a_user_in() {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        level_names: Vec::new(),
         login_hint: None,
         ui_locales: None,
     };

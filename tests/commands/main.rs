@@ -14,6 +14,7 @@ mod connector_check;
 mod connector_kind;
 mod folder;
 mod idp;
+mod init;
 mod output;
 mod plan;
 mod restart;

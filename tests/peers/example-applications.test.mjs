@@ -87,6 +87,9 @@ test('every example is tested, documented, and less than 80 lines of own code', 
     assert.ok(own.length < 80, `${name}: ${own.length}`);
     assert.ok(existsSync(path.join(folderOf(name), 'README.md')), name);
   }
+  const [, guide] = readFileSync(path.join(root, 'docs/integrate/README.md'), 'utf8').match(/^```python\n([^]*?)^```/m);
+  const app = readFileSync(path.join(folderOf('python-authlib'), 'app.py'), 'utf8');
+  for (const part of guide.split('\n\n\n')) assert.ok(app.includes(part), `the guide has other lines than the example:\n${part}`);
 });
 
 for (const [name, { skip, command }] of Object.entries(EXAMPLES)) {

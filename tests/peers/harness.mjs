@@ -44,7 +44,7 @@ export async function serve(answer, host = '127.0.0.1') {
 }
 
 /** Starts the program, keeps its output in the artifacts, and stops it by its own id. */
-function launch(name, args) {
+export function launch(name, args) {
   const log = createWriteStream(path.join(artifacts, `${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
   const state = { output: '', ended: null };
@@ -132,7 +132,7 @@ ${limits}
   write('subject.key', random(48));
   write('admin.token', random(32));
   write('register.csv', REGISTER);
-  cpSync(path.join(root, 'config/scopes.toml'), path.join(folder, 'scopes.toml'));
+  if (!files['scopes.toml']) cpSync(path.join(root, 'config/scopes.toml'), path.join(folder, 'scopes.toml'));
   for (const sp of sps) {
     write(`service-providers/${sp.id}.toml`, `client_id = ${text(sp.id)}
 name = { fr = ${text(`Service ${sp.id}`)}, en = ${text(`Service ${sp.id}`)} }
@@ -329,11 +329,11 @@ export const answerConsent = (browser, page, answer, stopAt) =>
   browser.submit(page, { pick: consenting, values: { answer }, stopAt });
 
 /** A whole login: authorization URL in, the redirect back to the service provider out. `acr`: what the provider proves. */
-export async function signIn(browser, authorizationUrl, { connector = 'real', login = 'angela', acr = '', stopAt }) {
+export async function signIn(browser, authorizationUrl, { connector = 'real', login = 'angela', acr = '', amr, stopAt }) {
   const choice = await browser.open(authorizationUrl, { stopAt });
   if (choice.stopped) return choice.url;
   const upstream = await choose(browser, choice, connector, stopAt);
-  const consent = await browser.submit(upstream, { values: { login, password: 'any', acr }, stopAt });
+  const consent = await browser.submit(upstream, { values: { login, password: 'any', acr, ...(amr && { amr }) }, stopAt });
   if (consent.stopped) return consent.url;
   const back = await answerConsent(browser, consent, 'yes', stopAt);
   if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${back.html.slice(0, 3000)}`);

@@ -50,11 +50,12 @@ async function privateKeys() {
  * Listens on `port` of loopback as issuer `http://localhost:{port}`.
  * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
  * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
+ * agent: each person's claims of a scope `agent`, by login.
  * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
  * client: more of the client's metadata, over the usual (an undefined member is taken out).
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, client = {}, firewall }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, firewall }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
@@ -64,6 +65,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
   const persons = ordinary ? ORDINARY_PERSONS : PERSONS;
   const claims = ordinary ? STANDARD : {
     openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
+    ...(agent && { agent: [...new Set(Object.values(agent).flatMap(Object.keys))] }),
   };
   const encryption = { alg: ['RSA-OAEP', 'RSA-OAEP-256', 'ECDH-ES'], enc: ['A128CBC-HS256', 'A256GCM'] };
   const provider = new Provider(issuer, {
@@ -87,7 +89,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     pkce: { required: () => true },
     clientBasedCORS: () => false,
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_, id) => persons[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...persons[id] }) },
+    findAccount: (_, id) => persons[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...persons[id], ...agent?.[id] }) },
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
       grant.addOIDCScope(Object.keys(claims).join(' '));
@@ -136,7 +138,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       const form = new URLSearchParams(Buffer.concat(chunks).toString());
       const result = form.get('login') === 'abort'
         ? { error: 'access_denied', error_description: 'the user <b>went</b> away' }
-        : { login: { accountId: form.get('login'), ...(!ordinary && { acr: form.get('acr') || await asked(request, response), amr }), remember: false } };
+        : { login: { accountId: form.get('login'), ...(!ordinary && { acr: form.get('acr') || await asked(request, response), amr: form.get('amr')?.split(' ') ?? amr }), remember: false } };
       return await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
     } catch (error) {
       faults.push(error);

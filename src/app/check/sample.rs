@@ -70,14 +70,14 @@ pub(super) fn evaluate_sample(
             .push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     findings.extend(violations);
-    let (declared, rejected) = context.claims.read_values(&claims);
+    let (declared, rejected) = context.declarations.claims.read_values(&claims);
     findings.extend(rejected.into_iter().map(|(name, error)| {
         let fix = format!(
             "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
         );
         ConnectorDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
     }));
-    if let Some(claim) = context.claims.missing_required(&declared) {
+    if let Some(claim) = context.declarations.claims.missing_required(&declared) {
         let message = format!("{claim} is required, and this sample has no valid value");
         let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
         findings.push(ConnectorDiagnostic::error("claims", message, fix));
@@ -87,7 +87,7 @@ pub(super) fn evaluate_sample(
     let mut sample = SampleResult { claims, ..SampleResult::default() };
     if let Some(identity) = &identity {
         let all: BTreeSet<ClaimName> =
-            Claim::all().map(ClaimName::from).chain(context.claims.names()).collect();
+            Claim::all().map(ClaimName::from).chain(context.declarations.claims.names()).collect();
         sample.identity = Some(claim_values(&all, identity, PartialDateFormat::ZeroPadded));
         sample.scopes = released_claims(
             &context.scopes.scopes,
@@ -188,7 +188,7 @@ fn released_claims(
     identity: &Identity,
     presumed: PartialDateFormat,
 ) -> BTreeMap<String, ScopeClaims> {
-    let Ok(checked) = ScopeTable::from_names(table, &context.claims) else {
+    let Ok(checked) = ScopeTable::from_names(table, &context.declarations.claims) else {
         return BTreeMap::new();
     };
     let fill = |scope: &Scope| {

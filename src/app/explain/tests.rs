@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use super::Level::{Eidas1, Eidas2, Eidas3};
 use super::*;
+use crate::protocol::acr::{AcrRegistration, LevelName};
 use crate::protocol::registration::ProtocolRules;
 
 const ON: gate::GateInput = gate::GateInput {
@@ -18,7 +21,15 @@ fn agreement(
         .iter()
         .map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect()))
         .collect();
-    AcrPolicy { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
+    AcrPolicy {
+        lowest,
+        highest,
+        values,
+        names: BTreeMap::new(),
+        assumed,
+        sends_acr_values: true,
+        ignores_acr: false,
+    }
 }
 
 fn wide() -> AcrPolicy {
@@ -38,16 +49,26 @@ fn words(
 ) -> String {
     let verdict = evaluate_levels(
         platform,
-        authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform),
+        authorize::find_requested_acr(
+            acr_values,
+            None,
+            ProtocolRules::Federation,
+            &AcrRegistration::default(),
+            platform,
+        ),
         facts,
         agreement,
     );
+    explanation(platform, acr_values, verdict)
+}
+
+fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) -> String {
     let explanation = Explanation {
         platform,
         service_provider: "bakery".into(),
         connector: "amandier".into(),
         acr_values: acr_values.into(),
-        decision: verdict,
+        decision,
     };
     explanation.to_string()
 }
@@ -174,8 +195,13 @@ fn levels_of_each_step_by_table() {
             },
             ..ON
         };
-        let asked =
-            authorize::find_requested_level(acr_values, None, ProtocolRules::Federation, platform);
+        let asked = authorize::find_requested_acr(
+            acr_values,
+            None,
+            ProtocolRules::Federation,
+            &AcrRegistration::default(),
+            platform,
+        );
         let LevelDecision::Allowed(way) = evaluate_levels(platform, asked, &facts, &agreement)
         else {
             panic!("{acr_values} on {platform:?}")
@@ -265,10 +291,11 @@ fn an_essential_acr_claim_overrides_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
     let verdict = evaluate_levels(
         Platform::High,
-        authorize::find_requested_level(
+        authorize::find_requested_acr(
             "eidas2",
             claims,
             ProtocolRules::Federation,
+            &AcrRegistration::default(),
             Platform::High,
         ),
         &ON,
@@ -276,10 +303,11 @@ fn an_essential_acr_claim_overrides_acr_values() {
     );
     let LevelDecision::Allowed(way) = verdict else { panic!("{verdict:?}") };
     assert_eq!((way.requested, way.sent), (Eidas3, SentLevel::AcrValues("high".into())));
-    let broken = authorize::find_requested_level(
+    let broken = authorize::find_requested_acr(
         "eidas2",
         Some("{"),
         ProtocolRules::Federation,
+        &AcrRegistration::default(),
         Platform::High,
     );
     assert_eq!(
@@ -291,10 +319,11 @@ fn an_essential_acr_claim_overrides_acr_values() {
 #[test]
 fn a_level_above_the_essential_values_is_explained_as_rejected() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
-    let asked = authorize::find_requested_level(
+    let asked = authorize::find_requested_acr(
         "eidas2",
         claims,
         ProtocolRules::Federation,
+        &AcrRegistration::default(),
         Platform::High,
     );
     let LevelDecision::Allowed(way) = evaluate_levels(Platform::High, asked, &ON, &wide()) else {
@@ -328,4 +357,39 @@ fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication()
         .contains(line)
     );
     assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
+}
+
+#[test]
+fn level_names_are_explained_with_what_meets_them() {
+    let name =
+        |name: &str, multi_factor| LevelName { name: name.into(), level: Eidas1, multi_factor };
+    let registration = AcrRegistration {
+        level_names: vec![name("mfa", true), name("urn:gold", false)],
+        ..AcrRegistration::default()
+    };
+    let names = BTreeMap::from([("mfa".to_owned(), vec!["loa2".to_owned()])]);
+    let policy = AcrPolicy { names, ..wide() };
+    let said = |acr_values: &str, claims| {
+        let platform = Platform::Standard;
+        let rules = ProtocolRules::Federation;
+        let asked =
+            authorize::find_requested_acr(acr_values, claims, rules, &registration, platform);
+        explanation(platform, acr_values, evaluate_levels(platform, asked, &ON, &policy))
+    };
+    let voluntary = said("mfa urn:gold eidas1", None);
+    for line in [
+        "- sent to the identity provider: acr_values=loa2 low\n",
+        "- mfa is met by eidas1 or higher with methods of two categories, or with acr \"loa2\" in the response: acr mfa is answered\n",
+        "- urn:gold is met by eidas1 or higher: acr urn:gold is answered\n",
+        "- eidas1 is met by that level or a higher one: the level is answered\n",
+        "- if none of them is met, the level is answered\n",
+        "- acr \"low\" in the response is accepted: the level is eidas1\n",
+        "is reused unless prompt has login, if it meets a requested value: the level is eidas1\n",
+    ] {
+        assert!(voluntary.contains(line), "{line} in {voluntary}");
+    }
+    let essential =
+        said("eidas1", Some(r#"{"id_token":{"acr":{"essential":true,"values":["mfa"]}}}"#));
+    assert!(essential.contains("returns to the choice page: the acr claim is essential"));
+    assert!(!essential.contains("- eidas1 is met"), "{essential}");
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -174,6 +176,28 @@ fn only_an_absent_claim_counts_as_absent() {
         ["hub"],
         "the static list applies only without an amr"
     );
+}
+
+#[test]
+fn a_returned_acr_proves_the_names_that_list_it_and_no_method() {
+    let names = BTreeMap::from([
+        ("mfa".to_owned(), vec!["low-2fa".to_owned(), "high".to_owned()]),
+        ("gold".to_owned(), vec!["high".to_owned()]),
+    ]);
+    for (returned, proven) in [
+        (Some("low-2fa"), &["mfa"][..]),
+        (Some("high"), &["gold", "mfa"]),
+        (Some("LOW-2FA"), &[]),
+        (Some("mfa"), &[]),
+        (None, &[]),
+    ] {
+        let evidence = gathered("pwd", "").evidence.with_acr(returned, &names);
+        let proof = evidence.acr_proof(Level::Eidas1);
+        assert!(proof.names.iter().map(|name| &**name).eq(proven.iter().copied()), "{returned:?}");
+        assert!(!proof.multi_factor && !evidence.amr_claim("hub").contains(&"mfa".to_owned()));
+        let stored = serde_json::to_string(&evidence).unwrap();
+        assert_eq!(serde_json::from_str::<AmrEvidence>(&stored).unwrap(), evidence);
+    }
 }
 
 #[test]

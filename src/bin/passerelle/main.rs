@@ -30,6 +30,7 @@ mod check_command;
 mod demo_command;
 mod hub_options;
 mod idp_command;
+mod init_command;
 mod keys_command;
 mod output;
 mod plan_command;
@@ -41,6 +42,7 @@ use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use hub_options::admin_error_code;
 use idp_command::IdpCommand;
+use init_command::InitCommand;
 use keys_command::KeysCommand;
 use output::{out, outln, print_error};
 use plan_command::PlanCommand;
@@ -57,6 +59,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write a new configuration folder that a hub can start with: keys, secrets, a sandbox identity
+    /// provider, a service provider, a person. On a terminal and without options it asks.
+    Init(InitCommand),
     /// Run the hub.
     Serve {
         /// Folder of passerelle.toml.
@@ -211,6 +216,7 @@ fn error_code(error: &(dyn Error + 'static)) -> u8 {
 
 fn run(command: Command) -> CommandResult {
     match command {
+        Command::Init(command) => command.run()?,
         Command::Serve { config } => serve_command::run_hub(&config)?,
         Command::Check { connector: Some(connector), .. } => return connector.run(),
         Command::Check { connector: None, config, online } => {

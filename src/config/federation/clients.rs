@@ -108,6 +108,7 @@ impl ServiceProvider {
                 consent: file.consent,
                 rules: file.rules,
                 hints: file.connectors.idp_hint.clone(),
+                acr: client.acr.clone(),
             },
             name: file.name.clone(),
             sector: client.sector.clone(),

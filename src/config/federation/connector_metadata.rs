@@ -27,6 +27,8 @@ pub struct ConnectorMetadata {
     pub amr: Vec<String>,
     /// The methods that this identity provider's `mfa` stands for.
     pub mfa: Vec<String>,
+    /// Its `acr` values that stand for level names, by name.
+    pub acr_names: BTreeMap<String, Vec<String>>,
     /// Display data for the choice page.
     pub display: Arc<ProviderDisplay>,
     /// Blocks from its file.
@@ -54,6 +56,7 @@ impl ConnectorMetadata {
             levels: file.levels,
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
+            acr_names: file.acr.names.clone(),
             blocks: configured.blocks.clone().into(),
             reauthenticates: configured.kind.reauthenticates(),
             proves_identity: configured.proves_identity(),

@@ -7,10 +7,10 @@ use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
+use crate::config::validation::declarations::Declarations;
 use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
 use crate::config::validation::{notices, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
-use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::Platform;
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
@@ -26,11 +26,15 @@ impl ParsedFiles {
     /// unreadable.
     pub fn read(
         folder: &Path,
-        declared: Option<&DeclaredClaims>,
+        declared: Option<&Declarations>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         Self {
-            scopes: scopes::load_scopes(&folder.join("scopes.toml"), declared, problems),
+            scopes: scopes::load_scopes(
+                &folder.join("scopes.toml"),
+                declared.map(|declared| &*declared.claims),
+                problems,
+            ),
             notices: notices::load_notices(&folder.join("notices.toml"), problems),
             services: service_providers::read_drafts(
                 &folder.join(service_providers::FOLDER),
@@ -69,7 +73,7 @@ impl ParsedFiles {
 /// What service providers and data providers are checked against.
 pub struct ClientChecks<'a> {
     context: SecretContext<'a>,
-    settings: HubSettings,
+    settings: HubSettings<'a>,
 }
 
 impl<'a> ClientChecks<'a> {
@@ -78,10 +82,11 @@ impl<'a> ClientChecks<'a> {
         context: SecretContext<'a>,
         platform: Option<Platform>,
         checked: Option<&settings::CheckedSettings>,
+        declarations: Option<&'a Declarations>,
     ) -> Self {
         let newest = checked.and_then(|checked| checked.subject_keys.keys().next_back());
         let newest_subject_key = newest.copied().unwrap_or(1);
-        Self { context, settings: HubSettings { newest_subject_key, platform } }
+        Self { context, settings: HubSettings { newest_subject_key, platform, declarations } }
     }
 
     /// Checks every service provider and data provider.

@@ -21,11 +21,14 @@ pub struct AcrTable {
     pub eidas2: Option<Vec<String>>,
     /// This identity provider's values. The first is sent, any is accepted.
     pub eidas3: Option<Vec<String>>,
+    /// By level name of the hub (`[level_names]` of passerelle.toml): those values of the levels
+    /// above that also prove it. The first is sent when a request has the name.
+    pub names: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for AcrTable {
     fn default() -> Self {
-        Self { send: true, eidas1: None, eidas2: None, eidas3: None }
+        Self { send: true, eidas1: None, eidas2: None, eidas3: None, names: BTreeMap::new() }
     }
 }
 

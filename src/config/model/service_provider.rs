@@ -39,6 +39,13 @@ pub struct ServiceProviderFile {
     pub post_logout_redirect_uris: Vec<String>,
     /// Scopes that this service provider may request, including `openid`.
     pub scopes: Vec<Scope>,
+    /// Names of `[level_names]` in passerelle.toml that its requests may have in `acr_values`. The
+    /// `acr` of an ID token is then the first requested value that was met, else the level.
+    #[serde(default)]
+    pub level_names: Vec<String>,
+    /// Levels and level names for its requests without `acr_values`, preferred first.
+    #[serde(default)]
+    pub default_acr_values: Vec<String>,
     /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
     #[serde(default)]
     pub consent: ConsentRequirement,

@@ -19,7 +19,7 @@ use super::store::StoreConfig;
 use super::traces::TracesConfig;
 use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
-use crate::protocol::acr::Platform;
+use crate::protocol::acr::{Level, Platform};
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -117,6 +117,21 @@ pub struct Settings {
     /// (docs/declared-claims.md).
     #[serde(default)]
     pub claims: BTreeMap<String, ClaimDeclaration>,
+    /// `[level_names.NAME]`: values of `acr` besides the levels, for service providers whose file
+    /// lists them (docs/level-names.md).
+    #[serde(default)]
+    pub level_names: BTreeMap<String, LevelNameDeclaration>,
+}
+
+/// A value of `acr` besides the levels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LevelNameDeclaration {
+    /// The level that it stands for, one of the platform's.
+    pub level: Level,
+    /// It also stands for proven multi-factor authentication.
+    #[serde(default)]
+    pub multi_factor: bool,
 }
 
 /// The listener for health, metrics and administration.

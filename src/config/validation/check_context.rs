@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::connector_kind::SupportedKinds;
 use super::connectors::{self, ConnectorDraft};
+use super::declarations::Declarations;
 use super::scopes::{self, ScopeTables};
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
 use crate::config::kinds::Kinds;
@@ -18,7 +19,6 @@ use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
 use crate::config::model::{self, Settings, SubjectSource};
-use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::Platform;
 
 pub use service_provider_draft::ServiceProviderDraft;
@@ -38,8 +38,8 @@ pub struct CheckContext {
     pub keys: Option<PathBuf>,
     /// The scope tables.
     pub scopes: ScopeTables,
-    /// The claims beyond the specification's.
-    pub claims: DeclaredClaims,
+    /// The claims and level names beyond the specification's.
+    pub declarations: Declarations,
     /// The kinds of connectors.
     pub kinds: SupportedKinds,
     /// Ids of the categories of the choice page; `None` without a hub.
@@ -64,9 +64,10 @@ impl CheckContext {
     ) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let settings = load_settings(folder, environment, kinds, &mut problems);
-        let claims = settings.as_ref().map(|(settings, _)| DeclaredClaims::new(&settings.claims));
-        let scopes =
-            scopes::load_scopes(&folder.join("scopes.toml"), claims.as_ref(), &mut problems);
+        let declarations =
+            settings.as_ref().map(|(settings, _)| Declarations::from_settings(settings));
+        let claims = declarations.as_ref().map(|declarations| &*declarations.claims);
+        let scopes = scopes::load_scopes(&folder.join("scopes.toml"), claims, &mut problems);
         match (scopes, settings) {
             (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
@@ -77,7 +78,7 @@ impl CheckContext {
                 home_country: settings.home_country,
                 keys: Some(folder.join(settings.keys)),
                 scopes: scopes.1,
-                claims: claims.unwrap_or_default(),
+                declarations: declarations.unwrap_or_default(),
                 kinds: SupportedKinds {
                     formats: kinds.connectors,
                     sandbox: SandboxMode::from_flag(settings.sandbox),
@@ -102,7 +103,7 @@ impl CheckContext {
             home_country: model::defaults::home_country(),
             keys: None,
             scopes: ScopeTables::default(),
-            claims: DeclaredClaims::default(),
+            declarations: Declarations::default(),
             kinds: SupportedKinds { formats: kinds.connectors, sandbox: SandboxMode::On },
             categories: None,
             subject_key_versions: None,
@@ -116,9 +117,9 @@ impl CheckContext {
     /// other checks.
     #[must_use]
     pub fn check_connector(&self, file: &Path, environment: &Environment) -> ConnectorDraft {
-        let Self { folder, secrets, kinds, claims, .. } = self;
+        let Self { folder, secrets, kinds, declarations, .. } = self;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
-        let mut draft = connectors::read_draft(file, *kinds, claims, self.subject, &context);
+        let mut draft = connectors::read_draft(file, *kinds, declarations, self.subject, &context);
         draft.problems.extend(self.find_shared_secret(file));
         draft.problems.extend(
             SourceFile::read(file)

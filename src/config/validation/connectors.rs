@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use super::configured_connector::ConfiguredConnector;
 use super::connector_kind::{KindCheck, SupportedKinds, connector_schema};
+use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
 use super::levels::check_methods;
 use super::logo::Logo;
 use super::value_checks::{check_range, check_rate, is_category_id};
-use super::{blocks, connector_diagnostics, localized_text, mapping};
+use super::{blocks, connector_diagnostics, level_names, localized_text, mapping};
 use crate::config::loading::folder::list_toml_files;
 use crate::config::loading::{
     Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };
 use crate::config::model::{ConnectorFile, ConnectorLimits, SubjectSource};
-use crate::identity::declared::DeclaredClaims;
 use crate::ids::ConnectorId;
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
@@ -33,11 +33,11 @@ pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 pub fn check_source(
     source: &SourceFile,
     kinds: SupportedKinds,
-    claims: &DeclaredClaims,
+    declarations: &Declarations,
     context: &SecretContext<'_>,
 ) -> Result<ConfiguredConnector, Vec<Diagnostic>> {
     let ConnectorDraft { connector, problems, .. } =
-        draft_from_source(source, kinds, claims, context);
+        draft_from_source(source, kinds, declarations, context);
     connector.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
@@ -59,13 +59,13 @@ pub struct ConnectorDraft {
 pub fn read_draft(
     path: &Path,
     kinds: SupportedKinds,
-    claims: &DeclaredClaims,
+    declarations: &Declarations,
     subject: SubjectSource,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     match SourceFile::read(path) {
         Ok(source) => {
-            let draft = draft_from_source(&source, kinds, claims, context);
+            let draft = draft_from_source(&source, kinds, declarations, context);
             let check =
                 |connector| connector_diagnostics::check_identity(&source, connector, subject);
             let unverified = draft.connector.as_ref().and_then(check);
@@ -92,7 +92,7 @@ fn check_file_name(path: &Path) -> Option<Diagnostic> {
 fn draft_from_source(
     source: &SourceFile,
     kinds: SupportedKinds,
-    claims: &DeclaredClaims,
+    declarations: &Declarations,
     context: &SecretContext<'_>,
 ) -> ConnectorDraft {
     let id = connector_id(source.path());
@@ -102,8 +102,14 @@ fn draft_from_source(
     let kind = kinds.parse(source, context.folder, &mut problems);
     let connector = file.zip(kind).map(|(file, kind)| {
         check_file(source, &file, &mut problems);
-        let mapping =
-            mapping::check_mapping(source, &file, kind.protocol_claims(), claims, &mut problems);
+        let mapping = mapping::check_mapping(
+            source,
+            &file,
+            kind.protocol_claims(),
+            &declarations.claims,
+            &mut problems,
+        );
+        level_names::check_acr_names(source, &file, declarations, &mut problems);
         let mut check =
             KindCheck { source, name: kind.name, file: &file, context, problems: &mut problems };
         let client_secret = kinds.check(&kind, &mut check);

@@ -9,16 +9,17 @@ use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict};
 use super::dated_secret::DatedSecret;
+use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, localized_text, public_clients};
+use super::{client_auth, level_names, localized_text, public_clients};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
-use crate::protocol::acr::{Level, Platform};
+use crate::protocol::acr::{AcrRegistration, Level, Platform};
 use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 
 /// Folder of the files, in the configuration folder.
@@ -43,6 +44,8 @@ pub struct RegisteredClient {
     pub encryption: Option<ResponseEncryptionAlgs>,
     /// Its logo.
     pub logo: Option<Logo>,
+    /// What its file says of `acr`.
+    pub acr: AcrRegistration,
 }
 
 impl RegisteredClient {
@@ -52,17 +55,6 @@ impl RegisteredClient {
     pub fn no_valid_secret_warning(&self, now: Timestamp) -> Option<&Diagnostic> {
         self.no_valid_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
     }
-}
-
-/// Returns a warning for each file that allows plain http.
-#[must_use]
-pub fn insecure_http_warnings(files: &[(SourceFile, ServiceProviderFile)]) -> Vec<Diagnostic> {
-    let message = "allows authorization codes to be sent without TLS";
-    let warning = |source: &SourceFile| {
-        source.diagnostic("insecure_http", message, "never use it in production")
-    };
-    let is_insecure = |(_, file): &&(SourceFile, ServiceProviderFile)| file.insecure_http;
-    files.iter().filter(is_insecure).map(|(source, _)| warning(source)).collect()
 }
 
 /// Reads every file of the folder and reports those that can't be parsed.
@@ -76,18 +68,20 @@ pub fn read_drafts(
 
 /// The settings that a service provider's file is checked against.
 #[derive(Clone, Copy, Debug)]
-pub struct HubSettings {
+pub struct HubSettings<'a> {
     /// Newest version of the subject keys.
     pub newest_subject_key: u32,
     /// `None` if the settings are unreadable: rules that depend on it are not checked.
     pub platform: Option<Platform>,
+    /// `None` if the settings are unreadable.
+    pub declarations: Option<&'a Declarations>,
 }
 
 /// Checks a file by itself. The result is valid only if `problems` did not grow.
 pub fn check_file(
     source: &SourceFile,
     file: ServiceProviderFile,
-    HubSettings { newest_subject_key, platform }: HubSettings,
+    HubSettings { newest_subject_key, platform, declarations }: HubSettings<'_>,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> RegisteredClient {
@@ -109,6 +103,7 @@ pub fn check_file(
         source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
     let logo = read_logo(source, &file, problems);
+    let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
     RegisteredClient {
         file,
         secrets,
@@ -118,6 +113,7 @@ pub fn check_file(
         subject_key_version,
         encryption,
         logo,
+        acr,
     }
 }
 

@@ -8,7 +8,9 @@ use super::address::{self, Http};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
-use super::{admin_access, audit, claims, localized_text, proxies, quotas, secret_locations};
+use super::{
+    admin_access, audit, claims, level_names, localized_text, proxies, quotas, secret_locations,
+};
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
@@ -57,6 +59,7 @@ pub fn check_settings(
     check_choice(source, &settings.choice, problems);
     audit::check_audit(source, &settings.audit, problems);
     claims::check_claims(source, &settings.claims, problems);
+    level_names::check_level_names(source, &settings, problems);
     let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
     if settings.sandbox
         && !settings.sandbox_public
@@ -107,10 +110,6 @@ pub fn settings_warnings(
     signs, tones or voicing marks";
         let fix = "write derivation = 2 if no user has a sub yet, or add a version with derivation = 2 (docs/subject.md)";
         warnings.push(source.diagnostic(key, message, fix));
-    }
-    if settings.sandbox {
-        let message = "is on: anyone who reaches this hub can sign in as anyone";
-        warnings.push(source.diagnostic("sandbox", message, "never use it in production"));
     }
     if settings.identity_source == IdentitySource::Provider
         && settings.platform == Platform::Standard

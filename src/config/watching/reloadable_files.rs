@@ -130,7 +130,7 @@ impl ReloadableFiles {
             );
         }
         let (source, tables) = checked.scopes;
-        let entry = ScopesEntry::new(&source, tables, &context.claims)?;
+        let entry = ScopesEntry::new(&source, tables, &context.declarations.claims)?;
         scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
         let (source, parsed) = checked.notices;
         notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
@@ -158,7 +158,7 @@ impl ReloadableFiles {
             self.scan_service_providers(&scan, &load_context, &context),
             self.scan_data_providers(&scan, &load_context, &context),
             self.scan_connectors(&scan, &load_context, &context, buildable),
-            self.scan_scopes(&scan, &load_context.claims),
+            self.scan_scopes(&scan, &load_context.declarations.claims),
             self.scan_notices(&scan),
         ];
         self.resolve_conflicts();
@@ -188,7 +188,7 @@ impl ReloadableFiles {
         };
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
-        federation.declared_claims = Arc::clone(&self.context.claims);
+        federation.declared_claims = Arc::clone(&self.context.declarations.claims);
         federation.notices = self
             .notices
             .active_versions()

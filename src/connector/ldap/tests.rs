@@ -97,6 +97,7 @@ impl Fixture {
             level: Level::Eidas1,
             reauthenticate: true,
             max_age: Some(0),
+            level_names: Vec::new(),
             login_hint: None,
             ui_locales: None,
         };

@@ -62,7 +62,8 @@ pub fn authorization_url(
     for scope in kind.scopes.iter().filter(|scope| scope.as_str() != "openid") {
         builder = builder.add_scope(Scope::new(scope.as_str().to_owned()));
     }
-    if let Some(acr) = acr_policy.acr_value_to_send(acr_policy.level_to_request(request.level)) {
+    let level = acr_policy.level_to_request(request.level);
+    for acr in acr_policy.acr_values_to_send(&request.level_names, level) {
         builder = builder.add_auth_context_value(AuthenticationContextClass::new(acr.to_owned()));
     }
     if sends_prompt_login(kind, request.reauthenticate, request.max_age) {

@@ -349,6 +349,7 @@ mod tests {
                 level: Level::Eidas1,
                 reauthenticate: true,
                 max_age: None,
+                level_names: Vec::new(),
                 login_hint: None,
                 ui_locales: None,
             },

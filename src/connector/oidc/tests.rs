@@ -31,6 +31,7 @@ async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token(
     assert_eq!(fixture.connector.clock_skew_seconds(), None);
     let authentication = fixture.complete_login().await.unwrap();
     assert_eq!(authentication.upstream_subject.reveal(), "s-1");
+    assert_eq!(authentication.acr.as_deref(), Some("low"));
     assert_eq!(
         (authentication.level, authentication.auth_time.seconds(), authentication.amr),
         (Level::Eidas1, NOW - 5, amr::UpstreamAmr::from_methods(&["pwd"]))

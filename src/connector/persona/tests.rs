@@ -35,6 +35,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        level_names: Vec::new(),
         login_hint: None,
         ui_locales: None,
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::RequestedClaims;
 use super::checks::space_separated;
 use crate::ids::Secret;
-use crate::protocol::acr::{Level, Platform};
+use crate::protocol::acr::{AcrRegistration, AcrRequest, Level, Platform, RequestedAcr};
 use crate::protocol::catalogue::ErrorCode as E;
 use crate::protocol::json;
 use crate::protocol::registration::ProtocolRules;
@@ -25,6 +25,11 @@ impl AcrClaim {
         self.essential && !self.values.is_empty()
     }
 
+    /// Returns true if the claim names no value.
+    pub(super) const fn has_no_value(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Returns the levels of which the ID token must carry one. Empty on the standard platform,
     /// where every ID token carries the same.
     pub(super) fn required(&self, platform: Platform) -> Vec<Level> {
@@ -38,39 +43,82 @@ impl AcrClaim {
     }
 }
 
-/// Returns the lowest accepted level of all that were requested; of the essential values only, if
-/// there are any, because a lower level would not satisfy them (Core §5.5.1.1).
+/// Evaluates the requested values of `acr`: all of them, or the essential ones only if there are any,
+/// because another level would not satisfy them (Core §5.5.1.1). The lowest accepted level is the
+/// minimum.
 ///
 /// # Errors
-/// `AcrValuesStandard` or `AcrValuesHigh` if the platform supports none of them.
-pub(super) fn requested_level(
+/// `AcrValuesStandard` or `AcrValuesHigh` if none of them is accepted.
+pub(super) fn requested_acr(
     acr_values: &str,
     claim: &AcrClaim,
+    registration: &AcrRegistration,
     platform: Platform,
-) -> Result<Level, E> {
-    let by_claim = |level: &Level| claim.values.iter().any(|value| value == level.as_str());
-    let by_parameter =
-        |level: &Level| space_separated(acr_values).any(|value| value == level.as_str());
-    let is_requested =
-        |level: &Level| by_claim(level) || (!claim.is_binding() && by_parameter(level));
-    platform.levels().iter().copied().find(is_requested).ok_or(match platform {
+) -> Result<AcrRequest, E> {
+    let by_parameter = space_separated(acr_values).filter(|_| !claim.is_binding());
+    let requested = by_parameter.chain(claim.values.iter().map(String::as_str));
+    let mut values: Vec<RequestedAcr> = Vec::new();
+    for value in requested.filter_map(|value| accepted_value(value, claim, registration, platform))
+    {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let level = values.iter().map(|value| value.lowest).min().ok_or(match platform {
         Platform::Standard => E::AcrValuesStandard,
         Platform::High => E::AcrValuesHigh,
+    })?;
+    let essential = claim.is_binding();
+    // Without level names, the levels alone decide (R010).
+    Ok(if registration.level_names.is_empty() {
+        AcrRequest { level, essential, required: claim.required(platform), values: Vec::new() }
+    } else {
+        AcrRequest { level, essential, required: Vec::new(), values }
     })
 }
 
-/// Like [`requested_level`], but an unsupported level is an error only when it is essential.
+fn accepted_value(
+    value: &str,
+    claim: &AcrClaim,
+    registration: &AcrRegistration,
+    platform: Platform,
+) -> Option<RequestedAcr> {
+    if let Some(level) = platform.levels().iter().find(|level| level.as_str() == value) {
+        // An essential value must be answered exactly; on the standard platform every level is
+        // answered as the same.
+        let is_exact = claim.is_binding() && platform == Platform::High;
+        let highest = if is_exact { *level } else { Level::Eidas3 };
+        return Some(RequestedAcr { name: None, lowest: *level, highest, multi_factor: false });
+    }
+    let listed = registration.level_names.iter().find(|listed| *listed.name == *value)?;
+    Some(RequestedAcr {
+        name: Some(listed.name.clone()),
+        lowest: listed.level,
+        highest: Level::Eidas3,
+        multi_factor: listed.multi_factor,
+    })
+}
+
+/// Like [`requested_acr`], but values that are not accepted are an error only when they are
+/// essential.
 ///
 /// # Errors
-/// `AcrValuesStandard` or `AcrValuesHigh` if the platform supports none of the essential values.
-pub(super) fn requested_level_or_lowest(
+/// `AcrValuesStandard` or `AcrValuesHigh` if none of the essential values is accepted.
+pub(super) fn requested_acr_or_lowest(
     acr_values: &str,
     claim: &AcrClaim,
+    registration: &AcrRegistration,
     platform: Platform,
-) -> Result<Level, E> {
-    match (requested_level(acr_values, claim, platform), platform.levels().first()) {
-        (Err(_), Some(lowest)) if !claim.is_binding() => Ok(*lowest),
-        (level, _) => level,
+) -> Result<AcrRequest, E> {
+    let requested = requested_acr(acr_values, claim, registration, platform);
+    match (requested, platform.levels().first()) {
+        (Err(_), Some(lowest)) if !claim.is_binding() => Ok(AcrRequest {
+            level: *lowest,
+            essential: false,
+            required: Vec::new(),
+            values: Vec::new(),
+        }),
+        (requested, _) => requested,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every check of the table by example.
 
+mod level_names;
 mod parameters;
 mod properties;
 mod public_clients;
@@ -7,7 +8,7 @@ mod public_clients;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::protocol::acr::{Level, Platform};
+use crate::protocol::acr::{AcrRegistration, Level, LevelName, Platform};
 use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::registration::{
     ClientType, ConsentRequirement, IdpHintDefault, IdpHintPolicy,
@@ -39,6 +40,7 @@ pub(super) fn directory() -> FakeDirectory {
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
         hints: IdpHintPolicy::default(),
+        acr: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,
@@ -55,12 +57,12 @@ pub(super) fn directory() -> FakeDirectory {
         hints: IdpHintPolicy::Only(vec!["la-poste".into()]),
         ..sp.clone()
     };
-    let no_openid = Registration {
-        client_id: "bare".into(),
-        granted_scopes: vec!["email".into()],
-        ..sp.clone()
-    };
-    FakeDirectory(vec![sp, switched_off, pkce, no_openid, unhinted, hinted])
+    let granted_scopes = vec!["email".into()];
+    let no_openid = Registration { client_id: "bare".into(), granted_scopes, ..sp.clone() };
+    let mfa = LevelName { name: "urn:mfa".into(), level: Level::Eidas1, multi_factor: true };
+    let acr = AcrRegistration { level_names: vec![mfa], default_values: vec!["urn:mfa".into()] };
+    let named = Registration { client_id: "named".into(), acr, ..sp.clone() };
+    FakeDirectory(vec![sp, switched_off, pkce, no_openid, unhinted, hinted, named])
 }
 
 /// A valid request with some parameters replaced; an empty value removes one.

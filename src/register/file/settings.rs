@@ -51,4 +51,9 @@ impl RegisterSettings for FileRegisterConfig {
     fn import_target(&self) -> Option<&Path> {
         Some(&self.path)
     }
+
+    fn empty_file(&self) -> Option<&Path> {
+        let mut csv = csv::Reader::from_path(&self.path).ok()?;
+        csv.records().next().is_none().then_some(&*self.path)
+    }
 }

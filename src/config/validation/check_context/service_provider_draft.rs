@@ -12,7 +12,7 @@ use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::validation::service_providers::{
     self, ExistingConnectors, HubSettings, RegisteredClient,
 };
-use crate::config::validation::{connectors, data_providers};
+use crate::config::validation::{connectors, data_providers, leftovers};
 use crate::env::Timestamp;
 
 /// The readable parts of a service provider's file, and every finding about it.
@@ -60,11 +60,12 @@ impl CheckContext {
             draft.warnings.extend(file.connectors.unknown_connectors(&source, is_known));
         }
         let entry = [(source, file)];
-        draft.warnings.extend(service_providers::insecure_http_warnings(&entry));
+        draft.warnings.extend(leftovers::service_provider_warnings(&entry));
         let [(source, file)] = entry;
         let settings = HubSettings {
             newest_subject_key: self.newest_subject_key(),
             platform: Some(self.platform),
+            declarations: Some(&self.declarations),
         };
         let context = self.secret_context(environment);
         let client = service_providers::check_file(&source, file, settings, &context, problems);
@@ -129,7 +130,7 @@ impl CheckContext {
         let count = paths.len();
         let context = self.secret_context(environment);
         let read = |path: PathBuf| {
-            connectors::read_draft(&path, self.kinds, &self.claims, self.subject, &context)
+            connectors::read_draft(&path, self.kinds, &self.declarations, self.subject, &context)
                 .connector
         };
         let found: Vec<_> = paths.into_iter().filter_map(read).collect();

@@ -11,6 +11,7 @@ use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::SupportedKinds;
 use crate::config::validation::connector_rules::ConnectorOrder;
 use crate::config::validation::data_providers::RegisteredDataProvider;
+use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::config::validation::subject_keys::SubjectKeysByVersion;
@@ -37,8 +38,8 @@ pub struct LoadContext {
     pub subject_keys: SubjectKeysByVersion,
     /// What `sub` is derived from.
     pub subject: SubjectSource,
-    /// The claims beyond the specification's.
-    pub claims: Arc<DeclaredClaims>,
+    /// The claims and level names beyond the specification's.
+    pub declarations: Arc<Declarations>,
     /// The `[choice]` table.
     pub choice: ChoiceConfig,
     /// The order of the choice page.

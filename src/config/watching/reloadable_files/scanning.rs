@@ -32,6 +32,7 @@ impl ReloadableFiles {
         let settings = HubSettings {
             newest_subject_key: load_context.newest_subject_key(),
             platform: Some(load_context.platform),
+            declarations: Some(&load_context.declarations),
         };
         let check = |source: &SourceFile| {
             let (mut problems, file) = parse_file(source)?;
@@ -81,7 +82,7 @@ impl ReloadableFiles {
             let configured = connectors::check_source(
                 source,
                 load_context.kinds,
-                &load_context.claims,
+                &load_context.declarations,
                 context,
             )?;
             buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {

@@ -188,6 +188,7 @@ impl<'a> Document<'a> {
         let sent: Vec<&str> = acr_policy
             .values
             .values()
+            .chain(acr_policy.names.values())
             .filter_map(|values| Some(values.first()?.as_str()))
             .collect();
         let Some(announced) = self.string_list("acr_values_supported") else {

@@ -1,12 +1,14 @@
 //! Explains each parameter of a registered client's request.
 
+use std::fmt::Write as _;
+
 use super::display::displayable;
 use super::fixes::{fix_for, fix_for_warning};
 use super::{ExplanationContext, ParameterExplanation, ParameterStatus as Status};
 use crate::ids::Scope;
 use crate::protocol::acr::{AuthenticationRequirement, Level};
 use crate::protocol::authorize::{
-    AuthorizationRequest, Prompt, RequestMethod, UNSUPPORTED, checks, claims, level_under_rules,
+    AuthorizationRequest, Prompt, RequestMethod, UNSUPPORTED, acr_under_rules, checks, claims,
 };
 use crate::protocol::catalogue::{ErrorCode, Param, RequiredParam};
 use crate::protocol::params::Params;
@@ -133,21 +135,25 @@ impl ParameterCheck<'_> {
 
     /// Explains `acr_values` together with an essential `acr` in `claims`.
     fn check_level(&self, value: Option<&str>) -> Result<Finding, ErrorCode> {
-        let rules = self.registration.rules;
-        if rules == ProtocolRules::Federation {
+        let Registration { rules, acr, .. } = self.registration;
+        if *rules == ProtocolRules::Federation && acr.default_values.is_empty() {
             self.params.required(RequiredParam::AcrValues)?;
         }
-        let parsed = self.parse_claims().unwrap_or_default();
+        let claims = self.parse_claims().unwrap_or_default();
         let platform = self.context.platform;
-        let level = level_under_rules(value.unwrap_or_default(), &parsed, rules, platform)?;
-        let status = if value.is_some() { Status::Accepted } else { Status::Default };
-        let accepted = platform.levels().iter().map(|level| level.as_str()).collect::<Vec<_>>();
-        let message = format!(
-            "the login needs at least {}; this platform accepts {}",
-            level.as_str(),
-            accepted.join(" and ")
-        );
-        Ok((status, message))
+        let sent = value.unwrap_or_default();
+        let request = acr_under_rules(sent, &claims, *rules, acr, platform)?;
+        let levels = platform.levels().iter().map(|level| level.as_str());
+        let names = acr.level_names.iter().map(|listed| &*listed.name);
+        let accepted = levels.chain(names).collect::<Vec<_>>().join(", ");
+        let mut message =
+            format!("the login needs at least {}; accepted are {accepted}", request.level.as_str());
+        for name in request.values.iter().filter(|value| value.multi_factor) {
+            let name = name.name.as_deref().unwrap_or_default();
+            let _infallible =
+                write!(message, "; {name} is met by multi-factor authentication only");
+        }
+        Ok((if value.is_some() { Status::Accepted } else { Status::Default }, message))
     }
 
     fn check_state(&self, value: Option<&str>) -> Result<Finding, ErrorCode> {

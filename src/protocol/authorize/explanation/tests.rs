@@ -81,6 +81,21 @@ fn every_rejected_parameter_is_named_and_not_only_the_first() {
 }
 
 #[test]
+fn level_names_and_default_values_are_explained() {
+    let named =
+        |acr_values| parameter(&[("client_id", "named"), ("acr_values", acr_values)], "acr_values");
+    let default = named("");
+    assert_eq!(default.status, ParameterStatus::Default);
+    for part in
+        ["at least eidas1", "accepted are eidas1, urn:mfa", "urn:mfa is met by multi-factor"]
+    {
+        assert!(default.message.contains(part), "{default:?}");
+    }
+    assert!(!named("eidas1").message.contains("multi-factor"));
+    assert_eq!(named("urn:other").status, ParameterStatus::Rejected);
+}
+
+#[test]
 fn a_hint_is_explained_by_the_file_and_by_the_gate() {
     for (hint, status, part) in [
         ("la-poste", ParameterStatus::Accepted, "without the choice page"),
@@ -130,11 +145,11 @@ proptest! {
     #[test]
     fn an_explanation_agrees_with_the_endpoint(
         changes in subsequence(vec![
-            ("client_id", vec!["pkce", "off", "unhinted", "?"]),
+            ("client_id", vec!["pkce", "off", "unhinted", "named", "?"]),
             ("redirect_uri", vec!["", "https://evil.example/"]),
             ("response_type", vec!["", "token"]),
             ("scope", vec!["", "email", "openid birth", "openid else"]),
-            ("acr_values", vec!["", "eidas2", "eidas2 eidas1"]),
+            ("acr_values", vec!["", "eidas2", "eidas2 eidas1", "urn:mfa"]),
             ("state", vec!["", "short", "\u{e9}"]),
             ("nonce", vec!["", "short"]),
             ("claims", vec!["[]", "{}", r#"{"id_token":{"acr":{"essential":true,"values":["eidas3"]}}}"#]),

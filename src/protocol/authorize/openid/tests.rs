@@ -41,6 +41,7 @@ fn directory() -> FakeDirectory {
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
         hints: IdpHintPolicy::default(),
+        acr: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::None,
         rules: ProtocolRules::Openid,

@@ -1,0 +1,41 @@
+//! What `passerelle.toml` declares for other files: claims and level names beyond the
+//! specification's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::config::model::{LevelNameDeclaration, Settings};
+use crate::identity::declared::DeclaredClaims;
+use crate::protocol::acr::LevelName;
+
+/// The declared claims and level names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Declarations {
+    /// The claims.
+    pub claims: Arc<DeclaredClaims>,
+    /// The level names.
+    pub level_names: BTreeMap<String, LevelNameDeclaration>,
+}
+
+impl Declarations {
+    /// Returns the declarations of the settings.
+    #[must_use]
+    pub fn from_settings(settings: &Settings) -> Self {
+        let claims = Arc::new(DeclaredClaims::new(&settings.claims));
+        Self { claims, level_names: settings.level_names.clone() }
+    }
+
+    /// Returns a declared level name.
+    #[must_use]
+    pub fn level_name(&self, name: &str) -> Option<LevelName> {
+        let LevelNameDeclaration { level, multi_factor } = *self.level_names.get(name)?;
+        Some(LevelName { name: name.into(), level, multi_factor })
+    }
+
+    /// Returns the declared level names for a message.
+    #[must_use]
+    pub fn known_level_names(&self) -> String {
+        let names: Vec<&str> = self.level_names.keys().map(String::as_str).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+}
