@@ -12,6 +12,7 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The user chooses; the banner says why the last attempt failed.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Choosing {
     pub banner: Option<ChoiceBanner>,

@@ -23,7 +23,7 @@ pub enum Completed {
         /// What the code stands for. Kept until the grant is known to be stored, so that another
         /// node can store it where this process dies or the store is unavailable. Removed after
         /// that.
-        #[serde(default, rename = "kept")]
+        #[serde(default, rename = "kept", skip_serializing_if = "Option::is_none")]
         pending_grant: Option<Box<PendingGrant>>,
     },
     Refused(ErrorCode),
