@@ -26,6 +26,7 @@ pub use claim_type::ClaimType;
 use serde::{Deserialize, Serialize};
 
 /// A validated identity. Created only by the checks of this module.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Given names in order; may be empty if `family_name` is present.
@@ -41,6 +42,7 @@ pub struct Identity {
     pub email: Option<String>,
     pub preferred_username: Option<String>,
     /// Other standard claims, for service providers under `rules = "openid"`.
+    #[serde(default, skip_serializing_if = "StandardClaims::is_empty")]
     pub standard: StandardClaims,
     /// Claims that the operator declares; from the identity provider alone.
     #[serde(default, skip_serializing_if = "DeclaredValues::is_empty")]

@@ -73,7 +73,7 @@ use crate::protocol::registration::ClientType;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Login {
     #[serde(rename = "ticket")]
-    pub context: LoginContext,
+    pub context: Box<LoginContext>,
     pub state: LoginState,
 }
 
@@ -208,7 +208,7 @@ impl Login {
     /// Creates a login in its first state.
     #[must_use]
     pub fn new(context: LoginContext) -> Self {
-        Self { context, state: LoginState::Choosing(Choosing::default()) }
+        Self { context: Box::new(context), state: LoginState::Choosing(Choosing::default()) }
     }
 
     /// Returns how the login ended: with a code, or with this error. `None` while it has not.
@@ -348,7 +348,7 @@ impl LoginAnswer {
 impl LoginContext {
     /// Returns to the choice page after an error of the identity provider. Where `idp_hint` named
     /// that identity provider, the service provider gets the error instead.
-    fn back_to_choice(self, connector: ConnectorId, code: ErrorCode) -> Step {
+    fn back_to_choice(self: Box<Self>, connector: ConnectorId, code: ErrorCode) -> Step {
         if self.request.idp_hint.as_ref() == Some(&connector) {
             return Completed::finish_with_error(self, code);
         }
@@ -359,7 +359,7 @@ impl LoginContext {
     /// provider gets the error, except for a block: that ends, another identity provider may serve,
     /// and the operator may have a message for the user. A block is shown as a page unless
     /// `prompt=none`.
-    fn answer_gate_error(self, connector: &ConnectorId, code: ErrorCode) -> Step {
+    fn answer_gate_error(self: Box<Self>, connector: &ConnectorId, code: ErrorCode) -> Step {
         if !ChoiceBanner::is_block(code) || self.request.prompt.none {
             return Completed::finish_with_error(self, code);
         }
@@ -368,7 +368,7 @@ impl LoginContext {
         Step::save_and_answer(self, state, LoginAnswer::BlockedPage(banner))
     }
 
-    fn show_choice(self, banner: ChoiceBanner) -> Step {
+    fn show_choice(self: Box<Self>, banner: ChoiceBanner) -> Step {
         let state = LoginState::Choosing(Choosing { banner: Some(banner.clone()) });
         Step::save_and_answer(self, state, LoginAnswer::ChoicePage { banner: Some(banner) })
     }

@@ -38,6 +38,7 @@ pub struct Session {
 }
 
 /// Result of a completed login: a [`Session`] without its history.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FinishedLogin {
     pub connector: ConnectorId,

@@ -330,7 +330,7 @@ async fn perform_effect(
         Effect::Identify(authentication) => EffectOutcome::Identified(
             identify::identify_user(services, login, *authentication).await.map(Box::new),
         ),
-        Effect::Grant(grant) => EffectOutcome::Granted(services.grants.issue_code(*grant).await),
+        Effect::Grant(grant) => EffectOutcome::Granted(services.grants.issue_code(&grant).await),
         Effect::CheckCode(code) => {
             let is_live = services.grants.is_code_live(code.reveal()).await;
             // The process that stored the code may have died before it ended the former session.

@@ -63,7 +63,7 @@ pub struct AmrEvidence {
     methods: BTreeMap<Method, Provenance>,
     /// Methods that the identity provider's `mfa` stands for, according to the connector's file.
     /// They count as factors but are not released.
-    #[serde(rename = "behind_mfa")]
+    #[serde(default, rename = "behind_mfa", skip_serializing_if = "BTreeSet::is_empty")]
     mfa_implies: BTreeSet<Method>,
     /// Level names that the returned `acr` stands for, according to the connector's file.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

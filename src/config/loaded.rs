@@ -130,10 +130,7 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let mut warnings = leftovers::service_provider_warnings(&parsed.services);
-    if let (Some(connectors), Some(checked)) = (&connectors, &checked) {
-        warnings.extend(connector_warnings(&parsed.services, connectors, &checked.settings));
-    }
+    let warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
     let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
         .check(parsed, problems);
     let all: Vec<&SourceFile> =
@@ -156,6 +153,19 @@ fn load_all_files(
         .map_err(|problem| problems.push(problem))
         .ok()?;
     Some(LoadedConfig { register, store, exposed_secrets, ..loaded })
+}
+
+/// Returns the warnings about the files of service providers and of connectors.
+fn file_warnings(
+    services: &[(SourceFile, ServiceProviderFile)],
+    connectors: Option<&[(SourceFile, ConfiguredConnector)]>,
+    checked: Option<&settings::CheckedSettings>,
+) -> Vec<Diagnostic> {
+    let of_services = services.iter().filter_map(leftovers::service_provider_warning);
+    let of_connectors = connectors
+        .zip(checked)
+        .map(|(connectors, checked)| connector_warnings(services, connectors, &checked.settings));
+    of_services.chain(of_connectors.into_iter().flatten()).collect()
 }
 
 /// Returns the warnings about connectors, and about references to missing ones.

@@ -24,24 +24,24 @@ impl Grants {
     /// # Errors
     /// `StoreFull`: the code does not exist. `StoreUnavailable`: the code may exist. `AlreadyDone`:
     /// the code was redeemed or has expired.
-    pub async fn issue_code(&self, grant: Grant) -> Result<(), ErrorCode> {
+    pub async fn issue_code(&self, grant: &Grant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
         if grant.granted_at + self.lifetimes.code <= now {
             return Err(ErrorCode::AlreadyDone);
         }
-        let mut session = self.begin_session(&grant, now).await?;
+        let mut session = self.begin_session(grant, now).await?;
         let mut origin = session.origin();
-        let mut inserted = self.insert_code(&grant, &mut session, now).await?;
+        let mut inserted = self.insert_code(grant, &mut session, now).await?;
         if inserted == Err(InsertPairError::First(StoreError::Exists)) {
-            session = self.earlier_session(&grant).await?;
+            session = self.earlier_session(grant).await?;
             origin = session.origin();
-            inserted = self.insert_code(&grant, &mut session, now).await?;
+            inserted = self.insert_code(grant, &mut session, now).await?;
         }
         match inserted {
             Ok(()) => {}
             // Another node or an earlier attempt stored the code first.
             Err(InsertPairError::Second(StoreError::Exists)) => {
-                return self.finish_earlier_issue(&grant, origin).await;
+                return self.finish_earlier_issue(grant, origin).await;
             }
             // A repeat may complete it.
             Err(
@@ -51,7 +51,7 @@ impl Grants {
             Err(InsertPairError::Second(error)) => {
                 // An existing session may belong to the attempt that succeeded.
                 if origin == SessionOrigin::New {
-                    self.discard_new_session(&grant).await;
+                    self.discard_new_session(grant).await;
                 }
                 return Err(match error {
                     // The user signed out during this login.
@@ -60,7 +60,7 @@ impl Grants {
                 });
             }
         }
-        self.end_previous_session(&grant).await;
+        self.end_previous_session(grant).await;
         self.core.metrics.record_issued_token("code");
         self.core.audit.record(|| {
             let IdentifiedUser { authentication, subject, level, .. } = &grant.user;

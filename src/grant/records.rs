@@ -19,6 +19,7 @@ use crate::protocol::trace_context::TraceContext;
 use crate::store::{Family, NewRecord, Record, RecordKey, RecordKind};
 
 /// An authorization code: its bindings, and the token that it will issue.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 pub(super) struct CodeRecord {
     pub redirect_uri: String,

@@ -238,7 +238,7 @@ impl Hub {
 
     /// Issues this code for a request of `sp` with these changes.
     async fn issue(&self, code: &str, changes: &[(&str, &str)]) {
-        self.grants.issue_code(self.grant(code, changes)).await.unwrap();
+        self.grants.issue_code(&self.grant(code, changes)).await.unwrap();
     }
 
     /// Redeems correctly; returns the response as JSON.

@@ -21,7 +21,7 @@ impl AwaitingCallback {
     /// Applies a request of the browser.
     pub(super) fn on_request(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         request: LoginRequest,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -49,7 +49,7 @@ impl AwaitingCallback {
 
     fn on_callback(
         self,
-        mut context: LoginContext,
+        mut context: Box<LoginContext>,
         callback: Callback,
         inputs: &StepInputs<'_>,
     ) -> Step {

@@ -12,6 +12,7 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The user chooses; the banner says why the last attempt failed.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Choosing {
     pub banner: Option<ChoiceBanner>,
@@ -36,7 +37,7 @@ impl Choosing {
     /// Applies a request of the browser.
     pub(super) fn on_request(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         request: LoginRequest,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -64,7 +65,7 @@ impl Choosing {
 
     fn on_open_page(
         self,
-        mut context: LoginContext,
+        mut context: Box<LoginContext>,
         reuse: Option<Box<IdentifiedUser>>,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -91,7 +92,7 @@ impl Choosing {
         self.banner.as_ref().is_some_and(|banner| ChoiceBanner::is_block(banner.code))
     }
 
-    fn show_block(self, context: LoginContext) -> Step {
+    fn show_block(self, context: Box<LoginContext>) -> Step {
         match self.banner.clone() {
             Some(banner) => Step::answer_unsaved(
                 context,
@@ -102,7 +103,7 @@ impl Choosing {
         }
     }
 
-    fn show_choice(self, context: LoginContext) -> Step {
+    fn show_choice(self, context: Box<LoginContext>) -> Step {
         let banner = self.banner.clone();
         Step::answer_unsaved(
             context,
@@ -111,7 +112,7 @@ impl Choosing {
         )
     }
 
-    fn answer_error(self, context: LoginContext, code: ErrorCode) -> Step {
+    fn answer_error(self, context: Box<LoginContext>, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Choosing(self), code, NextAction::ChooseIdp)
     }
 }
@@ -131,7 +132,7 @@ fn hinted_idp(context: &LoginContext, inputs: &StepInputs<'_>) -> Option<Connect
 
 /// Prepares the redirect to a connector, if the gate allows it.
 pub(super) fn choose_idp(
-    context: LoginContext,
+    context: Box<LoginContext>,
     connector: &ConnectorId,
     inputs: &StepInputs<'_>,
 ) -> Step {

@@ -23,7 +23,7 @@ pub enum Completed {
         /// What the code stands for. Kept until the grant is known to be stored, so that another
         /// node can store it where this process dies or the store is unavailable. Removed after
         /// that.
-        #[serde(default, rename = "kept")]
+        #[serde(default, rename = "kept", skip_serializing_if = "Option::is_none")]
         pending_grant: Option<Box<PendingGrant>>,
     },
     Refused(ErrorCode),
@@ -74,14 +74,14 @@ impl Completed {
     }
 
     /// Ends the login with an error for the service provider.
-    pub(super) fn finish_with_error(context: LoginContext, code: ErrorCode) -> Step {
+    pub(super) fn finish_with_error(context: Box<LoginContext>, code: ErrorCode) -> Step {
         let state = Self::Refused(code);
         let answer = state.answer(&context);
         Step::save_and_answer(context, LoginState::Completed(state), answer)
     }
 
     /// Applies a request of the browser.
-    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest) -> Step {
+    pub(super) fn on_request(self, context: Box<LoginContext>, request: LoginRequest) -> Step {
         match request {
             // A callback that this login never accepted gets nothing, least of all a code.
             LoginRequest::Callback(callback)
@@ -111,7 +111,11 @@ impl Completed {
     }
 
     /// Applies the outcome of [`Effect::Grant`].
-    pub(super) fn on_grant(mut self, context: LoginContext, result: Result<(), ErrorCode>) -> Step {
+    pub(super) fn on_grant(
+        mut self,
+        context: Box<LoginContext>,
+        result: Result<(), ErrorCode>,
+    ) -> Step {
         match result {
             Ok(()) => {
                 if let Self::Granted { pending_grant, .. } = &mut self {
@@ -132,7 +136,7 @@ impl Completed {
     /// Applies the outcome of [`Effect::CheckCode`].
     pub(super) fn on_code_checked(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         lives: Result<bool, ErrorCode>,
     ) -> Step {
         match (lives, &self) {
@@ -148,7 +152,7 @@ impl Completed {
         }
     }
 
-    fn answer_store_unavailable(self, context: LoginContext) -> Step {
+    fn answer_store_unavailable(self, context: Box<LoginContext>) -> Step {
         Step::show_error(
             context,
             LoginState::Completed(self),
@@ -168,12 +172,12 @@ impl Completed {
         LoginAnswer::ServiceProvider { answer, session }
     }
 
-    fn repeat_answer(self, context: LoginContext) -> Step {
+    fn repeat_answer(self, context: Box<LoginContext>) -> Step {
         let answer = self.answer(&context);
         Step::answer_unsaved(context, LoginState::Completed(self), answer)
     }
 
-    fn answer_already_done(self, context: LoginContext) -> Step {
+    fn answer_already_done(self, context: Box<LoginContext>) -> Step {
         Step::show_error(
             context,
             LoginState::Completed(self),

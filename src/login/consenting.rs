@@ -28,7 +28,7 @@ pub struct Consenting {
 impl Consenting {
     /// Shows the page if one is due; otherwise completes the login.
     pub(super) fn enter(
-        context: LoginContext,
+        context: Box<LoginContext>,
         user: IdentifiedUser,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -73,7 +73,7 @@ impl Consenting {
     /// Applies a request of the browser.
     pub(super) fn on_request(
         self: Arc<Self>,
-        context: LoginContext,
+        context: Box<LoginContext>,
         request: LoginRequest,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -123,7 +123,7 @@ impl Consenting {
 
     fn on_consent(
         self: Arc<Self>,
-        context: LoginContext,
+        context: Box<LoginContext>,
         consent: ConsentSubmission,
         inputs: &StepInputs<'_>,
     ) -> Step {
@@ -140,7 +140,7 @@ impl Consenting {
     }
 
     /// Creates the code. No other function does.
-    fn grant_code(mut self, context: LoginContext, inputs: &StepInputs<'_>) -> Step {
+    fn grant_code(mut self, context: Box<LoginContext>, inputs: &StepInputs<'_>) -> Step {
         if context.is_scope_withdrawn(inputs) {
             return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
         }
@@ -182,7 +182,7 @@ impl Consenting {
         Step::save_and_perform(context, LoginState::Completed(state), effect)
     }
 
-    fn answer_error(self: Arc<Self>, context: LoginContext, code: ErrorCode) -> Step {
+    fn answer_error(self: Arc<Self>, context: Box<LoginContext>, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Consenting(self), code, NextAction::ChooseIdp)
     }
 }

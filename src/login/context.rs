@@ -4,23 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::Timestamp;
 use crate::ids::{InteractionHash, Subject, SupportId};
-use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::authorize::{AuthorizationRequest, is_default};
 use crate::protocol::trace_context::TraceContext;
 
 /// The data of a login that does not depend on its state.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Serialize, Deserialize)]
 pub struct LoginContext {
     pub hash: InteractionHash,
     pub support_id: SupportId,
     pub request: AuthorizationRequest,
     /// The users that `id_token_hint` and `claims` name. The user who logs in must be each of them.
-    #[serde(rename = "wanted")]
+    #[serde(default, rename = "wanted", skip_serializing_if = "Vec::is_empty")]
     pub required_subjects: Vec<Subject>,
     pub opened_at: Timestamp,
     /// When the login expires. The hub keeps the record for one more minute, to answer late
     /// requests.
     pub expires_at: Timestamp,
     /// Whether `idp_hint` has been followed. The hub follows it once; after that the user chooses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hint_followed: bool,
     /// The `state` of the last accepted callback: its duplicate gets the same answer.
     #[serde(rename = "returned")]
@@ -29,11 +31,12 @@ pub struct LoginContext {
     /// releases without tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
-    #[serde(default, rename = "spent")]
+    #[serde(default, rename = "spent", skip_serializing_if = "is_default")]
     pub time_spent: TimeBreakdown,
 }
 
 /// Where the time of a login went, in microseconds. Used for metrics only.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimeBreakdown {

@@ -111,6 +111,7 @@ impl From<ErrorCode> for IdentificationError {
 
 /// A user whose authentication is verified and who is identified, by this login or by a reused
 /// session.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Serialize, Deserialize)]
 pub struct IdentifiedUser {
     pub authentication: Authentication,

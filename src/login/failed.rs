@@ -35,13 +35,13 @@ impl Failed {
     }
 
     /// Stores the state and answers with the error page.
-    pub(super) fn enter(self, context: LoginContext) -> Step {
+    pub(super) fn enter(self, context: Box<LoginContext>) -> Step {
         let answer = self.error_page();
         Step::save_and_answer(context, LoginState::Failed(self), answer)
     }
 
     /// Applies a request of the browser.
-    pub(super) fn on_request(self, context: LoginContext, request: LoginRequest) -> Step {
+    pub(super) fn on_request(self, context: Box<LoginContext>, request: LoginRequest) -> Step {
         match request {
             // The link back to the service provider: it gets the error.
             LoginRequest::Cancel => Completed::finish_with_error(context, self.code),

@@ -18,7 +18,7 @@ impl Identifying {
     /// Applies the outcome of [`Effect::Identify`](super::Effect::Identify).
     pub(super) fn on_identification(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         result: Result<Box<IdentifiedUser>, IdentificationError>,
         inputs: &StepInputs<'_>,
     ) -> Step {

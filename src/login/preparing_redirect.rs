@@ -23,7 +23,7 @@ impl PreparingRedirect {
 
     /// Requests the redirect from the connector.
     pub(super) fn enter(
-        context: LoginContext,
+        context: Box<LoginContext>,
         connector: ConnectorId,
         request: UpstreamAuthorizationRequest,
     ) -> Step {
@@ -37,7 +37,7 @@ impl PreparingRedirect {
     /// Applies the outcome of [`Effect::BeginLogin`].
     pub(super) fn on_redirect_prepared(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         result: Result<AuthorizationRedirect, ErrorCode>,
         inputs: &StepInputs<'_>,
     ) -> Step {

@@ -27,13 +27,18 @@ pub enum StepOutput {
 }
 
 impl Step {
-    const fn new(context: LoginContext, state: LoginState, save: Save, output: StepOutput) -> Self {
+    const fn new(
+        context: Box<LoginContext>,
+        state: LoginState,
+        save: Save,
+        output: StepOutput,
+    ) -> Self {
         Self { login: Login { context, state }, save, output }
     }
 
     /// Answers with an error page, and stores nothing.
     pub(super) const fn show_error(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
         code: ErrorCode,
         next_action: NextAction,
@@ -44,7 +49,7 @@ impl Step {
 
     /// Answers without a change of the stored state.
     pub(super) fn answer_unsaved(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
         answer: LoginAnswer,
     ) -> Self {
@@ -53,7 +58,7 @@ impl Step {
 
     /// Stores a new state, then answers.
     pub(super) fn save_and_answer(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
         answer: LoginAnswer,
     ) -> Self {
@@ -62,7 +67,7 @@ impl Step {
 
     /// Stores a new state, then performs the effect.
     pub(super) fn save_and_perform(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
         effect: Effect,
     ) -> Self {
@@ -71,7 +76,7 @@ impl Step {
 
     /// Performs the effect in a state that is not stored.
     pub(super) fn perform_unsaved(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
         effect: Effect,
     ) -> Self {

@@ -27,6 +27,7 @@ pub struct UpstreamAuthorizationRequest {
     pub level: Level,
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<u64>,
     /// The requested level names that can be the answer, in order.
     #[serde(skip)]
@@ -98,6 +99,7 @@ impl CallbackParams {
 }
 
 /// A verified authentication: every check of docs/design/upstream-verification.md has passed.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Authentication {
     pub connector: ConnectorId,

@@ -33,7 +33,7 @@ impl Verifying {
     /// Applies the outcome of [`Effect::CompleteLogin`](super::Effect::CompleteLogin).
     pub(super) fn on_authentication(
         self,
-        context: LoginContext,
+        context: Box<LoginContext>,
         result: Result<Box<Authentication>, ErrorCode>,
         inputs: &StepInputs<'_>,
     ) -> Step {

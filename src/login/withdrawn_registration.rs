@@ -24,7 +24,7 @@ impl Step {
     /// Answers a request with an error page while the redirect URI is not registered: neither a
     /// code nor an error is sent to it (RFC 9700 §4.11). The login keeps its state, and continues
     /// once the file is corrected.
-    pub(super) fn redirect_uri_withdrawn(context: LoginContext, state: LoginState) -> Self {
+    pub(super) fn redirect_uri_withdrawn(context: Box<LoginContext>, state: LoginState) -> Self {
         Self::show_error(context, state, ErrorCode::RedirectUriWithdrawn, NextAction::HomePage)
     }
 
@@ -32,7 +32,7 @@ impl Step {
     /// code can't be redeemed again, so the attempt is closed, and the user chooses an identity
     /// provider again once the file is corrected.
     pub(super) fn redirect_uri_withdrawn_during_effect(
-        context: LoginContext,
+        context: Box<LoginContext>,
         state: LoginState,
     ) -> Self {
         if !matches!(

@@ -43,6 +43,7 @@ pub enum RequestMethod {
 }
 
 /// A validated authorization request. No part of it needs another check.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
     pub client_id: ClientId,
@@ -55,6 +56,7 @@ pub struct AuthorizationRequest {
     pub level: Level,
     /// Whether an essential `acr` claim requests the level: the login fails if it is not reached
     /// (Core §5.5.1.1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acr_essential: bool,
     /// The levels that an essential `acr` claim names; the ID token must carry one of them (Core
     /// §5.5.1.1). Empty: any from `level` up. Always empty on the standard platform, which has one
@@ -70,6 +72,7 @@ pub struct AuthorizationRequest {
     pub prompt: Prompt,
     /// Maximum age of the authentication in seconds (Core §3.1.2.1).
     pub max_age: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub claims: RequestedClaims,
     /// S256 challenge, 43 base64url characters.
     pub code_challenge: Option<String>,
@@ -80,6 +83,7 @@ pub struct AuthorizationRequest {
     /// Well formed, but not known to exist.
     pub idp_hint: Option<ConnectorId>,
     /// Language tags, preferred first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ui_locales: Vec<String>,
 }
 
@@ -153,9 +157,10 @@ pub struct Prompt {
     /// The consent or information page must be shown.
     pub consent: bool,
     /// Nothing may be shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub none: bool,
     /// The user must choose an account: the choice page is shown, whatever the session or hints.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub select_account: bool,
 }
 
@@ -173,17 +178,26 @@ impl Default for Prompt {
 
 /// Content of the `claims` parameter. Under federation rules, identity claims are requested by
 /// scope only.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RequestedClaims {
     /// `id_token.amr.essential` is the boolean `true` (R066).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amr: bool,
     /// `id_token.sub.value`: the user who must log in.
     pub sub: Option<Secret<String>>,
     /// Names of claims for userinfo, under `rules = "openid"`. Which of them are granted is decided
     /// later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub userinfo: Vec<String>,
     /// The same, for the ID token.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id_token: Vec<String>,
+}
+
+/// Returns whether a record may leave the value out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Why a request is rejected, and how the error may travel.

@@ -139,7 +139,7 @@ pub(crate) fn choice_page(count: usize) -> ChoicePage {
         interaction: HASH.into(),
         choose_csrf: "c".repeat(43),
         cancel_csrf: "d".repeat(43),
-        forget_csrf: "f".repeat(43),
+        forget_csrf: Some("f".repeat(43)),
         service: "Mairie de Saint-Étienne".into(),
         service_logo: None,
         level: Level::Eidas1,

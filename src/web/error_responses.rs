@@ -2,6 +2,7 @@
 
 use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use actix_web::{FromRequest, Handler, HttpResponse};
+use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 use super::rejection::{
@@ -33,8 +34,7 @@ where
     type Future = LocalBoxFuture<'static, HttpResponse>;
 
     fn call(&self, (context, args): (RequestContext, Args)) -> Self::Future {
-        let handled = self.0.call(args);
-        Box::pin(async move { response_or_rejection(&context, handled.await) })
+        self.0.call(args).map(move |handled| response_or_rejection(&context, handled)).boxed_local()
     }
 }
 

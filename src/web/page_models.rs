@@ -101,7 +101,10 @@ pub fn choice_page(
         choose_csrf: login.form_token(FormPurpose::ChooseProvider, ""),
         cancel_csrf: login.form_token(FormPurpose::CancelLogin, ""),
         service: login.service_name(),
-        forget_csrf: login.form_token(FormPurpose::ForgetLastChoice, ""),
+        forget_csrf: list
+            .last_used
+            .is_some()
+            .then(|| login.form_token(FormPurpose::ForgetLastChoice, "")),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
         level: summary.requirement.level,
         list: match email {

@@ -10,14 +10,12 @@ use crate::config::model::{ServiceProviderFile, Settings};
 
 const FIX: &str = "never use it in production";
 
-/// Returns the warnings about service providers with plain HTTP.
-pub fn service_provider_warnings(files: &[(SourceFile, ServiceProviderFile)]) -> Vec<Diagnostic> {
+/// Returns the warning about a service provider with plain HTTP.
+pub fn service_provider_warning(
+    (source, file): &(SourceFile, ServiceProviderFile),
+) -> Option<Diagnostic> {
     let message = "allows authorization codes to be sent without TLS";
-    let is_insecure = |(_, file): &&(SourceFile, ServiceProviderFile)| file.insecure_http;
-    let warning = |(source, _): &(SourceFile, ServiceProviderFile)| {
-        source.diagnostic("insecure_http", message, FIX)
-    };
-    files.iter().filter(is_insecure).map(warning).collect()
+    file.insecure_http.then(|| source.diagnostic("insecure_http", message, FIX))
 }
 
 /// Returns the warning about a data provider with plain HTTP.

@@ -83,8 +83,10 @@ impl Upstream {
                 tokio::spawn(async move { upstream.refresh_provider().await.map(|_| ()) });
                 Ok(provider)
             }
-            Freshness::Stale(provider) => Ok(self.refresh_provider().await.unwrap_or(provider)),
-            Freshness::Missing => self.refresh_provider().await,
+            Freshness::Stale(provider) => {
+                Ok(Box::pin(self.refresh_provider()).await.unwrap_or(provider))
+            }
+            Freshness::Missing => Box::pin(self.refresh_provider()).await,
         }
     }
 
@@ -113,8 +115,10 @@ impl Upstream {
                 tokio::spawn(async move { upstream.refresh_keys(&provider).await.map(|_| ()) });
                 Ok(keys)
             }
-            Freshness::Stale(keys) => Ok(self.refresh_keys(provider).await.unwrap_or(keys)),
-            Freshness::Missing => self.refresh_keys(provider).await,
+            Freshness::Stale(keys) => {
+                Ok(Box::pin(self.refresh_keys(provider)).await.unwrap_or(keys))
+            }
+            Freshness::Missing => Box::pin(self.refresh_keys(provider)).await,
         }
     }
 
@@ -171,7 +175,7 @@ impl Upstream {
         };
         let fetch =
             self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
-        match self.keys.fetch_early(&keys, &self.env, fetch).await {
+        match Box::pin(self.keys.fetch_early(&keys, &self.env, fetch)).await {
             Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
             _ => Err(error),
         }

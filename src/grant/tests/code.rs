@@ -291,13 +291,13 @@ fn of_concurrent_redemptions_one_wins_and_keeps_nothing() {
 async fn nothing_is_redeemable_where_something_could_not_be_kept() {
     let no_sessions = Hub::with(Capacities { sessions: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
-        no_sessions.grants.issue_code(no_sessions.grant("code", &[])).await,
+        no_sessions.grants.issue_code(&no_sessions.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
     let no_codes = Hub::with(Capacities { grants: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
-        no_codes.grants.issue_code(no_codes.grant("code", &[])).await,
+        no_codes.grants.issue_code(&no_codes.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
@@ -308,15 +308,11 @@ async fn a_grant_that_comes_again_is_done_once() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
-    hub.grants.issue_code(grant.clone()).await.unwrap();
-    assert_eq!(
-        hub.grants.issue_code(grant.clone()).await,
-        Ok(()),
-        "a repeat after an unknown outcome"
-    );
+    hub.grants.issue_code(&grant).await.unwrap();
+    assert_eq!(hub.grants.issue_code(&grant).await, Ok(()), "a repeat after an unknown outcome");
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     // From here on a repeat changes nothing: no second code, no effect on the first.
-    assert_eq!(hub.grants.issue_code(grant.clone()).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.validate(&token).await, Ok(()));
     assert!(
         hub.grants.session(&cookie).await.unwrap().is_some(),
@@ -325,8 +321,8 @@ async fn a_grant_that_comes_again_is_done_once() {
     // The next login of this browser takes the session's place.
     let session =
         SessionUse::New { cookie: Secret::new("the next".into()), replaced: Some(cookie.clone()) };
-    hub.grants.issue_code(Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
-    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::AlreadyDone));
+    hub.grants.issue_code(&Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
+    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert!(
         hub.grants.session(&cookie).await.unwrap().is_none(),
         "back brought the former session back"
@@ -338,9 +334,9 @@ async fn a_grant_that_comes_again_is_done_once() {
 async fn a_logout_ends_a_grant_that_comes_again() {
     let hub = Hub::new();
     let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
-    hub.grants.issue_code(grant.clone()).await.unwrap();
+    hub.grants.issue_code(&grant).await.unwrap();
     hub.grants.end_session(&cookie).await.unwrap();
-    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::LoginRequired));
+    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::LoginRequired));
     assert!(hub.grants.session(&cookie).await.unwrap().is_none());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
@@ -350,9 +346,9 @@ async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    hub.grants.issue_code(grant.clone()).await.unwrap();
+    hub.grants.issue_code(&grant).await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert_eq!(hub.grants.issue_code(grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(
         hub.redeem("code").await,
         Err(ErrorCode::CodeUnknown),

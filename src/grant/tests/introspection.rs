@@ -115,7 +115,7 @@ impl Hub {
 
     /// An access token of `sp` for these scopes.
     async fn token_with_scopes(&self, code: &str, scope: &str) -> String {
-        self.grants.issue_code(self.grant_with_scopes(code, scope)).await.unwrap();
+        self.grants.issue_code(&self.grant_with_scopes(code, scope)).await.unwrap();
         self.redeem(code).await.unwrap()["access_token"].as_str().unwrap().to_owned()
     }
 
@@ -149,7 +149,7 @@ async fn a_live_token_is_described_with_exactly_its_members() {
 #[tokio::test]
 async fn iat_is_when_the_token_was_issued_and_not_its_code() {
     let hub = hub();
-    hub.grants.issue_code(hub.grant_with_scopes("code", "openid family_name")).await.unwrap();
+    hub.grants.issue_code(&hub.grant_with_scopes("code", "openid family_name")).await.unwrap();
     hub.clock.advance(std::time::Duration::from_secs(20));
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     let response = hub.introspect("archive", &token).await.unwrap();
@@ -171,7 +171,7 @@ async fn each_data_provider_knows_a_user_by_its_own_subject_whatever_client_the_
     let of_sp = hub.token_with_scopes("first", "openid family_name").await;
     let mut grant = hub.grant("second", &[("client_id", "other")]);
     grant.scopes = vec!["openid".into(), "family_name".into()];
-    hub.grants.issue_code(grant).await.unwrap();
+    hub.grants.issue_code(&grant).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("second") };
     let answer = serde_json::to_value(hub.grants.redeem_code(&request).await.unwrap()).unwrap();
@@ -212,7 +212,7 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
     let inactive = Ok(json!({ "active": false }));
     let token = hub.token_with_scopes("code", "openid family_name").await;
     assert_eq!(hub.introspect("stranger", &token).await, inactive, "only openid is shared");
-    hub.grants.issue_code(hub.grant_with_scopes("live code", "openid family_name")).await.unwrap();
+    hub.grants.issue_code(&hub.grant_with_scopes("live code", "openid family_name")).await.unwrap();
     let truncated = &token[..token.len() - 1];
     for guess in [
         "guess",

@@ -24,7 +24,7 @@ async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it
         cookie: cookie("second's session"),
         replaced: Some(cookie("first's session")),
     };
-    hub.grants.issue_code(Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
+    hub.grants.issue_code(&Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
     let (unharmed, _) = hub.tokens("another browser's", &[]).await;
 
     let ended = hub.grants.end_session(&cookie("second's session")).await.unwrap().unwrap();
@@ -44,7 +44,7 @@ async fn a_reused_code_still_revokes_what_it_issued_and_no_more() {
     let hub = Hub::new();
     let (stolen, _) = hub.tokens("stolen", &[]).await;
     let reused = SessionUse::Reused { cookie: cookie("stolen's session") };
-    hub.grants.issue_code(Grant { session: reused, ..hub.grant("honest", &[]) }).await.unwrap();
+    hub.grants.issue_code(&Grant { session: reused, ..hub.grant("honest", &[]) }).await.unwrap();
     let honest = hub.redeem("honest").await.unwrap();
     assert_eq!(hub.redeem("stolen").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.validate(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
@@ -63,7 +63,7 @@ async fn a_login_that_finishes_while_its_person_signs_out_gives_nothing() {
         cookie: cookie("late session"),
         replaced: Some(cookie("first's session")),
     };
-    let late = hub.grants.issue_code(Grant { session: former, ..hub.grant("late", &[]) }).await;
+    let late = hub.grants.issue_code(&Grant { session: former, ..hub.grant("late", &[]) }).await;
     assert_eq!(late, Err(ErrorCode::LoginRequired));
     assert!(hub.grants.session(&cookie("late session")).await.unwrap().is_none());
     assert_eq!(hub.redeem("late").await, Err(ErrorCode::CodeUnknown));

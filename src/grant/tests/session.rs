@@ -47,7 +47,10 @@ async fn session_fixation_gets_the_attacker_nothing() {
     // A value that an attacker planted, whether it names a session (theirs) or nothing.
     hub.issue("attacker", &[]).await;
     for (code, planted) in [("one", "attacker's session"), ("two", "made up")] {
-        hub.grants.issue_code(with_new_session(hub.grant(code, &[]), code, planted)).await.unwrap();
+        hub.grants
+            .issue_code(&with_new_session(hub.grant(code, &[]), code, planted))
+            .await
+            .unwrap();
         assert!(session(&hub, code).await.is_some());
         assert!(session(&hub, planted).await.is_none(), "{planted}");
     }
@@ -59,7 +62,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
     for (same, kept) in [(true, true), (false, false)] {
         let hub = Hub::new();
         hub.grants
-            .issue_code(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
+            .issue_code(&Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
             .await
             .unwrap();
         let claims = consent_claims(&hub, &hub.grant("x", &[]).user.claims);
@@ -68,7 +71,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
             second.user.authentication.upstream_subject = cookie("another account");
             second.user.identity.family_name = Some("ELSE".into());
         }
-        hub.grants.issue_code(second).await.unwrap();
+        hub.grants.issue_code(&second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
         assert!(session.has_participant(&sp) && !session.has_consented(&sp, &claims));
         assert_eq!(
@@ -92,11 +95,11 @@ async fn the_consent_of_one_pseudonym_is_not_anothers() {
         let hub = Hub::new();
         let mut first = Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
         first.user.identity = no_identity().unwrap();
-        hub.grants.issue_code(first).await.unwrap();
+        hub.grants.issue_code(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.authentication.upstream_subject = cookie(account);
         second.user.identity = no_identity().unwrap();
-        hub.grants.issue_code(second).await.unwrap();
+        hub.grants.issue_code(&second).await.unwrap();
         assert_eq!(
             session(&hub, "second").await.unwrap().has_participant(&other),
             kept,
@@ -110,7 +113,7 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
     let sp = ClientId::from("sp");
     for consented in [true, false] {
         let hub = Hub::new();
-        hub.grants.issue_code(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
+        hub.grants.issue_code(&Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
         assert_eq!(
             session.has_consented(&sp, &consent_claims(&hub, &hub.grant("x", &[]).user.claims)),
@@ -128,7 +131,7 @@ async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     let idle = SessionLimits::for_platform(hub.grants.core.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
     hub.grants
-        .issue_code(with_reused_session(hub.grant("second", &[]), "first's session"))
+        .issue_code(&with_reused_session(hub.grant("second", &[]), "first's session"))
         .await
         .unwrap();
     hub.clock.advance(idle - MILLISECOND);
@@ -145,7 +148,7 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
     hub.clock.advance(Duration::from_secs(24 * 3600));
     for gone in ["first's session", "never there"] {
         let outcome =
-            hub.grants.issue_code(with_reused_session(hub.grant("second", &[]), gone)).await;
+            hub.grants.issue_code(&with_reused_session(hub.grant("second", &[]), gone)).await;
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
@@ -158,10 +161,10 @@ async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue_code(second.clone()).await.unwrap();
+    hub.grants.issue_code(&second.clone()).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
     for _ in 0..2 {
-        assert_eq!(hub.grants.issue_code(second.clone()).await, Err(ErrorCode::LoginRequired));
+        assert_eq!(hub.grants.issue_code(&second.clone()).await, Err(ErrorCode::LoginRequired));
         assert!(session(&hub, "second").await.is_none(), "alive after its logout");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
         hub.clock.advance(CODE_LIFE - MILLISECOND);
@@ -175,9 +178,9 @@ async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue_code(second.clone()).await.unwrap();
+    hub.grants.issue_code(&second.clone()).await.unwrap();
     hub.grants.store.remove(&code_key("second")).await.unwrap();
-    hub.grants.issue_code(second).await.unwrap();
+    hub.grants.issue_code(&second).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
     assert_eq!(
         hub.redeem("second").await,
@@ -225,7 +228,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("second", &[]), "second", "first's session"),
             |_| (),
         );
-        hub.grants.issue_code(second).await.unwrap();
+        hub.grants.issue_code(&second).await.unwrap();
         let second = session(&hub, "second").await.unwrap();
         assert_eq!(second.has_participant(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
@@ -233,7 +236,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("third", &[]), "third", "second"),
             |_| (),
         );
-        hub.grants.issue_code(third).await.unwrap();
+        hub.grants.issue_code(&third).await.unwrap();
         assert_eq!(
             session(&hub, "third").await.unwrap().lineage,
             second.lineage,
@@ -246,7 +249,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.grants.issue_code(second).await.unwrap();
+    hub.grants.issue_code(&second).await.unwrap();
     assert!(
         !session(&hub, "second").await.unwrap().has_participant(&"other".into()),
         "connectors whose files are gone"
@@ -261,7 +264,7 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
     let second =
         by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
-    hub.grants.issue_code(second).await.unwrap();
+    hub.grants.issue_code(&second).await.unwrap();
     let continued = session(&hub, "second").await.unwrap();
     assert_eq!(continued.lineage, lineage);
     assert!(
@@ -277,10 +280,10 @@ async fn another_person_in_the_same_browser_continues_no_session() {
         let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
             identity.given_names = vec!["Angela करन".into()];
         });
-        hub.grants.issue_code(first).await.unwrap();
+        hub.grants.issue_code(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.identity.given_names = vec![name.to_owned()];
-        hub.grants.issue_code(second).await.unwrap();
+        hub.grants.issue_code(&second).await.unwrap();
         assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()), "{name}");
     }
 }
@@ -294,11 +297,11 @@ async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() 
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.grants.issue_code(second).await.unwrap();
+    hub.grants.issue_code(&second).await.unwrap();
     assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()));
     let third = with_new_session(hub.grant("third", &[]), "third", "second");
     let third = by_another_account(third, |identity| identity.email = None);
-    hub.grants.issue_code(third).await.unwrap();
+    hub.grants.issue_code(&third).await.unwrap();
     assert!(
         session(&hub, "third").await.unwrap().has_participant(&"sp".into()),
         "the same account"

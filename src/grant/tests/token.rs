@@ -112,7 +112,7 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
         let hub = if platform == Platform::High { Hub::high() } else { Hub::new() };
         let mut grant = hub.grant("code", &[("acr_values", asked)]);
         grant.user = identified_user("idp", obtained);
-        hub.grants.issue_code(grant).await.unwrap();
+        hub.grants.issue_code(&grant).await.unwrap();
         let answer = hub.redeem("code").await.unwrap();
         let id_token = answer["id_token"].as_str().unwrap();
         let id_token =
@@ -127,7 +127,7 @@ async fn a_reused_authentication_releases_the_capped_level_and_is_checked_by_the
     let hub = Hub::high();
     let mut grant = hub.grant("code", &[("acr_values", "eidas2")]);
     grant.user = IdentifiedUser { level: Level::Eidas2, ..identified_user("idp", Level::Eidas3) };
-    hub.grants.issue_code(grant).await.unwrap();
+    hub.grants.issue_code(&grant).await.unwrap();
     let answer = hub.redeem("code").await.unwrap();
     assert_eq!(read(&decrypted(answer["id_token"].as_str().unwrap())).1["acr"], "eidas2");
     assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(Level::Eidas3));
@@ -136,7 +136,7 @@ async fn a_reused_authentication_releases_the_capped_level_and_is_checked_by_the
 #[tokio::test]
 async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
     let hub = Hub::new();
-    hub.grants.issue_code(hub.grant("code", &[("client_id", "other")])).await.unwrap();
+    hub.grants.issue_code(&hub.grant("code", &[("client_id", "other")])).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem_code(&request).await.unwrap()).unwrap();

@@ -15,6 +15,7 @@ use crate::protocol::catalogue::ErrorCode;
 /// response needs.
 ///
 /// Created only by the checks. It deserializes only as part of a login record.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProvenRedirect {
     redirect_uri: String,

@@ -17,7 +17,8 @@ pub struct ChoicePage {
     pub interaction: String,
     pub choose_csrf: String,
     pub cancel_csrf: String,
-    pub forget_csrf: String,
+    /// If the list has an account that was used last.
+    pub forget_csrf: Option<String>,
     /// Name of the service provider.
     pub service: String,
     /// Path on this host.

@@ -179,7 +179,7 @@ fn script_in_names_and_values_stays_inert() {
                 cancel_csrf: evil(),
                 service: evil(),
                 service_logo: Some(evil()),
-                forget_csrf: evil(),
+                forget_csrf: Some(evil()),
                 list,
                 banner,
                 email: Some(EmailSearch::Unknown { domain: evil() }),

@@ -59,9 +59,9 @@ impl CheckContext {
             let is_known = |id: &_| configured.iter().any(|connector| connector.id == *id);
             draft.warnings.extend(file.connectors.unknown_connectors(&source, is_known));
         }
-        let entry = [(source, file)];
-        draft.warnings.extend(leftovers::service_provider_warnings(&entry));
-        let [(source, file)] = entry;
+        let entry = (source, file);
+        draft.warnings.extend(leftovers::service_provider_warning(&entry));
+        let (source, file) = entry;
         let settings = HubSettings {
             newest_subject_key: self.newest_subject_key(),
             platform: Some(self.platform),

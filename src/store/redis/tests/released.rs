@@ -88,17 +88,32 @@ pub(crate) fn released_samples(kind: RecordKind) -> Vec<Sample> {
     samples
 }
 
-/// Returns whether `whole` contains all of `part`; it may have more members.
+/// Returns whether `whole` contains all of `part`. It may have more members, and lack those whose
+/// value is the default.
 pub(crate) fn json_contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => part
-            .iter()
-            .all(|(name, part)| whole.get(name).is_some_and(|whole| json_contains(whole, part))),
+        (Value::Object(whole), Value::Object(part)) => {
+            part.iter().all(|(name, part)| match whole.get(name) {
+                Some(whole) => json_contains(whole, part),
+                None => is_json_default(part),
+            })
+        }
         (Value::Array(whole), Value::Array(part)) => {
             whole.len() == part.len()
                 && whole.iter().zip(part).all(|(whole, part)| json_contains(whole, part))
         }
         (whole, part) => whole == part,
+    }
+}
+
+fn is_json_default(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_u64() == Some(0),
+        Value::String(_) => false,
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.values().all(is_json_default),
     }
 }
 
