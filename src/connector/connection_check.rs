@@ -7,7 +7,7 @@ use chrono::DateTime;
 use http::header::DATE;
 use url::Url;
 
-use super::diagnostic::ConnectorDiagnostic;
+use super::diagnostic::CheckDiagnostic;
 use super::online_check::TimedResponse;
 use crate::egress::certificates::days_left;
 use crate::egress::safe_http_client::PeerCertificate;
@@ -24,14 +24,14 @@ const MAX_HONEST_SKEW_SECONDS: i64 = 5;
 pub fn diagnose_connection(
     url: &Url,
     response: &TimedResponse,
-    diagnostics: &mut Vec<ConnectorDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) {
-    diagnostics.push(ConnectorDiagnostic::ok(
+    diagnostics.push(CheckDiagnostic::ok(
         "reachable",
         format!("{} responds", url.host_str().unwrap_or_default()),
     ));
     diagnostics.push(if url.scheme() == "http" {
-        ConnectorDiagnostic::warning(
+        CheckDiagnostic::warning(
             "certificate",
             "there is no TLS: anyone on the network path can impersonate this identity provider",
             "use https; http is for tests",
@@ -48,27 +48,27 @@ pub fn diagnose_connection(
 pub fn diagnose_certificate(
     certificate: Option<&PeerCertificate>,
     now: Timestamp,
-) -> ConnectorDiagnostic {
+) -> CheckDiagnostic {
     let left = certificate.and_then(|PeerCertificate(der)| days_left(der, now));
     match left {
-        None => ConnectorDiagnostic::warning(
+        None => CheckDiagnostic::warning(
             "certificate",
             "it is valid, but its expiry can't be read",
             "check it with another tool, such as openssl s_client",
         ),
-        Some(days) if days < MIN_CERTIFICATE_DAYS => ConnectorDiagnostic::warning(
+        Some(days) if days < MIN_CERTIFICATE_DAYS => CheckDiagnostic::warning(
             "certificate",
             format!("it is valid, and expires in {days} days"),
             "ask the identity provider to renew it: no login works after that",
         ),
         Some(days) => {
-            ConnectorDiagnostic::ok("certificate", format!("it is valid for {days} more days"))
+            CheckDiagnostic::ok("certificate", format!("it is valid for {days} more days"))
         }
     }
 }
 
 /// Returns the diagnostic of a certificate that TLS rejected, with the library's message.
-pub fn diagnose_rejected_certificate(host: &str, why: &str) -> ConnectorDiagnostic {
+pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
     let fix = if why.contains("expired") || why.contains("Expired") {
         "it has expired: the identity provider must renew it"
     } else if why.contains("not valid for name") || why.contains("NotValidForName") {
@@ -81,7 +81,7 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> ConnectorDiagnost
     } else {
         "send this message to the identity provider"
     };
-    ConnectorDiagnostic::error(
+    CheckDiagnostic::error(
         "certificate",
         format!("the certificate of {host} is rejected: {why}"),
         fix,
@@ -89,10 +89,10 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> ConnectorDiagnost
 }
 
 /// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
-pub fn diagnose_clock(response: &TimedResponse) -> ConnectorDiagnostic {
+pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
     let date = response.response.headers().get(DATE).and_then(|date| date.to_str().ok());
     let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) else {
-        return ConnectorDiagnostic::ok("clock", "it can't be compared: the response has no Date");
+        return CheckDiagnostic::ok("clock", "it can't be compared: the response has no Date");
     };
     let millis = |at: Timestamp| i64::try_from(at.millis()).unwrap_or(i64::MAX);
     let (sent, received) = (millis(response.sent_at), millis(response.received_at));
@@ -115,13 +115,13 @@ pub fn diagnose_clock(response: &TimedResponse) -> ConnectorDiagnostic {
     let fix = "synchronize the clocks with NTP, this machine's first";
     let tolerance = i64::try_from(CLOCK_TOLERANCE.as_secs()).unwrap_or(i64::MAX);
     match seconds.saturating_abs().saturating_sub(margin) {
-        off if off > tolerance => ConnectorDiagnostic::error(
+        off if off > tolerance => CheckDiagnostic::error(
             "clock",
             format!("{what}: more than the {tolerance} s that are tolerated"),
             fix,
         ),
-        off if off > MAX_HONEST_SKEW_SECONDS => ConnectorDiagnostic::warning("clock", what, fix),
-        _ => ConnectorDiagnostic::ok("clock", what),
+        off if off > MAX_HONEST_SKEW_SECONDS => CheckDiagnostic::warning("clock", what, fix),
+        _ => CheckDiagnostic::ok("clock", what),
     }
 }
 

@@ -18,7 +18,7 @@ pub enum DiagnosticStatus {
 
 /// Outcome of one check of a connector, or of a service provider.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct ConnectorDiagnostic {
+pub struct CheckDiagnostic {
     /// Stable name of the check, for scripts.
     pub name: &'static str,
     pub status: DiagnosticStatus,
@@ -28,7 +28,7 @@ pub struct ConnectorDiagnostic {
     pub fix: Option<String>,
 }
 
-impl ConnectorDiagnostic {
+impl CheckDiagnostic {
     /// Returns the diagnostic of a passed check.
     pub fn ok(name: &'static str, message: impl Into<String>) -> Self {
         Self { name, status: DiagnosticStatus::Ok, message: message.into(), fix: None }

@@ -28,7 +28,7 @@ use self::directory::{DirectoryEntry, LdapDirectory};
 use self::password_attempts::PasswordAttempts;
 use self::settings::LdapKind;
 use super::code_flow;
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page::{self, PasswordCredentials, PasswordOutcome, PasswordPage};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
@@ -346,7 +346,7 @@ impl Connector for LdapConnector {
             .unwrap_or_else(|_| Err(timeout_error()))
     }
 
-    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         self.directory.diagnose(context, &self.subject_attribute, self.env.now()).await
     }
 

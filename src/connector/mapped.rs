@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use url::Url;
 
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::port::Connector;
@@ -74,7 +74,7 @@ impl Connector for MappedConnector {
         self.connector.preload().await
     }
 
-    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         self.connector.diagnose(context).await
     }
 

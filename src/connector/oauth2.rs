@@ -23,9 +23,7 @@ use url::Url;
 
 use self::settings::{Oauth2Kind, SecretMethod};
 use super::code_flow::{self, OauthClient};
-use super::diagnostic::{
-    ConnectorDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter,
-};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
@@ -274,7 +272,7 @@ impl Connector for Oauth2Connector {
         .await
     }
 
-    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         diagnose::diagnose(self, context).await
     }
 }

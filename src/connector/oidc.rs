@@ -31,9 +31,7 @@ use self::rules::PROTOCOL_CLAIMS;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use self::upstream::Upstream;
 use super::code_flow;
-use super::diagnostic::{
-    ConnectorDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter,
-};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
@@ -226,7 +224,7 @@ impl Connector for OidcConnector {
         self.upstream.keys(&provider).await.map(|_| ())
     }
 
-    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         diagnose::diagnose(&self.upstream, context).await
     }
 

@@ -4,7 +4,7 @@ use http::header::ACCEPT;
 use openidconnect::{HttpRequest, HttpResponse};
 
 use super::connection_check;
-use super::diagnostic::ConnectorDiagnostic;
+use super::diagnostic::CheckDiagnostic;
 use super::error::ConnectorError;
 use crate::assurance::Level;
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
@@ -74,17 +74,17 @@ pub fn invented_attempt(
 pub fn diagnose_client_authentication(
     outcome: Result<(), ConnectorError>,
     fix: &str,
-) -> ConnectorDiagnostic {
+) -> CheckDiagnostic {
     const NAME: &str = CLIENT_AUTHENTICATION;
     let Err(error) = outcome else {
-        return ConnectorDiagnostic::error(
+        return CheckDiagnostic::error(
             NAME,
             "it accepted a code that was never issued",
             "do not use this identity provider",
         );
     };
     match (error.code, error.detail.as_str()) {
-        (ErrorCode::IdpClientRefused, _) => ConnectorDiagnostic::error(
+        (ErrorCode::IdpClientRefused, _) => CheckDiagnostic::error(
             NAME,
             "it rejects the hub's client authentication (invalid_client)",
             fix,
@@ -95,7 +95,7 @@ pub fn diagnose_client_authentication(
             error @ ("error=invalid_grant" | "error=bad_verification_code"),
         ) => {
             let error = error.trim_start_matches("error=");
-            ConnectorDiagnostic::ok(
+            CheckDiagnostic::ok(
                 NAME,
                 format!(
                     "it accepts the hub's client authentication: it rejects only the invented code ({error})"
@@ -107,7 +107,7 @@ pub fn diagnose_client_authentication(
             let fix = format!(
                 "ask the identity provider to allow the grant type authorization_code for this client; {fix}"
             );
-            ConnectorDiagnostic::error(
+            CheckDiagnostic::error(
                 NAME,
                 "it does not allow the hub to redeem codes, or rejects its client authentication (unauthorized_client)",
                 fix,
@@ -117,16 +117,16 @@ pub fn diagnose_client_authentication(
             let what = format!(
                 "it can't be determined whether it accepts the hub's client authentication: it answers an invented code with {error}"
             );
-            ConnectorDiagnostic::warning(NAME, what, fix)
+            CheckDiagnostic::warning(NAME, what, fix)
         }
         _ => diagnostic_for_error(NAME, &error),
     }
 }
 
 /// Returns the diagnostic for an error of the connector.
-pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> ConnectorDiagnostic {
+pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> CheckDiagnostic {
     let entry = error.code.entry();
-    ConnectorDiagnostic::error(
+    CheckDiagnostic::error(
         name,
         format!("{} ({})", error.detail, entry.description),
         format!("look up {} in docs/errors.md", entry.code),
@@ -138,9 +138,9 @@ pub fn diagnostic_for_call_error(
     name: &'static str,
     what: &str,
     error: &EgressError,
-) -> ConnectorDiagnostic {
+) -> CheckDiagnostic {
     match error {
-        EgressError::AddressForbidden(why) => ConnectorDiagnostic::error(
+        EgressError::AddressForbidden(why) => CheckDiagnostic::error(
             name,
             format!("{what} is at an address that the hub must not call: {why}"),
             "to allow the address, add its host to internal_hosts in the file; otherwise ask the identity provider about it",
@@ -148,7 +148,7 @@ pub fn diagnostic_for_call_error(
         EgressError::Unreachable { host, why } if why.contains("certificate") => {
             connection_check::diagnose_rejected_certificate(host, why)
         }
-        EgressError::Unreachable { host, why } => ConnectorDiagnostic::error(
+        EgressError::Unreachable { host, why } => CheckDiagnostic::error(
             name,
             format!("{what}: {host} can't be reached: {why}"),
             "check the address, whether the identity provider is running, and whether the firewall allows the call",
@@ -156,7 +156,7 @@ pub fn diagnostic_for_call_error(
         EgressError::Timeout(host) => {
             let fix =
                 "check whether the identity provider is overloaded: a login would wait as long";
-            ConnectorDiagnostic::error(
+            CheckDiagnostic::error(
                 name,
                 format!(
                     "{what}: {host} did not respond within {} s",
@@ -165,7 +165,7 @@ pub fn diagnostic_for_call_error(
                 fix,
             )
         }
-        EgressError::TooLarge { host, .. } => ConnectorDiagnostic::error(
+        EgressError::TooLarge { host, .. } => CheckDiagnostic::error(
             name,
             format!("{what}: the response of {host} is larger than 1 MiB"),
             "check the address: such a document has a few kilobytes",

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page;
 use super::kind::{ConnectorKind, connector_kind};
@@ -324,8 +324,8 @@ impl Connector for PersonaConnector {
         false
     }
 
-    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
-        vec![ConnectorDiagnostic::ok(
+    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<CheckDiagnostic> {
+        vec![CheckDiagnostic::ok(
             "reachable",
             "there is nothing to check: the sandbox is a page of the hub",
         )]

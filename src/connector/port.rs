@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use url::Url;
 
-use super::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
@@ -58,10 +58,10 @@ pub trait Connector: Send + Sync {
     async fn preload(&self) -> Result<(), ConnectorError>;
 
     /// Checks everything that a login needs, for `check connector --online`.
-    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+    async fn diagnose(&self, _: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         vec![match self.preload().await {
-            Ok(()) => ConnectorDiagnostic::ok("reachable", "the identity provider responds"),
-            Err(error) => ConnectorDiagnostic::error(
+            Ok(()) => CheckDiagnostic::ok("reachable", "the identity provider responds"),
+            Err(error) => CheckDiagnostic::error(
                 "reachable",
                 error.to_string(),
                 "look up the error in docs/errors.md",

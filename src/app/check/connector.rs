@@ -14,7 +14,7 @@ use crate::config::connectors::ConnectorDraft;
 use crate::config::model::SubjectSource;
 use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
-    ConnectorDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
+    CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
 };
 use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector, ConnectorContext};
@@ -34,7 +34,7 @@ pub struct ConnectorReport {
     pub connector: ConnectorId,
     /// Worst status of the findings.
     pub status: DiagnosticStatus,
-    pub diagnostics: Vec<ConnectorDiagnostic>,
+    pub diagnostics: Vec<CheckDiagnostic>,
     /// What to register at the identity provider.
     pub registration: Vec<RegistrationParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,10 +51,10 @@ pub async fn check_connector(
     online: Option<&Env>,
 ) -> ConnectorReport {
     let draft = context.check_connector(file, environment);
-    let mut findings: Vec<ConnectorDiagnostic> =
+    let mut findings: Vec<CheckDiagnostic> =
         draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
     if findings.is_empty() {
-        findings.push(ConnectorDiagnostic::ok("file", "the file is well formed"));
+        findings.push(CheckDiagnostic::ok("file", "the file is well formed"));
     }
     let endpoints = hub_endpoints(&draft.id, context);
     let (mut registration, mut sample_result) = (Vec::new(), None);
@@ -82,12 +82,12 @@ fn evaluate_sample(
     sample: &[u8],
     connector: &ConfiguredConnector,
     context: &CheckContext,
-    findings: &mut Vec<ConnectorDiagnostic>,
+    findings: &mut Vec<CheckDiagnostic>,
 ) -> Option<SampleResult> {
     let Ok(claims) = json::parse_object(sample) else {
         let message = "the sample is not a JSON object of claims";
         let fix = "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-        findings.push(ConnectorDiagnostic::error("sample", message, fix));
+        findings.push(CheckDiagnostic::error("sample", message, fix));
         return None;
     };
     let rules = identity_rules(context);
@@ -100,10 +100,10 @@ async fn diagnose_online(
     context: &CheckContext,
     redirect_uri: String,
     env: &Env,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let Some(configured) = draft.connector.as_ref().filter(|_| draft.problems.is_empty()) else {
         let message = "the identity provider was not called";
-        return vec![ConnectorDiagnostic::error("online", message, "correct the file first")];
+        return vec![CheckDiagnostic::error("online", message, "correct the file first")];
     };
     match build_connector(configured, context, env) {
         Ok(connector) => {
@@ -114,12 +114,12 @@ async fn diagnose_online(
     }
 }
 
-pub(super) fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnostic {
+pub(super) fn diagnostic_from_problem(problem: &Diagnostic) -> CheckDiagnostic {
     let place = problem
         .line
         .map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
     let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
-    ConnectorDiagnostic::error(
+    CheckDiagnostic::error(
         "file",
         format!("{place}: {key}{}", problem.message),
         problem.fix.clone(),
@@ -128,9 +128,9 @@ pub(super) fn diagnostic_from_problem(problem: &Diagnostic) -> ConnectorDiagnost
 
 /// Converts a warning, named after the first part of its key. Missing TLS is reported by the online
 /// check.
-fn diagnostic_from_warning(problem: &Diagnostic) -> Option<ConnectorDiagnostic> {
+fn diagnostic_from_warning(problem: &Diagnostic) -> Option<CheckDiagnostic> {
     let name = ["category", "levels"].into_iter().find(|name| problem.key.starts_with(name))?;
-    Some(ConnectorDiagnostic::warning(
+    Some(CheckDiagnostic::warning(
         name,
         format!("{} {}", problem.key, problem.message),
         problem.fix.clone(),
@@ -149,12 +149,12 @@ fn build_connector(
     configured: &ConfiguredConnector,
     context: &CheckContext,
     env: &Env,
-) -> Result<Arc<dyn Connector>, ConnectorDiagnostic> {
+) -> Result<Arc<dyn Connector>, CheckDiagnostic> {
     let keys = match &context.keys {
         None => UpstreamKeys::empty(),
         Some(folder) => keyfiles::load_upstream_keys(folder, env.now()).map_err(|fault| {
             let fix = format!("create them: passerelle keys new --dir {}", folder.display());
-            ConnectorDiagnostic::error(
+            CheckDiagnostic::error(
                 "own-keys",
                 format!("the hub's own keys can't be read: {fault}"),
                 fix,
@@ -170,7 +170,7 @@ fn build_connector(
         code_store: Arc::new(NoCodeStore),
     };
     connector::build(configured, connector_context).map_err(|fault| {
-        ConnectorDiagnostic::error(
+        CheckDiagnostic::error(
             "file",
             format!("{} prevents the connector from working", fault.key),
             fault.message,
@@ -233,9 +233,9 @@ impl ConnectorReport {
 /// Writes each diagnostic with its fix.
 pub(super) fn write_diagnostics(
     f: &mut fmt::Formatter<'_>,
-    diagnostics: &[ConnectorDiagnostic],
+    diagnostics: &[CheckDiagnostic],
 ) -> fmt::Result {
-    for ConnectorDiagnostic { name, status, message, fix } in diagnostics {
+    for CheckDiagnostic { name, status, message, fix } in diagnostics {
         let word = match status {
             DiagnosticStatus::Ok => "ok",
             DiagnosticStatus::Warning => "warning",

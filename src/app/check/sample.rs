@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::config::ConfiguredConnector;
 use crate::config::check_context::CheckContext;
 use crate::config::model::Scopes;
-use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::connector::diagnostic::CheckDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
 use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
@@ -43,7 +43,7 @@ pub(super) fn evaluate_sample(
     context: &CheckContext,
     rules: &IdentityRules,
     mut claims: Map<String, Value>,
-    findings: &mut Vec<ConnectorDiagnostic>,
+    findings: &mut Vec<CheckDiagnostic>,
 ) -> SampleResult {
     // An invalid mapping is already reported.
     let protocol_claims = connector.kind.protocol_claims();
@@ -58,7 +58,7 @@ pub(super) fn evaluate_sample(
             "look at mapping.{} in the file, and at what the identity provider sends",
             lost.claim
         );
-        findings.push(ConnectorDiagnostic::warning(
+        findings.push(CheckDiagnostic::warning(
             "mapping",
             format!("{} is omitted: {}", lost.claim, lost.error),
             fix,
@@ -66,8 +66,7 @@ pub(super) fn evaluate_sample(
     }
     let violations = find_rule_violations(&claims, rules);
     if violations.is_empty() {
-        findings
-            .push(ConnectorDiagnostic::ok("identity", "the sample satisfies the identity rules"));
+        findings.push(CheckDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     findings.extend(violations);
     let (declared, rejected) = context.declarations.claims.read_values(&claims);
@@ -75,12 +74,12 @@ pub(super) fn evaluate_sample(
         let fix = format!(
             "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
         );
-        ConnectorDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
+        CheckDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
     }));
     if let Some(claim) = context.declarations.claims.missing_required(&declared) {
         let message = format!("{claim} is required, and this sample has no valid value");
         let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
-        findings.push(ConnectorDiagnostic::error("claims", message, fix));
+        findings.push(CheckDiagnostic::error("claims", message, fix));
     }
     let identity = Identity::from_claims(&claims, rules).ok();
     let identity = identity.map(|identity| Identity { declared, ..identity });
@@ -108,10 +107,7 @@ pub(super) fn evaluate_sample(
 }
 
 /// Finds mapping rules whose source claims are not in the sample.
-fn find_missing_sources(
-    mapping: &Mapping,
-    claims: &Map<String, Value>,
-) -> Vec<ConnectorDiagnostic> {
+fn find_missing_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<CheckDiagnostic> {
     let mut findings = Vec::new();
     for (claim, rule) in &mapping.rules {
         let paths = match &rule.source {
@@ -127,7 +123,7 @@ fn find_missing_sources(
             Some(pointer) => format!("paths begin with /: write \"{pointer}\""),
             None => "nothing, if this user has none; otherwise name the claim as the identity provider sends it".to_owned(),
         };
-        findings.push(ConnectorDiagnostic::warning(
+        findings.push(CheckDiagnostic::warning(
             "mapping",
             format!("{claim} is made from {sought}, which this sample does not have"),
             fix,
@@ -147,7 +143,7 @@ fn suggest_pointer(path: &ClaimPath, claims: &Map<String, Value>) -> Option<Stri
 fn find_rule_violations(
     claims: &Map<String, Value>,
     rules: &IdentityRules,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let (mut claims, mut reported, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
     while let Err(fault) = Identity::from_claims(&claims, rules) {
         // A valid value replaces it, so that the next violation shows.
@@ -163,7 +159,7 @@ fn find_rule_violations(
             fault.claim
         );
         let code = fault.code().entry().code;
-        findings.push(ConnectorDiagnostic::error(
+        findings.push(CheckDiagnostic::error(
             "identity",
             format!("{fault} (a login would end with {code})"),
             fix,

@@ -13,7 +13,7 @@ use super::connector::diagnostic_from_problem;
 use crate::actor::registry::gate_input;
 use crate::config::check_context::{CheckContext, ServiceProviderDraft};
 use crate::config::{Diagnostic, Environment, Federation, RegisteredClient};
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosticStatus, RegistrationParameter};
+use crate::connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::authorize::explanation::{
@@ -28,7 +28,7 @@ pub struct ServiceProviderReport {
     pub service_provider: Option<ClientId>,
     /// Worst status of the findings, and of the request.
     pub status: DiagnosticStatus,
-    pub diagnostics: Vec<ConnectorDiagnostic>,
+    pub diagnostics: Vec<CheckDiagnostic>,
     /// What to configure in the application.
     pub registration: Vec<RegistrationParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,10 +45,10 @@ pub async fn check_service_provider(
     is_online: bool,
 ) -> ServiceProviderReport {
     let draft = context.check_service_provider(file, environment, env.now());
-    let mut findings: Vec<ConnectorDiagnostic> =
+    let mut findings: Vec<CheckDiagnostic> =
         draft.problems.iter().map(diagnostic_from_problem).collect();
     if findings.is_empty() {
-        findings.push(ConnectorDiagnostic::ok("file", "the file is well formed"));
+        findings.push(CheckDiagnostic::ok("file", "the file is well formed"));
     }
     findings.extend(draft.warnings.iter().map(diagnostic_from_warning));
     let federation = draft_federation(&draft, context, &mut findings);
@@ -77,8 +77,8 @@ pub async fn check_service_provider(
     }
 }
 
-fn diagnostic_from_warning(warning: &Diagnostic) -> ConnectorDiagnostic {
-    ConnectorDiagnostic::warning("file", warning.located_message(), warning.fix.clone())
+fn diagnostic_from_warning(warning: &Diagnostic) -> CheckDiagnostic {
+    CheckDiagnostic::warning("file", warning.located_message(), warning.fix.clone())
 }
 
 fn issuer(context: &CheckContext) -> String {
@@ -88,13 +88,13 @@ fn issuer(context: &CheckContext) -> String {
 fn draft_federation(
     draft: &ServiceProviderDraft,
     context: &CheckContext,
-    findings: &mut Vec<ConnectorDiagnostic>,
+    findings: &mut Vec<CheckDiagnostic>,
 ) -> Option<Federation> {
     let client = draft.client.as_ref()?;
     Federation::from_draft(client, &draft.connectors, context)
         .map_err(|error| {
             let fix = "correct scopes.toml of the configuration folder";
-            findings.push(ConnectorDiagnostic::error("scopes", error.to_string(), fix));
+            findings.push(CheckDiagnostic::error("scopes", error.to_string(), fix));
         })
         .ok()
 }
@@ -105,18 +105,18 @@ fn explain_request(
     draft: &ServiceProviderDraft,
     federation: Option<&Federation>,
     (context, issuer): (&CheckContext, &str),
-    findings: &mut Vec<ConnectorDiagnostic>,
+    findings: &mut Vec<CheckDiagnostic>,
 ) -> Option<RequestExplanation> {
     const NAME: &str = "request";
     let request = PastedRequest::parse(url)
         .map_err(|error| {
             let message = format!("the request can't be read: {error}");
-            findings.push(ConnectorDiagnostic::error(NAME, message, error.fix()));
+            findings.push(CheckDiagnostic::error(NAME, message, error.fix()));
         })
         .ok()?;
     let (Some(federation), Some(client)) = (federation, &draft.client) else {
         let message = "the request was not explained";
-        findings.push(ConnectorDiagnostic::error(NAME, message, "correct the file first"));
+        findings.push(CheckDiagnostic::error(NAME, message, "correct the file first"));
         return None;
     };
     if context.base_url.is_some()
@@ -124,13 +124,13 @@ fn explain_request(
     {
         let message = "the request is addressed to another endpoint than this hub's";
         let fix = format!("send it to {endpoint}, which discovery announces");
-        findings.push(ConnectorDiagnostic::warning(NAME, message, fix));
+        findings.push(CheckDiagnostic::warning(NAME, message, fix));
     }
     if request.client_id().is_some_and(|id| id != client.file.client_id) {
         let message =
             format!("the request is not of {}: its client_id is another", client.file.client_id);
         let fix = "check the file of the client that the request names, or correct its client_id";
-        findings.push(ConnectorDiagnostic::error(NAME, message, fix));
+        findings.push(CheckDiagnostic::error(NAME, message, fix));
     }
     let hub = HubIdentity { platform: context.platform, issuer };
     let gate = |client_id: &_, connector: &_| gate_input(federation, client_id, connector);
@@ -139,11 +139,11 @@ fn explain_request(
     findings.push(match explanation.outcome {
         RequestOutcome::Accepted if explanation.has(ParameterStatus::Warning) => {
             let fix = "see the parameters below";
-            ConnectorDiagnostic::warning(NAME, sentence, fix)
+            CheckDiagnostic::warning(NAME, sentence, fix)
         }
-        RequestOutcome::Accepted => ConnectorDiagnostic::ok(NAME, sentence),
+        RequestOutcome::Accepted => CheckDiagnostic::ok(NAME, sentence),
         RequestOutcome::ErrorPage(_) | RequestOutcome::ErrorRedirect { .. } => {
-            ConnectorDiagnostic::error(NAME, sentence, "correct the rejected parameters below")
+            CheckDiagnostic::error(NAME, sentence, "correct the rejected parameters below")
         }
     });
     Some(explanation)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::Oauth2Connector;
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::http_clients::HttpClientOptions;
 use crate::connector::online_check::{self, TimedResponse, diagnostic_for_call_error, fetch_timed};
 use crate::connector::{code_flow, connection_check};
@@ -18,7 +18,7 @@ use crate::login::upstream::AuthorizationRedirect;
 pub async fn diagnose(
     connector: &Oauth2Connector,
     context: &DiagnosisContext,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let kind = &connector.kind;
     let options = HttpClientOptions {
         insecure_http: kind.insecure_http,
@@ -51,7 +51,7 @@ fn record_call(
     (url, endpoint): (&Url, &str),
     outcome: Result<TimedResponse, EgressError>,
     hosts: &mut BTreeSet<String>,
-    diagnostics: &mut Vec<ConnectorDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<TimedResponse> {
     match outcome {
         Ok(timed) => {
@@ -68,30 +68,30 @@ fn record_call(
 }
 
 /// Returns the diagnostic for the status of userinfo without an access token.
-fn diagnose_userinfo(status: u16) -> ConnectorDiagnostic {
+fn diagnose_userinfo(status: u16) -> CheckDiagnostic {
     const NAME: &str = "userinfo";
     let fix = "check endpoints.userinfo: it must return the claims of the user of an access token";
     match status {
-        200..=299 => ConnectorDiagnostic::error(
+        200..=299 => CheckDiagnostic::error(
             NAME,
             "it responds without an access token, so its claims can't be those of the user",
             fix,
         ),
-        300..=399 => ConnectorDiagnostic::error(
+        300..=399 => CheckDiagnostic::error(
             NAME,
             format!("it is answered with status {status}; redirects are never followed"),
             fix,
         ),
-        400 | 401 | 403 => ConnectorDiagnostic::ok(
+        400 | 401 | 403 => CheckDiagnostic::ok(
             NAME,
             format!("it rejects calls without an access token (status {status})"),
         ),
-        500.. => ConnectorDiagnostic::error(
+        500.. => CheckDiagnostic::error(
             NAME,
             format!("it is answered with status {status}"),
             "check whether the provider is running",
         ),
-        _ => ConnectorDiagnostic::warning(
+        _ => CheckDiagnostic::warning(
             NAME,
             format!("without an access token it is answered with status {status}"),
             fix,
@@ -103,7 +103,7 @@ async fn diagnose_authentication(
     connector: &Oauth2Connector,
     http: &SafeHttpClient,
     context: &DiagnosisContext,
-) -> ConnectorDiagnostic {
+) -> CheckDiagnostic {
     let (kind, env) = (&connector.kind, &connector.env);
     let redirect = AuthorizationRedirect {
         url: String::new(),

@@ -312,7 +312,7 @@ async fn the_diagnostics_of_a_provider_contain_no_secret() {
             "one connection diagnostic per host, and there is no TLS in this test"
         );
         let page = include_str!("../../../docs/checking-a-connector.md");
-        for ConnectorDiagnostic { name, message, .. } in &diagnostics {
+        for CheckDiagnostic { name, message, .. } in &diagnostics {
             assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
             assert!(!message.contains(SECRET) && !message.contains("at-1"), "{message}");
         }

@@ -17,7 +17,7 @@ use super::settings::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use super::upstream::Upstream;
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::connection_check;
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::http_clients::HttpClientOptions;
 use crate::connector::online_check::{
     self, diagnostic_for_call_error, diagnostic_for_error, fetch_timed,
@@ -28,7 +28,7 @@ use crate::login::upstream::AuthorizationRedirect;
 use crate::protocol::json;
 
 /// Returns the diagnostics of an OpenID provider.
-pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<ConnectorDiagnostic> {
+pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
     let kind = &upstream.kind;
     let options = HttpClientOptions {
         insecure_http: kind.insecure_http,
@@ -68,7 +68,7 @@ async fn diagnose_discovery(
     upstream: &Upstream,
     http: &SafeHttpClient,
     context: &DiagnosisContext,
-    diagnostics: &mut Vec<ConnectorDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<(ResolvedProvider, Map<String, Value>)> {
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
@@ -78,7 +78,7 @@ async fn diagnose_discovery(
             .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
             .ok()?;
         diagnostics
-            .push(ConnectorDiagnostic::ok("discovery", "skipped: the endpoints are in the file"));
+            .push(CheckDiagnostic::ok("discovery", "skipped: the endpoints are in the file"));
         return Some((provider, Map::new()));
     }
     let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
@@ -105,15 +105,13 @@ async fn diagnose_discovery(
         diagnostics.push(diagnostic);
         return None;
     }
-    diagnostics.push(ConnectorDiagnostic::ok(
-        "issuer",
-        "the configuration document has exactly this issuer",
-    ));
+    diagnostics
+        .push(CheckDiagnostic::ok("issuer", "the configuration document has exactly this issuer"));
     let provider = metadata::parse_provider(kind, secret, http, timed.response.body());
     let provider = provider
         .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
         .ok()?;
-    diagnostics.push(ConnectorDiagnostic::ok("discovery", "the configuration document is usable"));
+    diagnostics.push(CheckDiagnostic::ok("discovery", "the configuration document is usable"));
     diagnostics.extend(document::diagnose_document(&members, kind, &upstream.acr_policy, context));
     Some((provider, members))
 }
@@ -122,7 +120,7 @@ async fn diagnose_discovery(
 fn parse_configuration(
     response: &HttpResponse,
     http: &SafeHttpClient,
-) -> Result<Map<String, Value>, ConnectorDiagnostic> {
+) -> Result<Map<String, Value>, CheckDiagnostic> {
     check_response(
         response,
         http,
@@ -133,7 +131,7 @@ fn parse_configuration(
     json::parse_object(response.body()).map_err(|_| {
         let fix =
             "ask the identity provider to publish a JSON object (OpenID Connect Discovery 1.0 §4.2)";
-        ConnectorDiagnostic::error(
+        CheckDiagnostic::error(
             "discovery",
             "the configuration document is not a JSON object without repeated members",
             fix,
@@ -148,7 +146,7 @@ fn check_response(
     name: &'static str,
     document: &str,
     fix: &str,
-) -> Result<(), ConnectorDiagnostic> {
+) -> Result<(), CheckDiagnostic> {
     let status = response.status();
     if status.is_redirection() {
         let location = response
@@ -167,14 +165,14 @@ fn check_response(
         let message = format!(
             "{document} is answered with a redirect to {target}; redirects are never followed"
         );
-        return Err(ConnectorDiagnostic::error(
+        return Err(CheckDiagnostic::error(
             name,
             message,
             "configure the address of the document itself",
         ));
     }
     if status.as_u16() != 200 {
-        return Err(ConnectorDiagnostic::error(
+        return Err(CheckDiagnostic::error(
             name,
             format!("{document} is answered with status {}", status.as_u16()),
             fix,
@@ -186,7 +184,7 @@ fn check_response(
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| kind.contains("html"));
     if typed_html || response.body().trim_ascii_start().starts_with(b"<") {
-        return Err(ConnectorDiagnostic::error(
+        return Err(CheckDiagnostic::error(
             name,
             format!("{document} is a web page (HTML), not JSON"),
             fix,
@@ -196,11 +194,11 @@ fn check_response(
 }
 
 /// Compares the issuers character by character (Discovery 1.0 §4.3).
-fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<ConnectorDiagnostic> {
+fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<CheckDiagnostic> {
     let Some(published) = published else {
         let fix =
             "ask the identity provider to publish its issuer (OpenID Connect Discovery 1.0 §3)";
-        return Some(ConnectorDiagnostic::error(
+        return Some(CheckDiagnostic::error(
             "issuer",
             "the configuration document has no issuer",
             fix,
@@ -217,7 +215,7 @@ fn diagnose_issuer(configured: &str, published: Option<&str>) -> Option<Connecto
     } else {
         format!("the issuer differs: the file has {configured}, the configuration document {shown}")
     };
-    Some(ConnectorDiagnostic::error(
+    Some(CheckDiagnostic::error(
         "issuer",
         what,
         format!("if this is the right identity provider, write issuer = \"{shown}\""),
@@ -228,11 +226,11 @@ fn diagnose_key_set(
     response: &HttpResponse,
     kind: &OidcKind,
     announced: &Map<String, Value>,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let status = response.status().as_u16();
     if status != 200 {
         let fix = "ask the identity provider to publish its keys at jwks_uri";
-        return vec![ConnectorDiagnostic::error(
+        return vec![CheckDiagnostic::error(
             "keys",
             format!("the key set is answered with status {status}"),
             fix,
@@ -241,13 +239,13 @@ fn diagnose_key_set(
     keys::diagnose_keys(response.body(), kind, announced)
 }
 
-fn diagnose_end_session(provider: &ResolvedProvider) -> ConnectorDiagnostic {
+fn diagnose_end_session(provider: &ResolvedProvider) -> CheckDiagnostic {
     match &provider.end_session_endpoint {
-        Some(_) => ConnectorDiagnostic::ok(
+        Some(_) => CheckDiagnostic::ok(
             "end-session",
             "a logout at the hub can end the session at the identity provider",
         ),
-        None => ConnectorDiagnostic::warning(
+        None => CheckDiagnostic::warning(
             "end-session",
             "there is no end_session_endpoint: a logout at the hub leaves the session at the identity provider open",
             "nothing if this is intended; otherwise ask the identity provider for RP-Initiated Logout",
@@ -261,7 +259,7 @@ async fn diagnose_authentication(
     provider: &ResolvedProvider,
     http: &SafeHttpClient,
     context: &DiagnosisContext,
-) -> ConnectorDiagnostic {
+) -> CheckDiagnostic {
     let kind = &upstream.kind;
     let redirect = AuthorizationRedirect {
         url: String::new(),
@@ -281,7 +279,7 @@ async fn diagnose_authentication(
         Ok(assertion) => assertion,
         Err(error) => {
             let fix = "create the hub's keys with passerelle keys new, and pass their folder with --config";
-            return ConnectorDiagnostic::error(
+            return CheckDiagnostic::error(
                 online_check::CLIENT_AUTHENTICATION,
                 format!("the hub can't sign a client assertion: {}", error.detail),
                 fix,

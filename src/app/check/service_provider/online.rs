@@ -9,7 +9,7 @@ use url::{Origin, Url};
 use crate::app::build_error::BuildError;
 use crate::config::check_context::ServiceProviderDraft;
 use crate::config::{Federation, KeySource, RegisteredClient};
-use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::connector::diagnostic::CheckDiagnostic;
 use crate::egress::certificates::days_left;
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, PeerCertificate, SafeHttpClient, TlsOptions,
@@ -28,11 +28,11 @@ pub async fn diagnose_online(
     draft: &ServiceProviderDraft,
     federation: Option<&Federation>,
     env: &Env,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let client = draft.client.as_ref().filter(|_| draft.problems.is_empty());
     let (Some(client), Some(federation)) = (client, federation) else {
         let message = "no address was called";
-        return vec![ConnectorDiagnostic::error("online", message, "correct the file first")];
+        return vec![CheckDiagnostic::error("online", message, "correct the file first")];
     };
     let mut findings: Vec<_> = diagnose_keys(client, federation).await.into_iter().collect();
     for server in tls_servers(client) {
@@ -45,27 +45,27 @@ pub async fn diagnose_online(
 async fn diagnose_keys(
     client: &RegisteredClient,
     federation: &Federation,
-) -> Option<ConnectorDiagnostic> {
+) -> Option<CheckDiagnostic> {
     const NAME: &str = "keys";
     if !matches!(client.keys, KeySource::Uri(_)) {
         return None;
     }
     if !client.file.active {
-        return Some(ConnectorDiagnostic::warning(
+        return Some(CheckDiagnostic::warning(
             NAME,
             "the keys at jwks_uri were not fetched: the service provider is switched off",
             "write active = true to check them",
         ));
     }
     Some(match fetch_keys(federation).await {
-        Ok(None) => ConnectorDiagnostic::ok(NAME, "the keys at jwks_uri are valid"),
-        Ok(Some(fault)) => ConnectorDiagnostic::error(
+        Ok(None) => CheckDiagnostic::ok(NAME, "the keys at jwks_uri are valid"),
+        Ok(Some(fault)) => CheckDiagnostic::error(
             NAME,
             format!("the keys at jwks_uri can't be used: {fault}"),
             "check the address, whether its server is reachable from the hub, and the key set; an internal host must be in internal_hosts",
         ),
         Err(error) => {
-            ConnectorDiagnostic::error(NAME, error.to_string(), "correct jwks_uri in the file")
+            CheckDiagnostic::error(NAME, error.to_string(), "correct jwks_uri in the file")
         }
     })
 }
@@ -90,11 +90,7 @@ fn tls_servers(client: &RegisteredClient) -> BTreeSet<String> {
 }
 
 /// Negotiates TLS with a server. Only browsers need to reach it, so a failure is a warning.
-async fn diagnose_server(
-    client: &RegisteredClient,
-    server: &str,
-    env: &Env,
-) -> ConnectorDiagnostic {
+async fn diagnose_server(client: &RegisteredClient, server: &str, env: &Env) -> CheckDiagnostic {
     const NAME: &str = "redirect-uri";
     let hosts = &client.file.internal_hosts;
     let http = SafeHttpClient::capturing_certificates(
@@ -106,27 +102,27 @@ async fn diagnose_server(
     let request = http::Request::get(format!("{server}/")).body(Vec::new());
     let (Ok(http), Ok(request)) = (http, request) else {
         let fix = "check the address";
-        return ConnectorDiagnostic::warning(NAME, format!("{server} can't be called"), fix);
+        return CheckDiagnostic::warning(NAME, format!("{server} can't be called"), fix);
     };
     let response = match http.send(request).await {
         Ok(response) => response,
         Err(error) => {
             let message = format!("{server} was not reached: {error}");
             let fix = "check that browsers reach it with a valid certificate; the hub itself doesn't need to";
-            return ConnectorDiagnostic::warning(NAME, message, fix);
+            return CheckDiagnostic::warning(NAME, message, fix);
         }
     };
     let certificate = response.extensions().get::<PeerCertificate>();
     match certificate.and_then(|PeerCertificate(der)| days_left(der, env.now())) {
-        Some(days) if days < MIN_CERTIFICATE_DAYS => ConnectorDiagnostic::warning(
+        Some(days) if days < MIN_CERTIFICATE_DAYS => CheckDiagnostic::warning(
             NAME,
             format!("{server} responds; its certificate expires in {days} days"),
             "renew it: no login works after that",
         ),
-        Some(days) => ConnectorDiagnostic::ok(
+        Some(days) => CheckDiagnostic::ok(
             NAME,
             format!("{server} responds; its certificate is valid for {days} more days"),
         ),
-        None => ConnectorDiagnostic::ok(NAME, format!("{server} responds")),
+        None => CheckDiagnostic::ok(NAME, format!("{server} responds")),
     }
 }

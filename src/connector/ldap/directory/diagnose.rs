@@ -7,7 +7,7 @@ use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
 
 use super::{LdapDirectory, ldap_error, result_code, run_in_task, unexpected_result};
 use crate::connector::connection_check;
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;
 use crate::connector::ldap::settings::USERNAME_PLACEHOLDER;
 use crate::connector::ldap::timeout_error;
@@ -25,12 +25,12 @@ impl LdapDirectory {
         context: &DiagnosisContext,
         subject: &str,
         now: Timestamp,
-    ) -> Vec<ConnectorDiagnostic> {
+    ) -> Vec<CheckDiagnostic> {
         let mut diagnostics = Vec::new();
         let (directory, searching) = (Arc::clone(self), Arc::clone(self));
         match with_timeout(async move { directory.peer_certificate().await }).await {
             Ok(certificate) => {
-                diagnostics.push(ConnectorDiagnostic::ok(
+                diagnostics.push(CheckDiagnostic::ok(
                     "reachable",
                     format!("{} responds", self.url.host_str().unwrap_or_default()),
                 ));
@@ -62,10 +62,10 @@ impl LdapDirectory {
         &self,
         certificate: Option<&PeerCertificate>,
         now: Timestamp,
-    ) -> ConnectorDiagnostic {
+    ) -> CheckDiagnostic {
         if self.url.scheme() == "ldap" && !self.starttls {
             let message = "there is no TLS: passwords are sent in clear text over the network";
-            return ConnectorDiagnostic::warning(
+            return CheckDiagnostic::warning(
                 "certificate",
                 message,
                 "use ldaps, or starttls = true; plain ldap is for tests",
@@ -92,7 +92,7 @@ impl LdapDirectory {
     }
 
     /// Returns a warning about required claims that no attribute provides.
-    fn unmapped_claims(&self, context: &DiagnosisContext) -> Option<ConnectorDiagnostic> {
+    fn unmapped_claims(&self, context: &DiagnosisContext) -> Option<CheckDiagnostic> {
         let is_read = |name: &String| self.attributes.contains(name);
         let missing: Vec<String> = context
             .required_claims
@@ -102,7 +102,7 @@ impl LdapDirectory {
             .collect();
         (!missing.is_empty()).then(|| {
             let message = format!("no configured attribute provides {}", missing.join(", "));
-            ConnectorDiagnostic::warning(
+            CheckDiagnostic::warning(
                 "claims",
                 message,
                 "add attributes to kind.ldap.attributes, and map them: [mapping] family_name = { from = \"sn\" }",
@@ -161,14 +161,14 @@ async fn search(
 }
 
 impl SampleResults {
-    fn diagnostics(&self, directory: &LdapDirectory, subject: &str) -> Vec<ConnectorDiagnostic> {
+    fn diagnostics(&self, directory: &LdapDirectory, subject: &str) -> Vec<CheckDiagnostic> {
         let mut diagnostics =
-            vec![ConnectorDiagnostic::ok("account", "it accepts the account that searches")];
+            vec![CheckDiagnostic::ok("account", "it accepts the account that searches")];
         diagnostics.push(match (self.base.result, self.base.entries.len()) {
-            (result_code::SUCCESS, 1) => ConnectorDiagnostic::ok("base-dn", "the account can read the entry base_dn"),
+            (result_code::SUCCESS, 1) => CheckDiagnostic::ok("base-dn", "the account can read the entry base_dn"),
             (result_code::SUCCESS | 32, _) => {
                 let fix = "check that base_dn exists in the directory, and that the account may read below it";
-                ConnectorDiagnostic::error("base-dn", "the entry base_dn does not exist, or the account may not read it", fix)
+                CheckDiagnostic::error("base-dn", "the entry base_dn does not exist, or the account may not read it", fix)
             }
             (other, _) => diagnostic_for_error("base-dn", &unexpected_result("a search", other)),
         });
@@ -176,11 +176,11 @@ impl SampleResults {
         diagnostics.push(match (users.result, users.entries.len()) {
             (result_code::SUCCESS, 0) => {
                 let fix = "check that it uses the attribute that users enter, and that the account may read it";
-                ConnectorDiagnostic::error("filter", "it finds no entry for any username", fix)
+                CheckDiagnostic::error("filter", "it finds no entry for any username", fix)
             }
-            (result_code::SUCCESS, count) => ConnectorDiagnostic::ok("filter", format!("it finds {count} entries")),
+            (result_code::SUCCESS, count) => CheckDiagnostic::ok("filter", format!("it finds {count} entries")),
             (result_code::SIZE_LIMIT_EXCEEDED, _) => {
-                ConnectorDiagnostic::ok("filter", format!("it finds {MAX_EXAMINED_ENTRIES} entries or more"))
+                CheckDiagnostic::ok("filter", format!("it finds {MAX_EXAMINED_ENTRIES} entries or more"))
             }
             (other, _) => diagnostic_for_error("filter", &unexpected_result("the search", other)),
         });
@@ -196,7 +196,7 @@ fn diagnose_attributes(
     entries: &[SearchEntry],
     attributes: &[String],
     subject: &str,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let value_count = |entry: &SearchEntry, name: &str| {
         let text = entry
             .attrs
@@ -212,13 +212,13 @@ fn diagnose_attributes(
     };
     let without = entries.iter().filter(|entry| value_count(entry, subject) != 1).count();
     let mut diagnostics = vec![if without == 0 {
-        ConnectorDiagnostic::ok("subject", format!("each entry has one {subject}"))
+        CheckDiagnostic::ok("subject", format!("each entry has one {subject}"))
     } else {
         let message = format!(
             "{without} of the first {} entries have no {subject}, or several, and can't sign in",
             entries.len()
         );
-        ConnectorDiagnostic::error(
+        CheckDiagnostic::error(
             "subject",
             message,
             "choose an attribute that each user has once, and that the account may read",
@@ -234,7 +234,7 @@ fn diagnose_attributes(
     if !absent.is_empty() {
         let message =
             format!("none of the first {} entries has {}", entries.len(), absent.join(", "));
-        diagnostics.push(ConnectorDiagnostic::warning(
+        diagnostics.push(CheckDiagnostic::warning(
             "attributes",
             message,
             "check the spelling, and that the account may read it",

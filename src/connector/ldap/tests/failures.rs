@@ -120,7 +120,7 @@ async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
         ]
     );
     let page = include_str!("../../../../docs/checking-a-connector.md");
-    for ConnectorDiagnostic { name, message, .. } in &diagnostics {
+    for CheckDiagnostic { name, message, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
         assert!(
             !["ada", "u-1", "Augusta"].iter().any(|value| message.contains(value)),

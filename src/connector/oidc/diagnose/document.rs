@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::assurance::acr::AcrPolicy;
 use crate::connector::code_flow::printable_ascii;
-use crate::connector::diagnostic::{ConnectorDiagnostic, DiagnosisContext};
+use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::oidc::settings::{OidcKind, UpstreamAuthMethod};
 
 /// Ending of a message about an absent member.
@@ -21,7 +21,7 @@ pub(super) fn diagnose_document(
     kind: &OidcKind,
     acr_policy: &AcrPolicy,
     context: &DiagnosisContext,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let document = Document(members);
     vec![
         document.check_pkce(),
@@ -43,12 +43,12 @@ impl<'a> Document<'a> {
         Some(self.0.get(name)?.as_array()?.iter().filter_map(Value::as_str).collect())
     }
 
-    fn check_pkce(&self) -> ConnectorDiagnostic {
+    fn check_pkce(&self) -> CheckDiagnostic {
         match self.string_list("code_challenge_methods_supported") {
             Some(methods) if methods.contains(&"S256") => {
-                ConnectorDiagnostic::ok("pkce", "S256 is announced")
+                CheckDiagnostic::ok("pkce", "S256 is announced")
             }
-            Some(_) | None => ConnectorDiagnostic::warning(
+            Some(_) | None => CheckDiagnostic::warning(
                 "pkce",
                 "PKCE with S256 is not announced; the hub uses it anyway, but it protects only if the identity provider checks it",
                 "ask the identity provider whether it checks code_verifier (RFC 7636)",
@@ -56,10 +56,10 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn check_iss_parameter(&self) -> ConnectorDiagnostic {
+    fn check_iss_parameter(&self) -> CheckDiagnostic {
         let announced =
             self.0.get("authorization_response_iss_parameter_supported").and_then(Value::as_bool);
-        ConnectorDiagnostic::ok(
+        CheckDiagnostic::ok(
             "iss-parameter",
             match announced {
                 Some(true) => {
@@ -72,26 +72,25 @@ impl<'a> Document<'a> {
         )
     }
 
-    fn check_response_mode(&self) -> ConnectorDiagnostic {
+    fn check_response_mode(&self) -> CheckDiagnostic {
         match self.string_list("response_modes_supported") {
             Some(modes) if !modes.contains(&"query") => {
                 let fix =
                     "ask the identity provider to allow the response mode query for this client";
-                ConnectorDiagnostic::error(
+                CheckDiagnostic::error(
                     "response-mode",
                     "response_mode=query is not announced, but the hub supports no other",
                     fix,
                 )
             }
             // Discovery 1.0 §3: the default is query and fragment.
-            Some(_) | None => ConnectorDiagnostic::ok(
-                "response-mode",
-                "authorization responses arrive in the query",
-            ),
+            Some(_) | None => {
+                CheckDiagnostic::ok("response-mode", "authorization responses arrive in the query")
+            }
         }
     }
 
-    fn check_authentication_method(&self, kind: &OidcKind) -> ConnectorDiagnostic {
+    fn check_authentication_method(&self, kind: &OidcKind) -> CheckDiagnostic {
         let ours = match kind.token_endpoint_auth_method {
             UpstreamAuthMethod::ClientSecretPost => "client_secret_post",
             UpstreamAuthMethod::ClientSecretBasic => "client_secret_basic",
@@ -102,51 +101,44 @@ impl<'a> Document<'a> {
             .string_list("token_endpoint_auth_methods_supported")
             .unwrap_or_else(|| vec!["client_secret_basic"]);
         if methods.contains(&ours) {
-            return ConnectorDiagnostic::ok(
-                "authentication-method",
-                format!("{ours} is announced"),
-            );
+            return CheckDiagnostic::ok("authentication-method", format!("{ours} is announced"));
         }
         let fix = "set token_endpoint_auth_method to the method registered there";
-        ConnectorDiagnostic::warning(
-            "authentication-method",
-            format!("{ours} is not announced"),
-            fix,
-        )
+        CheckDiagnostic::warning("authentication-method", format!("{ours} is not announced"), fix)
     }
 
-    fn check_signing_algorithm(&self, kind: &OidcKind) -> ConnectorDiagnostic {
+    fn check_signing_algorithm(&self, kind: &OidcKind) -> CheckDiagnostic {
         let alg = kind.id_token_signed_response_alg.as_str();
         match self.string_list("id_token_signing_alg_values_supported") {
-            Some(algs) if !algs.contains(&alg) => ConnectorDiagnostic::warning(
+            Some(algs) if !algs.contains(&alg) => CheckDiagnostic::warning(
                 "signing-algorithm",
                 format!(
                     "ID tokens signed with {alg} are not announced, but the hub accepts no others"
                 ),
                 "set id_token_signed_response_alg to the algorithm registered there",
             ),
-            Some(_) => ConnectorDiagnostic::ok("signing-algorithm", format!("{alg} is announced")),
-            None => ConnectorDiagnostic::ok("signing-algorithm", format!("{alg} {NOT_ANNOUNCED}")),
+            Some(_) => CheckDiagnostic::ok("signing-algorithm", format!("{alg} is announced")),
+            None => CheckDiagnostic::ok("signing-algorithm", format!("{alg} {NOT_ANNOUNCED}")),
         }
     }
 
     /// The member is defined in Initiating User Registration via OpenID Connect 1.0 §4.1.
-    fn check_prompt(&self) -> ConnectorDiagnostic {
+    fn check_prompt(&self) -> CheckDiagnostic {
         match self.string_list("prompt_values_supported") {
-            Some(values) if !values.contains(&"login") => ConnectorDiagnostic::warning(
+            Some(values) if !values.contains(&"login") => CheckDiagnostic::warning(
                 "prompt",
                 "prompt=login is not announced: if the identity provider ignores it, logins that require \
                  reauthentication fail (Y020370)",
                 "ask the identity provider whether it respects prompt=login for this client",
             ),
-            Some(_) => ConnectorDiagnostic::ok("prompt", "prompt=login is announced"),
-            None => ConnectorDiagnostic::ok("prompt", format!("prompt=login {NOT_ANNOUNCED}")),
+            Some(_) => CheckDiagnostic::ok("prompt", "prompt=login is announced"),
+            None => CheckDiagnostic::ok("prompt", format!("prompt=login {NOT_ANNOUNCED}")),
         }
     }
 
     /// Warns of returned `acr` values that are not listed, which make logins with `assumed_level`
     /// fail.
-    fn check_unlisted_acr_values(&self, acr_policy: &AcrPolicy) -> Option<ConnectorDiagnostic> {
+    fn check_unlisted_acr_values(&self, acr_policy: &AcrPolicy) -> Option<CheckDiagnostic> {
         acr_policy.assumed?;
         let values = self.string_list("acr_values_supported");
         let unlisted: Vec<&str> = values
@@ -172,12 +164,12 @@ impl<'a> Document<'a> {
              applies only if no acr is returned"
         );
         let fix = "set ignore_acr = true if its acr does not express a level; otherwise list the values in [acr]";
-        Some(ConnectorDiagnostic::warning("acr", message, fix))
+        Some(CheckDiagnostic::warning("acr", message, fix))
     }
 
-    fn check_acr_values(&self, acr_policy: &AcrPolicy) -> ConnectorDiagnostic {
+    fn check_acr_values(&self, acr_policy: &AcrPolicy) -> CheckDiagnostic {
         if acr_policy.ignores_acr {
-            return ConnectorDiagnostic::ok(
+            return CheckDiagnostic::ok(
                 "acr",
                 "a returned acr is ignored (ignore_acr): every login has assumed_level",
             );
@@ -192,12 +184,12 @@ impl<'a> Document<'a> {
             .filter_map(|values| Some(values.first()?.as_str()))
             .collect();
         let Some(announced) = self.string_list("acr_values_supported") else {
-            return ConnectorDiagnostic::ok("acr", format!("acr {NOT_ANNOUNCED}"));
+            return CheckDiagnostic::ok("acr", format!("acr {NOT_ANNOUNCED}"));
         };
         let missing = absent(sent.iter().copied(), &announced);
         let announced = format_values(&announced);
         if missing.is_empty() {
-            return ConnectorDiagnostic::ok(
+            return CheckDiagnostic::ok(
                 "acr",
                 format!("every requested acr value is announced; announced are: {announced}"),
             );
@@ -205,16 +197,16 @@ impl<'a> Document<'a> {
         let fix = format!(
             "list the identity provider's values in the [acr] table; it announces: {announced}"
         );
-        ConnectorDiagnostic::warning("acr", format!("not announced: {}", missing.join(", ")), fix)
+        CheckDiagnostic::warning("acr", format!("not announced: {}", missing.join(", ")), fix)
     }
 
-    fn check_scopes(&self, kind: &OidcKind) -> ConnectorDiagnostic {
+    fn check_scopes(&self, kind: &OidcKind) -> CheckDiagnostic {
         let Some(announced) = self.string_list("scopes_supported") else {
-            return ConnectorDiagnostic::ok("scopes", format!("scopes {NOT_ANNOUNCED}"));
+            return CheckDiagnostic::ok("scopes", format!("scopes {NOT_ANNOUNCED}"));
         };
         let missing = absent(kind.scopes.iter().map(crate::ids::Scope::as_str), &announced);
         if missing.is_empty() {
-            return ConnectorDiagnostic::ok("scopes", "every requested scope is announced");
+            return CheckDiagnostic::ok("scopes", "every requested scope is announced");
         }
         let message = format!(
             "the identity provider does not announce {}; it announces {}",
@@ -222,12 +214,12 @@ impl<'a> Document<'a> {
             format_values(&announced)
         );
         let fix = "list only announced scopes in kind.oidc.scopes: otherwise it may reject every login (invalid_scope)";
-        ConnectorDiagnostic::error("scopes", message, fix)
+        CheckDiagnostic::error("scopes", message, fix)
     }
 
-    fn check_claims(&self, context: &DiagnosisContext) -> ConnectorDiagnostic {
+    fn check_claims(&self, context: &DiagnosisContext) -> CheckDiagnostic {
         let Some(announced) = self.string_list("claims_supported") else {
-            return ConnectorDiagnostic::ok("claims", format!("claims {NOT_ANNOUNCED}"));
+            return CheckDiagnostic::ok("claims", format!("claims {NOT_ANNOUNCED}"));
         };
         let missing = context.required_claims.iter().filter_map(|(claim, sources)| {
             let lacking = absent(sources.iter().map(String::as_str), &announced);
@@ -237,18 +229,14 @@ impl<'a> Document<'a> {
         });
         let missing: Vec<String> = missing.collect();
         if missing.is_empty() {
-            return ConnectorDiagnostic::ok(
+            return CheckDiagnostic::ok(
                 "claims",
                 "every claim that an identity requires is announced",
             );
         }
         let fix =
             "map them from claims of the identity provider ([mapping]), or ask it to send them";
-        ConnectorDiagnostic::warning(
-            "claims",
-            format!("not announced: {}", missing.join(", ")),
-            fix,
-        )
+        CheckDiagnostic::warning("claims", format!("not announced: {}", missing.join(", ")), fix)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::connector::code_flow::printable_ascii;
-use crate::connector::diagnostic::ConnectorDiagnostic;
+use crate::connector::diagnostic::CheckDiagnostic;
 use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
@@ -16,10 +16,10 @@ pub(super) fn diagnose_keys(
     body: &[u8],
     kind: &OidcKind,
     announced: &Map<String, Value>,
-) -> Vec<ConnectorDiagnostic> {
+) -> Vec<CheckDiagnostic> {
     let (Ok(set), Ok(keys)) = (json::parse_object(body), VerificationKeys::from_jwks(body)) else {
         let fix = "ask the identity provider to publish a JWK Set (RFC 7517 §5) at jwks_uri";
-        return vec![ConnectorDiagnostic::error(
+        return vec![CheckDiagnostic::error(
             "keys",
             "the key set is not a JWK Set without repeated members",
             fix,
@@ -35,7 +35,7 @@ pub(super) fn diagnose_keys(
             "the key set has {} keys; only the first {MAX_KEYS_PER_SET} are used",
             all.len()
         );
-        diagnostics.push(ConnectorDiagnostic::error(
+        diagnostics.push(CheckDiagnostic::error(
             "keys",
             message,
             "ask the identity provider to publish only the keys that it uses",
@@ -48,7 +48,7 @@ pub(super) fn diagnose_keys(
     let mut required = required.into_iter().filter_map(|(alg, member)| Some((alg?, member)));
     let lacking = required.find(|(alg, _)| !keys.verifies(*alg));
     diagnostics.push(match lacking {
-        None => ConnectorDiagnostic::ok(
+        None => CheckDiagnostic::ok(
             "keys",
             format!(
                 "{} of {} keys can verify signatures, also with {}",
@@ -75,7 +75,7 @@ fn announces(members: &Map<String, Value>, name: &str, alg: SigningAlg) -> bool 
 }
 
 /// Returns a warning, as Keycloak creates the key of an algorithm at the first signature with it.
-fn no_key_yet(alg: SigningAlg) -> ConnectorDiagnostic {
+fn no_key_yet(alg: SigningAlg) -> CheckDiagnostic {
     let alg = alg.as_str();
     let message = format!(
         "no key of the set can verify {alg} yet, but the identity provider announces {alg}: some, like Keycloak, \
@@ -85,10 +85,10 @@ fn no_key_yet(alg: SigningAlg) -> ConnectorDiagnostic {
         "log in once, and check again; if the warning remains, register {alg} there for this client, or \
          configure the algorithm that is registered"
     );
-    ConnectorDiagnostic::warning("keys", message, fix)
+    CheckDiagnostic::warning("keys", message, fix)
 }
 
-fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> ConnectorDiagnostic {
+fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> CheckDiagnostic {
     let other =
         [SigningAlg::ES256, SigningAlg::RS256].into_iter().find(|other| keys.verifies(*other));
     let fix = match other {
@@ -99,7 +99,7 @@ fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> ConnectorDiagnostic {
         ),
         None => format!("ask the identity provider to publish a key for {}", alg.as_str()),
     };
-    ConnectorDiagnostic::error(
+    CheckDiagnostic::error(
         "keys",
         format!("no key of the set can verify {}, which the file requires", alg.as_str()),
         fix,
@@ -107,7 +107,7 @@ fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> ConnectorDiagnostic {
 }
 
 /// Checks that `kid` values are unique. A token is accepted only if exactly one key matches.
-fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> ConnectorDiagnostic {
+fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> CheckDiagnostic {
     let text = |jwk: &Map<String, Value>, name: &str| {
         jwk.get(name).and_then(Value::as_str).map(str::to_owned)
     };
@@ -121,24 +121,24 @@ fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> ConnectorDiagnostic {
     let duplicate = seen.iter().find(|((_, kid), count)| kid.is_some() && **count > 1);
     if let Some(((_, Some(kid)), count)) = duplicate {
         let message = format!("{count} keys of one type have the kid {}", printable_ascii(kid, 64));
-        return ConnectorDiagnostic::error(
+        return CheckDiagnostic::error(
             "key-ids",
             message,
             "ask the identity provider to give each key a distinct kid (RFC 7517 §4.5)",
         );
     }
     match without_kid {
-        0 => ConnectorDiagnostic::ok("key-ids", "every key has its own kid"),
-        1 if seen.len() == 1 => ConnectorDiagnostic::ok("key-ids", "the only key has no kid"),
+        0 => CheckDiagnostic::ok("key-ids", "every key has its own kid"),
+        1 if seen.len() == 1 => CheckDiagnostic::ok("key-ids", "the only key has no kid"),
         many => {
             let fix = "ask the identity provider to give its keys a kid: without it, a key rotation makes logins fail";
-            ConnectorDiagnostic::warning("key-ids", format!("{many} keys have no kid"), fix)
+            CheckDiagnostic::warning("key-ids", format!("{many} keys have no kid"), fix)
         }
     }
 }
 
 /// Returns a diagnostic if the key is weak, or published with its private part.
-fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<ConnectorDiagnostic> {
+fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<CheckDiagnostic> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let kid = text("kid").map_or_else(
         || "a key without kid".to_owned(),
@@ -149,7 +149,7 @@ fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<ConnectorDiagnostic> {
         let message = format!(
             "{kid} is published with its private or secret part: anyone can sign with it, so the hub ignores it"
         );
-        return Some(ConnectorDiagnostic::error(
+        return Some(CheckDiagnostic::error(
             "weak-keys",
             message,
             "inform the identity provider immediately",
@@ -159,7 +159,7 @@ fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<ConnectorDiagnostic> {
     // RFC 7518 §3.3.
     (bits < 2048).then(|| {
         let message = format!("{kid} is an RSA key of {bits} bits, which the hub ignores");
-        ConnectorDiagnostic::warning(
+        CheckDiagnostic::warning(
             "weak-keys",
             message,
             "ask the identity provider for a key of at least 2048 bits",

@@ -26,7 +26,7 @@ impl IdpScript {
     }
 }
 
-async fn diagnose(fixture: &OidcFixture) -> Vec<ConnectorDiagnostic> {
+async fn diagnose(fixture: &OidcFixture) -> Vec<CheckDiagnostic> {
     fixture.connector.diagnose(&context()).await
 }
 
@@ -35,10 +35,7 @@ fn error_response(error: &str) -> Option<FakeResponse> {
 }
 
 #[track_caller]
-fn diagnostic_named<'f>(
-    diagnostics: &'f [ConnectorDiagnostic],
-    name: &str,
-) -> &'f ConnectorDiagnostic {
+fn diagnostic_named<'f>(diagnostics: &'f [CheckDiagnostic], name: &str) -> &'f CheckDiagnostic {
     diagnostics
         .iter()
         .find(|diagnostic| diagnostic.name == name)
@@ -67,7 +64,7 @@ async fn a_valid_identity_provider_has_no_errors() {
             .contains("accepts the hub's client authentication")
     );
     let page = include_str!("../../../../docs/checking-a-connector.md");
-    for ConnectorDiagnostic { name, .. } in &diagnostics {
+    for CheckDiagnostic { name, .. } in &diagnostics {
         assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
     }
 }
