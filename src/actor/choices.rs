@@ -26,8 +26,6 @@ pub use crate::session::gate::UnavailableReason;
 pub struct ChoiceEntry {
     pub id: ConnectorId,
     pub display: Arc<ProviderDisplay>,
-    /// False if only its e-mail domains and `idp_hint` lead to it.
-    pub listed: bool,
     /// Why the gate refuses it; `None` if it doesn't.
     pub unavailable: Option<UnavailableReason>,
     /// The operator's message by language, empty without one. `None` if it isn't blocked.
@@ -38,33 +36,32 @@ pub struct ChoiceEntry {
 }
 
 impl Connectors {
-    /// Returns every connector in the service provider's order; those that it doesn't name are
-    /// sorted by name in this language, and unavailable ones come last. Nothing else is sorted
-    /// here: there may be hundreds, and each login calls this.
-    #[must_use]
+    /// Returns the connectors of `wanted` in the service provider's order; those that it doesn't
+    /// name are sorted by name in this language, and unavailable ones come last. Nothing else is
+    /// sorted here: there may be hundreds, and each login calls this.
     pub fn choices(
         &self,
         client_id: &ClientId,
         demand: AuthenticationRequirement,
         language: &str,
+        wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
+        let service = federation.active_service_provider(client_id);
         let unnamed = ConnectorOrder::default();
-        let order = federation
-            .active_service_provider(client_id)
-            .map_or(&unnamed, |service| service.order.as_ref());
+        let order = service.map_or(&unnamed, |service| service.order.as_ref());
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
-            .filter_map(|id| Some((id, federation.connector(id)?)));
+            .filter_map(|id| Some((id, federation.connector(id)?)))
+            .filter(|(id, facts)| wanted(id, facts));
         let snapshot = self.gate_snapshot();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let input = snapshot.gate_input(&federation, client_id, id);
+            let input = snapshot.gate_input(client_id, service, (id, Some(facts)));
             let unavailable = gate::check_gate(&input, AcrCheck::Requested(demand)).err();
             let is_blocked = unavailable.is_some_and(UnavailableReason::is_block);
             ChoiceEntry {
                 id: id.clone(),
                 display: Arc::clone(&facts.display),
-                listed: facts.listed,
                 unavailable,
                 block_message: is_blocked.then(|| self.operator_message(client_id, id)),
                 availability: self.availability(id),

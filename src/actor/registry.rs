@@ -20,7 +20,7 @@ use super::prober::{OutboundNetwork, Prober};
 use crate::assurance::AcrCheck;
 use crate::config::config_digest::FieldDigests;
 use crate::config::model::ConnectorLimits;
-use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
+use crate::config::{ConnectorMetadata, CurrentFederation, Federation, ServiceProvider};
 use crate::connector::Connector;
 use crate::grant::{Gate, HubCore};
 use crate::ids::{ClientId, ConnectorId};
@@ -157,14 +157,20 @@ pub fn gate_input(
     client_id: &ClientId,
     id: &ConnectorId,
 ) -> gate::GateInput {
-    let service = federation.active_service_provider(client_id);
+    gate_input_for(federation.active_service_provider(client_id), (id, federation.connector(id)))
+}
+
+/// Returns the input of [`gate_input`] for what was looked up before.
+fn gate_input_for(
+    service: Option<&Arc<ServiceProvider>>,
+    (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
+) -> gate::GateInput {
     gate::GateInput {
         service_provider: match service {
             Some(_) => gate::ServiceProviderStatus::Active,
             None => gate::ServiceProviderStatus::Inactive,
         },
-        connector: federation
-            .connector(id)
+        connector: connector
             .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
         pairing: match service {
             Some(service) if !service.allowed_connectors.allows(id) => {

@@ -16,6 +16,7 @@ use super::pages::{
 };
 use super::request_context::RequestContext;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
+use crate::config::ConnectorMetadata;
 use crate::identity::ClaimName;
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
@@ -55,10 +56,13 @@ impl<'a> LoginPageContext<'a> {
         self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
     }
 
-    /// Returns every connector for the choice page, listed or not.
-    fn choices(&self) -> Vec<ChoiceEntry> {
+    /// Returns the connectors of `wanted` for the choice page.
+    fn choices(
+        &self,
+        wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
+    ) -> Vec<ChoiceEntry> {
         let LoginSummary { client_id, requirement, .. } = self.summary;
-        self.hub.connectors.choices(client_id, *requirement, self.locale.language())
+        self.hub.connectors.choices(client_id, *requirement, self.locale.language(), wanted)
     }
 
     /// Returns the operator's message for users while a block is in force.
@@ -77,16 +81,15 @@ pub fn choice_page(
     let LoginPageContext { hub, locale, summary, .. } = *login;
     let federation = hub.core.federation.load();
     let (email, found) = email_search(login, banner.is_some(), &query.lookup);
-    let entries = login.choices();
+    let entries = login.choices(|id, connector| match &found {
+        Some(found) => found.contains(id),
+        None => connector.listed,
+    });
     let is_shown = |candidate: &ProviderCandidate<'_>| {
         candidate.unavailable_label.is_none()
             || federation.unavailable == crate::config::UnavailableDisplay::Greyed
     };
-    let is_offered = |entry: &&ChoiceEntry| match &found {
-        Some(found) => found.contains(&entry.id),
-        None => entry.listed,
-    };
-    let candidates = entries.iter().filter(is_offered).map(|entry| candidate(locale, entry));
+    let candidates = entries.iter().map(|entry| candidate(locale, entry));
     let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
     let headings: Vec<CategoryHeading<'_>> = federation
         .categories
@@ -195,9 +198,8 @@ pub fn sole_connector_for_domain(
 ) -> Option<ConnectorId> {
     let mut found = login.hub.core.federation.load().connectors_for_domain(domain);
     let only = found.pop().filter(|_| found.is_empty())?;
-    let entries = login.choices();
-    let entry = entries.iter().find(|entry| entry.id == only)?;
-    candidate(login.locale, entry).unavailable_label.is_none().then_some(only)
+    let entries = login.choices(|id, _| *id == only);
+    candidate(login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
 }
 
 const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Connectors, gate_input};
+use super::{Connectors, gate_input_for};
 use crate::actor::blocks::OperatorBlock;
 use crate::config::blocks::{self, Block, BlockTarget};
-use crate::config::{ConnectorMetadata, Federation};
+use crate::config::{ConnectorMetadata, ServiceProvider};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::session::gate;
@@ -15,7 +15,9 @@ impl Connectors {
     /// Returns the current input of the gate.
     #[must_use]
     pub fn gate_input(&self, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
-        self.gate_snapshot().gate_input(&self.federation.load(), client_id, id)
+        let federation = self.federation.load();
+        let service = federation.active_service_provider(client_id);
+        self.gate_snapshot().gate_input(client_id, service, (id, federation.connector(id)))
     }
 
     /// Reads the operators' blocks and the time once, for a check of many connectors.
@@ -31,15 +33,14 @@ pub(in crate::actor) struct GateSnapshot {
 }
 
 impl GateSnapshot {
-    /// Returns the gate's input by the given federation.
+    /// Returns the gate's input for what one federation knows of both.
     pub fn gate_input(
         &self,
-        federation: &Federation,
         client_id: &ClientId,
-        id: &ConnectorId,
+        service: Option<&Arc<ServiceProvider>>,
+        (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
     ) -> gate::GateInput {
-        let facts = gate_input(federation, client_id, id);
-        let connector = federation.connector(id);
+        let facts = gate_input_for(service, (id, connector));
         let block = connector.and_then(|connector| {
             block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
         });
