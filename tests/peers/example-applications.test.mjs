@@ -13,7 +13,7 @@ const folderOf = (name) => path.join(root, 'examples', name);
 // An interpreter with examples/python-authlib/requirements.txt.
 const python = process.env.EXAMPLE_PYTHON;
 const settingsOfSpring = 'src/main/resources/application.yml';
-const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'));
+const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'), true);
 
 /** How each example is started: its toolchain, its preparation, its command, and the file of its own code. */
 const EXAMPLES = {

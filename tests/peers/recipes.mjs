@@ -210,16 +210,17 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
 
 /**
  * A Spring Boot application of recipes/NAME/, or of the folder `from`, with `files` of a page beside its own. build() makes its jar by Maven,
- * which brings 60 MB the first time; without RECIPES=all only where that jar is in the cache already.
+ * which brings 60 MB the first time: where `mayBuild`, else only where that jar is in the cache already.
  */
-export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name)) {
+export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = everything) {
   const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
   // Other sources, another folder: a jar is never older than the page.
   const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
   const jar = path.join(folder, `target/${name}.jar`);
   const skip = !find('java') ? 'java is not there: install a JDK 17 or later.'
-    : !existsSync(jar) && !(everything && find('mvn')) ? `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.` : false;
+    : existsSync(jar) || (mayBuild && find('mvn')) ? false
+    : mayBuild ? 'mvn is not there: install Maven.' : `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.`;
   return {
     skip,
     async build() {
