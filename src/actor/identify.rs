@@ -47,8 +47,8 @@ pub(super) async fn identify_user(
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
     let claims = services.core.federation.load().released_claim_values(request, &identity);
     let evidence = gather_evidence(services, support_id, &authentication)?;
-    // The identity provider's claims are dropped: the session keeps only what the rules and the
-    // register made of them, and of `acr` the evidence.
+    // The identity provider's claims and `acr` are dropped: the session keeps only what the rules
+    // and the register made of the claims, and the evidence, which has the names that `acr` proves.
     let authentication =
         Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
     let level = authentication.level;

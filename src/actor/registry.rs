@@ -160,7 +160,8 @@ pub fn gate_input(
     gate_input_for(federation.active_service_provider(client_id), (id, federation.connector(id)))
 }
 
-/// Returns the input of [`gate_input`] for what was looked up before.
+/// Returns the same as [`gate_input`], for a service provider and a connector that the caller has
+/// looked up.
 fn gate_input_for(
     service: Option<&Arc<ServiceProvider>>,
     (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),

@@ -23,7 +23,7 @@ use crate::token::keyfiles::{self, KeyFileError};
 pub use self::files::ApplicationRegistration;
 use self::files::{SUBJECT_KEY, configuration_files};
 
-/// What the new files say.
+/// Options of a new configuration folder.
 #[derive(Clone, Debug)]
 pub struct InitOptions {
     pub platform: Platform,
@@ -73,7 +73,7 @@ pub enum InitError {
     Keys(#[from] KeyFileError),
     #[error("a new key could not be generated: {0}")]
     Generation(#[from] KeyError),
-    /// The options make no valid configuration.
+    /// The options don't make a valid configuration.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Options(Vec<Diagnostic>),
     /// The hub would not start with the files.

@@ -1,5 +1,5 @@
-//! Results of `passerelle check connector` and `check service-provider`: plain data, one diagnostic per
-//! check.
+//! Results of `passerelle check connector` and `check service-provider`: plain data, one
+//! diagnostic per check.
 
 use serde::Serialize;
 

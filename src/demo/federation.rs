@@ -43,13 +43,15 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
-/// Head and secret of the application that a developer writes against the standard hub.
+/// First lines of the file of the developer's application, at the standard hub.
 const APPLICATION_HEAD: &str = "\
 # The application of the developer who tries the demo: docs/integrate/, examples/. Its secret is public:
 # not-a-secret-for-the-demo-on-loopback
 ";
+/// Its secret, as a TOML table.
 const APPLICATION_SECRET: &str =
     r#"{ sha256 = "1fc8184e9b00798c2e4ae1fb2994353ced1374d23f471ed9efa337033491a33b" }"#;
+
 /// Registration of the developer's single-page application.
 const SINGLE_PAGE_APPLICATION: &str = include_str!("single_page_application.toml");
 

@@ -4,7 +4,8 @@ use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::quota::RateLimitError;
 
-/// Why a request for or with a token failed. Only `code` leaves the hub.
+/// Why a request for or with a token failed. Only `code` leaves the hub, except that a sandbox hub
+/// shows the rest to a developer, once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GrantError {
     pub code: ErrorCode,

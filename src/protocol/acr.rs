@@ -80,7 +80,7 @@ pub struct LevelName {
     pub multi_factor: bool,
 }
 
-/// What a service provider's file says of `acr`.
+/// The `acr` settings of a service provider's file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AcrRegistration {
     /// The level names that it may request.
@@ -120,7 +120,7 @@ impl RequestedAcr {
     }
 }
 
-/// What a request asks of `acr`.
+/// The `acr` that a request asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AcrRequest {
     /// The requested minimum.
@@ -176,7 +176,7 @@ pub(super) fn answerable_names(
         .filter_map(|value| value.name.as_ref())
 }
 
-/// What an authentication proves of its `acr`.
+/// What an authentication proves towards a requested `acr`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AcrProof<'a> {
     /// The level.

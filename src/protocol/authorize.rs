@@ -195,7 +195,7 @@ pub struct RequestedClaims {
     pub id_token: Vec<String>,
 }
 
-/// Returns whether a record may leave the value out.
+/// Returns true if the value is the default, which stored records leave out.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

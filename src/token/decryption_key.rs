@@ -97,11 +97,11 @@ impl DecryptionKey {
     }
 }
 
-/// Generates a key that the hub encrypts to: the private JWK for the service provider, and the JWK
-/// Set to register (RFC 7517 §5).
+/// Generates a key that the hub encrypts to. Returns the private JWK for the service provider, and
+/// the JWK Set to register (RFC 7517 §5).
 ///
 /// # Errors
-/// Only if OpenSSL can't generate a key.
+/// Returns an error if OpenSSL can't generate a key.
 pub fn generate_client_key(now: Timestamp) -> Result<(PrivateJwk, String), KeyError> {
     let private = signing_key::generate(SigningAlg::ES256)?;
     let key = DecryptionKey::parse(&private, now)?;

@@ -1,4 +1,5 @@
-//! The pages about OAuth errors, `GET /api/v2/errors/{error}`, and the `error_uri` that leads there.
+//! The pages about OAuth errors, `GET /api/v2/errors/{error}`, and the `error_uri` that leads
+//! there.
 
 use actix_web::{HttpResponse, web};
 

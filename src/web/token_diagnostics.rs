@@ -1,4 +1,4 @@
-//! Stores why token requests of a sandbox hub failed, each for one reader.
+//! Stores the causes of failed token requests on a sandbox hub. Each can be read once.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `passerelle check service-provider FILE`, from outside: the file's findings, exit codes, JSON, and
-//! the explanation of a request.
+//! `passerelle check service-provider FILE`, from outside: the file's findings, exit codes, JSON,
+//! and the explanation of a request.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -192,7 +192,7 @@ fn the_request_of_another_client_or_to_another_hub_is_named() {
     let (code, report) = explain(&folder, &good_request().replace("=bakery", "=smithy"));
     assert_eq!(code, Some(1));
     let text = report["diagnostics"].to_string();
-    assert!(text.contains("the request is not of bakery: its client_id is another"), "{text}");
+    assert!(text.contains("the request is not from bakery: it has another client_id"), "{text}");
     assert_eq!(parameter(&report, "scope")["status"], "unchecked");
     let (code, report) = explain(&folder, &good_request().replace("localhost", "evil.example"));
     assert_eq!(code, Some(2));

@@ -33,7 +33,7 @@ pub(in crate::actor) struct GateSnapshot {
 }
 
 impl GateSnapshot {
-    /// Returns the gate's input for what one federation knows of both.
+    /// Returns the gate's input for a service provider and a connector of one federation.
     pub fn gate_input(
         &self,
         client_id: &ClientId,

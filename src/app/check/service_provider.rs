@@ -122,13 +122,13 @@ fn explain_request(
     if context.base_url.is_some()
         && let Some(endpoint) = request.other_endpoint(issuer)
     {
-        let message = "the request is addressed to another endpoint than this hub's";
+        let message = "the request is addressed to another endpoint, not to this hub's";
         let fix = format!("send it to {endpoint}, which discovery announces");
         findings.push(CheckDiagnostic::warning(NAME, message, fix));
     }
     if request.client_id().is_some_and(|id| id != client.file.client_id) {
         let message =
-            format!("the request is not of {}: its client_id is another", client.file.client_id);
+            format!("the request is not from {}: it has another client_id", client.file.client_id);
         let fix = "check the file of the client that the request names, or correct its client_id";
         findings.push(CheckDiagnostic::error(NAME, message, fix));
     }

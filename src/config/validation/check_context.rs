@@ -1,5 +1,5 @@
-//! Checks one file of a connector or a service provider against the hub's settings and scopes. A file
-//! can thus be checked while other files are invalid, or without a hub.
+//! Checks one file of a connector or a service provider against the hub's settings and scopes. A
+//! file can thus be checked while other files are invalid, or without a hub.
 
 mod service_provider_draft;
 

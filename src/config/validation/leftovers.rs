@@ -38,7 +38,7 @@ pub fn settings_leftovers(
         let message = "is on: anyone who reaches this hub can sign in as anyone";
         warnings.push(source.diagnostic("sandbox", message, FIX));
     } else if settings.sandbox_public {
-        let message = "has no effect without sandbox, and allows it to be set by mistake";
+        let message = "has no effect without sandbox, and would allow sandbox = true by mistake";
         warnings.push(source.diagnostic("sandbox_public", message, "remove it"));
     }
     let traces = &settings.traces;

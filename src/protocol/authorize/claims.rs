@@ -43,9 +43,9 @@ impl AcrClaim {
     }
 }
 
-/// Evaluates the requested values of `acr`: all of them, or the essential ones only if there are any,
-/// because another level would not satisfy them (Core §5.5.1.1). The lowest accepted level is the
-/// minimum.
+/// Evaluates the requested values of `acr`: all of them, or the essential ones only if there are
+/// any, because another level would not satisfy them (Core §5.5.1.1). The lowest accepted level is
+/// the minimum.
 ///
 /// # Errors
 /// `AcrValuesStandard` or `AcrValuesHigh` if none of them is accepted.

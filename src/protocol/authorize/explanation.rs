@@ -226,7 +226,7 @@ fn other_parameters(params: &Params) -> Vec<ParameterExplanation> {
     let others = params.pairs().iter().filter(|(name, _)| !is_known(name));
     let explain = |(name, _): &(String, String)| {
         let (status, message, fix) = if SECRETS.contains(&name.as_str()) {
-            let message = "does not belong into an authorization request: addresses are kept in browser histories and logs";
+            let message = "does not belong in an authorization request: addresses are kept in browser histories and logs";
             let fix = "remove it; if the value was a real secret, replace the secret";
             (ParameterStatus::Warning, message, Some(fix.to_owned()))
         } else {

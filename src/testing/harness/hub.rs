@@ -101,7 +101,7 @@ impl TestHub {
         Self::build(settings, put).await
     }
 
-    /// As in production: without sandbox, and so without any identity provider.
+    /// Starts a hub as in production: without the sandbox, and so without any identity provider.
     pub async fn without_sandbox(settings: &str, files: &[(&str, String)]) -> Self {
         let edit = |folder: &Path| {
             let file = folder.join("passerelle.toml");

@@ -51,7 +51,7 @@ impl TokenDiagnosticPage {
         self.code.entry()
     }
 
-    /// Returns the cause: the public description of these codes hides it.
+    /// Returns the precise cause, which the public description of some codes hides.
     fn cause(&self) -> &str {
         let public = self.entry().description;
         match self.code {
@@ -66,7 +66,7 @@ impl TokenDiagnosticPage {
             }
             ErrorCode::CodeOfAnother => "The code was issued to another client_id.",
             ErrorCode::CodeSpentByAnother => {
-                "The code was issued to another client_id, and is used."
+                "The code was issued to another client_id, and was used before."
             }
             _ => self.reason.as_deref().unwrap_or(public),
         }

@@ -3,7 +3,8 @@
 
 use super::Locale;
 
-/// The errors of the token endpoint, each with the key of its causes: one line for each.
+/// The errors of the token endpoint, each with the key of the text that lists its causes, one a
+/// line.
 const ERRORS: &[(&str, &str)] = &[
     ("invalid_request", "oauth-error-invalid-request"),
     ("invalid_client", "oauth-error-invalid-client"),

@@ -22,7 +22,7 @@ pub struct ServiceProviderDraft {
     pub client: Option<RegisteredClient>,
     /// Every problem of the file.
     pub problems: Vec<Diagnostic>,
-    /// Findings that prevent nothing.
+    /// Findings that don't make the file invalid.
     pub warnings: Vec<Diagnostic>,
     /// The connectors of the folder with valid files.
     pub connectors: Vec<ConfiguredConnector>,
@@ -89,7 +89,7 @@ impl CheckContext {
         file: &ServiceProviderFile,
     ) -> Vec<Diagnostic> {
         let Some(versions) = &self.subject_key_versions else { return Vec::new() };
-        // The problems of other files are theirs.
+        // Problems of other files are not reported here.
         let mut ignored = Vec::new();
         let replaced = self.folder.join(service_providers::FOLDER);
         let replaced = source.path().file_name().map(|name| replaced.join(name));

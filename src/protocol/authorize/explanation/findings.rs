@@ -189,8 +189,8 @@ impl ParameterCheck<'_> {
         }
     }
 
-    /// Accepts a `state` or `nonce` of sufficient length, with a warning if it would not suffice
-    /// for the other method.
+    /// Accepts a `state` or `nonce` of sufficient length. The message says whether it would also
+    /// suffice for POST.
     fn accepted_opaque(&self, value: Option<&str>, effect: &str) -> Finding {
         let by_post = self.method == RequestMethod::Post
             || checks::STATE.check_length(value.unwrap_or_default(), RequestMethod::Post).is_ok();
@@ -218,7 +218,7 @@ impl ParameterCheck<'_> {
             effects.push("amr is essential");
         }
         if parsed.acr.is_binding() {
-            effects.push("acr is essential: the login fails below its values");
+            effects.push("acr is essential: the login fails unless one of its values is met");
         }
         if !parsed.requested.userinfo.is_empty() || !parsed.requested.id_token.is_empty() {
             effects.push("the named claims are released as far as a granted scope contains them");
@@ -237,12 +237,12 @@ impl ParameterCheck<'_> {
             checks::parse_prompt(value, self.registration.rules)?;
         let mut effects = Vec::new();
         if none {
-            effects.push("no page is shown: without a fitting session, the redirect URI receives an error such as login_required");
+            effects.push("no page is shown: without a usable session, the redirect URI receives an error such as login_required");
         }
         effects.push(match login {
             true => "the user authenticates again at the identity provider",
             false if none => "a session is required",
-            false => "a session at the hub is reused if it fits",
+            false => "a session at the hub is reused if it meets the request",
         });
         effects.push(match self.registration.consent {
             ConsentRequirement::Required => "the user must consent",

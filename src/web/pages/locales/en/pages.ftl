@@ -284,7 +284,7 @@ notice-more = Find out more
 oauth-error-title = The error { $error }
 oauth-error-lead = This page is for those who develop or run a service. The hub answered a request of the service’s server with this error. If you only wanted to sign in, go back to the service.
 oauth-error-causes = Possible causes, and what to do
-oauth-error-precise = This page is the same for each of these causes, so that it reveals no service; error_description may say more. The hub’s operator finds the exact cause in the log, by the time and your client_id.
+oauth-error-precise = This page is the same for each of these causes, so that it reveals no service; error_description may say more. The hub’s operator can find the exact cause in the log, with the time and your client_id.
 oauth-error-documentation = Documentation for services
 oauth-error-invalid-request =
     A parameter is missing, empty or sent twice: error_description names it. Send it once.
@@ -301,12 +301,12 @@ oauth-error-invalid-grant =
     The code_verifier belongs to another login: keep it in the session of the browser that began the login.
     The code was issued to another client, or the user has signed out meanwhile.
 oauth-error-unsupported-grant-type =
-    The hub knows authorization_code only. There are no refresh tokens: begin a new login, which needs no page while the session lasts.
+    The hub supports only authorization_code. There are no refresh tokens: begin a new login; with prompt=none it shows no page while the session lasts.
 oauth-error-temporarily-unavailable =
-    The hub is busy, or can not fetch the keys at your jwks_uri: try again shortly, after Retry-After if the answer has it.
+    The hub is overloaded, or can not fetch the keys at your jwks_uri: try again shortly, or after Retry-After if the answer has it.
     There were too many failed authentications with your client_id: correct the credentials, then wait.
 oauth-error-server-error =
-    The hub has a fault: give its operator the time and your client_id.
+    The hub had an internal error: give its operator the time and your client_id.
 
 ## Diagnostics of a sandbox hub, for developers
 

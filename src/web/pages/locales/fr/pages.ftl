@@ -287,7 +287,7 @@ notice-more = En savoir plus
 oauth-error-title = L’erreur { $error }
 oauth-error-lead = Cette page s’adresse à ceux qui développent ou exploitent un service. Le hub a répondu par cette erreur à une requête du serveur du service. Si vous vouliez seulement vous connecter, revenez au service.
 oauth-error-causes = Causes possibles, et que faire
-oauth-error-precise = Cette page est la même pour chacune de ces causes, afin de ne révéler aucun service ; error_description en dit parfois plus. L’opérateur du hub trouve la cause exacte dans le journal, par l’heure et votre client_id.
+oauth-error-precise = Cette page est la même pour chacune de ces causes, afin de ne révéler aucun service ; error_description en dit parfois plus. L’opérateur du hub peut trouver la cause exacte dans le journal, avec l’heure et votre client_id.
 oauth-error-documentation = Documentation pour les services
 oauth-error-invalid-request =
     Un paramètre manque, est vide ou est envoyé deux fois : error_description le nomme. Envoyez-le une fois.
@@ -304,12 +304,12 @@ oauth-error-invalid-grant =
     Le code_verifier est celui d’une autre connexion : gardez-le dans la session du navigateur qui a commencé la connexion.
     Le code a été émis pour un autre client, ou l’utilisateur s’est déconnecté entre-temps.
 oauth-error-unsupported-grant-type =
-    Le hub ne connaît que authorization_code. Il n’y a pas de jetons de rafraîchissement : commencez une nouvelle connexion, qui ne montre aucune page tant que la session dure.
+    Le hub n’accepte que authorization_code. Il n’y a pas de jetons de rafraîchissement : commencez une nouvelle connexion ; avec prompt=none, elle ne montre aucune page tant que la session dure.
 oauth-error-temporarily-unavailable =
-    Le hub est occupé, ou ne peut pas lire les clés à votre jwks_uri : réessayez bientôt, après Retry-After si la réponse le contient.
+    Le hub est surchargé, ou ne peut pas lire les clés à votre jwks_uri : réessayez dans un instant, ou après le délai Retry-After si la réponse le contient.
     Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.
 oauth-error-server-error =
-    Le hub a une panne : donnez l’heure et votre client_id à son opérateur.
+    Le hub a rencontré une erreur interne : donnez l’heure et votre client_id à son opérateur.
 
 ## Diagnostics d’un hub bac à sable, pour les développeurs
 
