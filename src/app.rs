@@ -211,12 +211,12 @@ pub fn load_config(
     environment: &Environment,
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut loaded = config::load_config(folder, environment, KINDS)?;
-    loaded.warnings.extend(register::no_persons_warning(&loaded));
+    loaded.warnings.extend(register::empty_register_warning(&loaded));
     Ok(loaded)
 }
 
 /// Returns a random secret, for the demo and for new folders.
 #[must_use]
-pub fn fresh_secret(env: &Env) -> Secret<String> {
+pub fn generate_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())
 }

@@ -36,7 +36,7 @@ pub struct ChoiceEntry {
 }
 
 impl Connectors {
-    /// Returns the connectors that `wanted` accepts, in the service provider's order; those that it
+    /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that it
     /// doesn't name are sorted by name in this language, and unavailable ones come last. Nothing
     /// else is sorted here: there may be hundreds, and each login calls this.
     pub fn choices(
@@ -44,7 +44,7 @@ impl Connectors {
         client_id: &ClientId,
         demand: AuthenticationRequirement,
         language: &str,
-        wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
+        is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let service = federation.active_service_provider(client_id);
@@ -53,7 +53,7 @@ impl Connectors {
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)))
-            .filter(|(id, facts)| wanted(id, facts));
+            .filter(|(id, facts)| is_wanted(id, facts));
         let snapshot = self.gate_snapshot();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
             let input = snapshot.gate_input(client_id, service, (id, Some(facts)));

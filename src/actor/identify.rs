@@ -134,7 +134,7 @@ fn gather_evidence(
             tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");
         }
     }
-    Ok(evidence.with_acr(authentication.acr.as_deref(), &configured.acr_names))
+    Ok(evidence.with_returned_acr(authentication.acr.as_deref(), &configured.acr_names))
 }
 
 /// Returns untrusted text for the log: printable ASCII, truncated.

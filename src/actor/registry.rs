@@ -157,12 +157,15 @@ pub fn gate_input(
     client_id: &ClientId,
     id: &ConnectorId,
 ) -> gate::GateInput {
-    gate_input_for(federation.active_service_provider(client_id), (id, federation.connector(id)))
+    gate_input_from_metadata(
+        federation.active_service_provider(client_id),
+        (id, federation.connector(id)),
+    )
 }
 
 /// Returns the same as [`gate_input`], for a service provider and a connector that the caller has
 /// looked up.
-fn gate_input_for(
+fn gate_input_from_metadata(
     service: Option<&Arc<ServiceProvider>>,
     (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
 ) -> gate::GateInput {

@@ -42,7 +42,7 @@ pub(super) async fn find_reusable_user(
     let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, &gate_input, services.core.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
-        .filter(|level| suffices(request, &session.login.evidence, *level))?;
+        .filter(|level| session_satisfies_request(request, &session.login.evidence, *level))?;
     let federation = services.core.federation.load();
     let claims = federation.released_claim_values(request, &session.login.identity);
     let consented = session.has_consented(&request.client_id, &federation.consent_claims(&claims));
@@ -64,7 +64,11 @@ pub(super) async fn find_reusable_user(
 
 /// Returns true if the session satisfies an essential `acr`. One that meets none of the requested
 /// values is not reused either, so that the user can prove more, unless no page may be shown.
-fn suffices(request: &AuthorizationRequest, evidence: &AmrEvidence, level: Level) -> bool {
+fn session_satisfies_request(
+    request: &AuthorizationRequest,
+    evidence: &AmrEvidence,
+    level: Level,
+) -> bool {
     let proof = evidence.acr_proof(level);
     request.accepts_acr(&proof) && (request.prompt.none || request.meets_requested_acr(&proof))
 }

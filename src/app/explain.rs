@@ -123,7 +123,7 @@ pub fn explain_levels(
     let facts = gate_input(&federation, &client_id, &id);
     let registration =
         federation.service_provider(&client_id).map(|service| service.registration.acr.clone());
-    let asked = authorize::find_requested_acr(
+    let asked = authorize::evaluate_requested_acr(
         acr_values,
         claims,
         federation.rules_for(&client_id),

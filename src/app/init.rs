@@ -41,7 +41,7 @@ pub struct InitOptions {
 
 /// The new folder.
 #[derive(Clone, Debug)]
-pub struct InitializedHub {
+pub struct InitReport {
     pub issuer: String,
     pub client_id: ClientId,
     /// File with the service provider's secret.
@@ -90,7 +90,7 @@ pub fn initialize_hub(
     dir: &Path,
     options: &InitOptions,
     env: &Env,
-) -> Result<InitializedHub, InitError> {
+) -> Result<InitReport, InitError> {
     let target = target_folder(dir)?;
     let parent = parent_folder(&target);
     let unwritable = |cause| InitError::Unwritable { dir: dir.into(), cause };
@@ -115,7 +115,7 @@ pub fn initialize_hub(
     fs::rename(temporary.path(), &target).map_err(unwritable)?;
     let _renamed = temporary.keep();
     sync_folder(parent).map_err(unwritable)?;
-    Ok(InitializedHub {
+    Ok(InitReport {
         issuer: files.issuer,
         client_id: options.application.client_id.clone(),
         client_secret: dir.join(files.client_secret),

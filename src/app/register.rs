@@ -27,11 +27,11 @@ pub fn register_settings(
 }
 
 /// Returns a warning if identities come from a register without persons.
-pub(super) fn no_persons_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
+pub(super) fn empty_register_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
     let is_used = identity_source(loaded) == IdentitySource::Register;
     let settings = register_settings(loaded).ok()?.filter(|_| is_used)?;
     Some(Diagnostic {
-        file: settings.empty_file()?.display().to_string(),
+        file: settings.file_without_persons()?.display().to_string(),
         line: None,
         key: String::new(),
         message: "contains no person, so no user can log in".into(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::acr::{AcrProof, Level};
+use crate::protocol::acr::{AchievedAcr, Level};
 
 /// Maximum number of methods that are read; more are dropped.
 const MAX_METHODS: usize = 32;
@@ -188,7 +188,11 @@ impl AmrEvidence {
     /// Adds the level names that the returned `acr` stands for. `names` holds the identity
     /// provider's values by level name.
     #[must_use]
-    pub fn with_acr(self, returned: Option<&str>, names: &BTreeMap<String, Vec<String>>) -> Self {
+    pub fn with_returned_acr(
+        self,
+        returned: Option<&str>,
+        names: &BTreeMap<String, Vec<String>>,
+    ) -> Self {
         let stands_for =
             |values: &[String]| returned.is_some_and(|acr| values.iter().any(|value| value == acr));
         let met = names.iter().filter(|(_, values)| stands_for(values));
@@ -198,8 +202,8 @@ impl AmrEvidence {
 
     /// Returns what the authentication proves of a requested `acr`.
     #[must_use]
-    pub fn acr_proof(&self, level: Level) -> AcrProof<'_> {
-        AcrProof { level, multi_factor: self.is_multi_factor(), names: &self.acr_names }
+    pub fn acr_proof(&self, level: Level) -> AchievedAcr<'_> {
+        AchievedAcr { level, multi_factor: self.is_multi_factor(), names: &self.acr_names }
     }
 
     /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`

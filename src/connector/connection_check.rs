@@ -9,14 +9,12 @@ use url::Url;
 
 use super::diagnostic::CheckDiagnostic;
 use super::online_check::TimedResponse;
-use crate::egress::certificates::days_left;
+use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
 use crate::egress::safe_http_client::PeerCertificate;
 use crate::env::Timestamp;
 
 /// Tolerated difference between the clocks of the identity provider and the hub.
 pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
-/// Certificates are usually renewed a month before they expire; below this many days is a warning.
-const MIN_CERTIFICATE_DAYS: i64 = 14;
 /// Clock skew above which there is a warning, in seconds.
 const MAX_HONEST_SKEW_SECONDS: i64 = 5;
 

@@ -7,7 +7,7 @@ use super::DemoStartError;
 use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
 use super::service_provider::{HubRegistration, ServiceProviderSettings};
-use crate::app::fresh_secret;
+use crate::app::generate_secret;
 use crate::app::init::ApplicationRegistration;
 use crate::config::Environment;
 use crate::env::Env;
@@ -113,7 +113,7 @@ impl DemoPlatform {
         data_provider: String,
         env: &Env,
     ) -> Self {
-        let fresh = || fresh_secret(env);
+        let fresh = || generate_secret(env);
         let secrets = Secrets {
             service_provider: fresh(),
             data_provider: fresh(),
@@ -156,7 +156,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
         );
         let mut files = vec![
             ("passerelle.toml".to_owned(), self.hub_settings(private)),
-            (ADMIN_TOKEN.to_owned(), fresh_secret(env).into_inner()),
+            (ADMIN_TOKEN.to_owned(), generate_secret(env).into_inner()),
             (
                 "service-providers/demo-service.toml".to_owned(),
                 self.service_provider_file(service_provider),

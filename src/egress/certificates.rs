@@ -5,6 +5,9 @@ use openssl::x509::X509;
 
 use crate::env::Timestamp;
 
+/// Certificates are usually renewed a month before they expire; below this many days is a warning.
+pub const MIN_CERTIFICATE_DAYS: i64 = 14;
+
 /// Returns the earliest expiry among the certificates of a PEM text; `None` if it contains none.
 #[must_use]
 pub fn earliest_expiry(pem: &[u8]) -> Option<Timestamp> {

@@ -114,7 +114,7 @@ impl RequestedAcr {
 
     /// Returns true if the authentication meets the value.
     #[must_use]
-    pub fn is_met(&self, proof: &AcrProof<'_>) -> bool {
+    pub fn is_met(&self, proof: &AchievedAcr<'_>) -> bool {
         let is_named = self.name.as_ref().is_some_and(|name| proof.names.contains(name));
         self.allows_level(proof.level) && (!self.multi_factor || proof.multi_factor || is_named)
     }
@@ -178,7 +178,7 @@ pub(super) fn answerable_names(
 
 /// What an authentication proves towards a requested `acr`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AcrProof<'a> {
+pub struct AchievedAcr<'a> {
     /// The level.
     pub level: Level,
     /// True if its methods prove two factors of different categories.

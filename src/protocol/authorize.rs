@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
 use super::acr::{
-    self, AcrProof, AcrRegistration, AcrRequest, AuthenticationRequirement, Level, Platform,
+    self, AchievedAcr, AcrRegistration, AcrRequest, AuthenticationRequirement, Level, Platform,
     RequestedAcr,
 };
 use super::catalogue::{ErrorCode, Param, RequiredParam};
@@ -107,21 +107,21 @@ impl AuthorizationRequest {
     /// Returns true if this authentication satisfies the request's essential `acr` claim, if any
     /// (Core §5.5.1.1).
     #[must_use]
-    pub fn accepts_acr(&self, proof: &AcrProof<'_>) -> bool {
+    pub fn accepts_acr(&self, proof: &AchievedAcr<'_>) -> bool {
         self.accepts_level(proof.level) && (!self.acr_essential || self.meets_requested_acr(proof))
     }
 
     /// Returns true if this authentication meets a requested value of `acr`, or if the service
     /// provider has no level names.
     #[must_use]
-    pub fn meets_requested_acr(&self, proof: &AcrProof<'_>) -> bool {
+    pub fn meets_requested_acr(&self, proof: &AchievedAcr<'_>) -> bool {
         self.acr_values.is_empty() || self.acr_values.iter().any(|value| value.is_met(proof))
     }
 
     /// Returns the level name to answer as `acr`: that of the first requested value that this
     /// authentication meets. `None`: the level is answered.
     #[must_use]
-    pub fn acr_answer(&self, proof: &AcrProof<'_>) -> Option<Arc<str>> {
+    pub fn acr_answer(&self, proof: &AchievedAcr<'_>) -> Option<Arc<str>> {
         self.acr_values.iter().find(|value| value.is_met(proof))?.name.clone()
     }
 
@@ -237,7 +237,7 @@ pub fn validate_request(
 ///
 /// # Errors
 /// The failed check of one of the two.
-pub fn find_requested_acr(
+pub fn evaluate_requested_acr(
     acr_values: &str,
     claims: Option<&str>,
     rules: ProtocolRules,
@@ -251,10 +251,10 @@ pub fn find_requested_acr(
         return Err(ErrorCode::Missing(RequiredParam::AcrValues));
     }
     let claims = claims::parse_claims(claims.filter(|claims| !claims.is_empty()), rules)?;
-    acr_under_rules(acr_values, &claims, rules, registration, platform)
+    evaluate_acr_for_rules(acr_values, &claims, rules, registration, platform)
 }
 
-fn acr_under_rules(
+fn evaluate_acr_for_rules(
     acr_values: &str,
     claims: &claims::ParsedClaims,
     rules: ProtocolRules,
@@ -350,7 +350,8 @@ fn validate_parameters(
 
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
     let acr_values = proven.acr_values.unwrap_or_default();
-    let acr = acr_under_rules(acr_values, &claims, rules, &proven.registration.acr, platform)?;
+    let acr =
+        evaluate_acr_for_rules(acr_values, &claims, rules, &proven.registration.acr, platform)?;
 
     for (param, code) in UNSUPPORTED {
         value(param).map_or(Ok(()), |_| Err(code))?;

@@ -47,7 +47,7 @@ pub trait RegisterSettings: Any + Send + Sync {
     }
 
     /// Returns the file if it is one without persons.
-    fn empty_file(&self) -> Option<&Path> {
+    fn file_without_persons(&self) -> Option<&Path> {
         None
     }
 

@@ -484,7 +484,7 @@ fn diagnosed_request() -> DiagnosticsPage {
                 parameter("scope", ParameterStatus::Accepted, "openid releases sub"),
             ],
         },
-        other_endpoint: Some("https://hub.example/api/v2/authorize".into()),
+        expected_endpoint: Some("https://hub.example/api/v2/authorize".into()),
     })
 }
 
@@ -610,7 +610,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         let page = TokenDiagnosticPage {
             code,
             client_id: Some("<script>".into()),
-            registered_method: Some("client_secret_post".into()),
+            registered_auth_methods: Some("client_secret_post".into()),
             reason: (code == ErrorCode::ClientOtherMethod).then(|| {
                 "the client used another method than its registered token_endpoint_auth_method"
                     .into()

@@ -75,7 +75,7 @@ pub async fn explain_request(
     let gate = |client_id: &_, connector: &_| hub.connectors.gate_input(client_id, connector);
     let explained = DiagnosticsPage::Explained(DiagnosedRequest {
         explanation: request.explain(identity, hub.core.federation.load().as_ref(), &gate),
-        other_endpoint: request.other_endpoint(issuer),
+        expected_endpoint: request.expected_endpoint(issuer),
     });
     Ok(diagnostics_page(&context, 200, explained))
 }
@@ -96,12 +96,12 @@ pub async fn show_token_diagnostic(
     let diagnostic = hub.token_diagnostics.take(&path, hub.core.env.now());
     let TokenDiagnostic { error, at } =
         diagnostic.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
-    let registered_method =
-        error.client_id.as_ref().map(|client_id| registered_method(hub, client_id));
+    let registered_auth_methods =
+        error.client_id.as_ref().map(|client_id| registered_auth_methods(hub, client_id));
     let page = TokenDiagnosticPage {
         code: error.code,
         client_id: error.client_id.as_ref().map(ToString::to_string),
-        registered_method: registered_method.flatten(),
+        registered_auth_methods: registered_auth_methods.flatten(),
         reason: error.reason,
         at,
     };
@@ -110,7 +110,7 @@ pub async fn show_token_diagnostic(
 }
 
 /// Returns the registered methods of a client; `None` if it is not registered.
-fn registered_method(hub: &Hub, client_id: &ClientId) -> Option<String> {
+fn registered_auth_methods(hub: &Hub, client_id: &ClientId) -> Option<String> {
     let federation = hub.core.federation.load();
     let service = federation.service_provider(client_id)?;
     let names: &[AuthMethod] = match &service.authentication {

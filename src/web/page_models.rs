@@ -56,13 +56,13 @@ impl<'a> LoginPageContext<'a> {
         self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
     }
 
-    /// Returns the connectors of `wanted` for the choice page.
+    /// Returns the connectors of `is_wanted` for the choice page.
     fn choices(
         &self,
-        wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
+        is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
     ) -> Vec<ChoiceEntry> {
         let LoginSummary { client_id, requirement, .. } = self.summary;
-        self.hub.connectors.choices(client_id, *requirement, self.locale.language(), wanted)
+        self.hub.connectors.choices(client_id, *requirement, self.locale.language(), is_wanted)
     }
 
     /// Returns the operator's message for users while a block is in force.

@@ -90,7 +90,7 @@ impl PastedRequest {
 
     /// Returns the authorization endpoint of this hub, if the URL leads elsewhere.
     #[must_use]
-    pub fn other_endpoint(&self, issuer: &str) -> Option<String> {
+    pub fn expected_endpoint(&self, issuer: &str) -> Option<String> {
         let base = issuer.strip_suffix("/api/v2").unwrap_or(issuer);
         let expected = format!("{base}{}", path::AUTHORIZE);
         let leads_here = Url::parse(&expected).is_ok_and(|expected| expected == self.endpoint);
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn another_endpoint_is_named() {
         let issuer = "https://hub.example/api/v2";
-        let other = |url: &str| PastedRequest::parse(url).unwrap().other_endpoint(issuer);
+        let other = |url: &str| PastedRequest::parse(url).unwrap().expected_endpoint(issuer);
         assert_eq!(other("https://hub.example:443/api/v2/authorize?client_id=sp#x"), None);
         for wrong in ["https://evil.example/api/v2/authorize?a=1", "https://hub.example/login?a=1"]
         {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Connectors, gate_input_for};
+use super::{Connectors, gate_input_from_metadata};
 use crate::actor::blocks::OperatorBlock;
 use crate::config::blocks::{self, Block, BlockTarget};
 use crate::config::{ConnectorMetadata, ServiceProvider};
@@ -40,7 +40,7 @@ impl GateSnapshot {
         service: Option<&Arc<ServiceProvider>>,
         (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
     ) -> gate::GateInput {
-        let facts = gate_input_for(service, (id, connector));
+        let facts = gate_input_from_metadata(service, (id, connector));
         let block = connector.and_then(|connector| {
             block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
         });

@@ -120,7 +120,7 @@ fn explain_request(
         return None;
     };
     if context.base_url.is_some()
-        && let Some(endpoint) = request.other_endpoint(issuer)
+        && let Some(endpoint) = request.expected_endpoint(issuer)
     {
         let message = "the request is addressed to another endpoint, not to this hub's";
         let fix = format!("send it to {endpoint}, which discovery announces");
@@ -135,15 +135,15 @@ fn explain_request(
     let hub = HubIdentity { platform: context.platform, issuer };
     let gate = |client_id: &_, connector: &_| gate_input(federation, client_id, connector);
     let explanation = request.explain(hub, federation, &gate);
-    let sentence = explanation.outcome.sentence();
+    let summary = explanation.outcome.summary();
     findings.push(match explanation.outcome {
         RequestOutcome::Accepted if explanation.has(ParameterStatus::Warning) => {
             let fix = "see the parameters below";
-            CheckDiagnostic::warning(NAME, sentence, fix)
+            CheckDiagnostic::warning(NAME, summary, fix)
         }
-        RequestOutcome::Accepted => CheckDiagnostic::ok(NAME, sentence),
+        RequestOutcome::Accepted => CheckDiagnostic::ok(NAME, summary),
         RequestOutcome::ErrorPage(_) | RequestOutcome::ErrorRedirect { .. } => {
-            CheckDiagnostic::error(NAME, sentence, "correct the rejected parameters below")
+            CheckDiagnostic::error(NAME, summary, "correct the rejected parameters below")
         }
     });
     Some(explanation)
@@ -200,6 +200,6 @@ impl fmt::Display for ServiceProviderReport {
                 writeln!(f, "             fix: {fix}")?;
             }
         }
-        writeln!(f, "\n{}", request.outcome.sentence())
+        writeln!(f, "\n{}", request.outcome.summary())
     }
 }

@@ -49,7 +49,7 @@ fn words(
 ) -> String {
     let verdict = evaluate_levels(
         platform,
-        authorize::find_requested_acr(
+        authorize::evaluate_requested_acr(
             acr_values,
             None,
             ProtocolRules::Federation,
@@ -195,7 +195,7 @@ fn levels_of_each_step_by_table() {
             },
             ..ON
         };
-        let asked = authorize::find_requested_acr(
+        let asked = authorize::evaluate_requested_acr(
             acr_values,
             None,
             ProtocolRules::Federation,
@@ -291,7 +291,7 @@ fn an_essential_acr_claim_overrides_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
     let verdict = evaluate_levels(
         Platform::High,
-        authorize::find_requested_acr(
+        authorize::evaluate_requested_acr(
             "eidas2",
             claims,
             ProtocolRules::Federation,
@@ -303,7 +303,7 @@ fn an_essential_acr_claim_overrides_acr_values() {
     );
     let LevelDecision::Allowed(way) = verdict else { panic!("{verdict:?}") };
     assert_eq!((way.requested, way.sent), (Eidas3, SentLevel::AcrValues("high".into())));
-    let broken = authorize::find_requested_acr(
+    let broken = authorize::evaluate_requested_acr(
         "eidas2",
         Some("{"),
         ProtocolRules::Federation,
@@ -319,7 +319,7 @@ fn an_essential_acr_claim_overrides_acr_values() {
 #[test]
 fn a_level_above_the_essential_values_is_explained_as_rejected() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
-    let asked = authorize::find_requested_acr(
+    let asked = authorize::evaluate_requested_acr(
         "eidas2",
         claims,
         ProtocolRules::Federation,
@@ -373,7 +373,7 @@ fn level_names_are_explained_with_what_meets_them() {
         let platform = Platform::Standard;
         let rules = ProtocolRules::Federation;
         let asked =
-            authorize::find_requested_acr(acr_values, claims, rules, &registration, platform);
+            authorize::evaluate_requested_acr(acr_values, claims, rules, &registration, platform);
         explanation(platform, acr_values, evaluate_levels(platform, asked, &ON, &policy))
     };
     let voluntary = said("mfa urn:gold eidas1", None);

@@ -7,7 +7,7 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::InitOptions;
-use crate::app::fresh_secret;
+use crate::app::generate_secret;
 use crate::digest;
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -98,8 +98,8 @@ pub(super) fn configuration_files(
     let mut contents: Vec<(&str, Cow<'static, str>)> = vec![
         ("connectors/sandbox.toml", sandbox(options.platform).into()),
         ("persons.toml", include_str!("persons.toml").into()),
-        ("admin.token", fresh_secret(env).into_inner().into()),
-        (CLIENT_SECRET, fresh_secret(env).into_inner().into()),
+        ("admin.token", generate_secret(env).into_inner().into()),
+        (CLIENT_SECRET, generate_secret(env).into_inner().into()),
     ];
     let client_key = match options.platform {
         Platform::Standard => {
@@ -153,7 +153,7 @@ fn sandbox(platform: Platform) -> String {
 
 /// Returns an authorization request of the service provider (RFC 6749 §4.1.1, RFC 7636).
 fn login_url(issuer: &str, options: &InitOptions, env: &Env) -> String {
-    let fresh = || fresh_secret(env).into_inner();
+    let fresh = || generate_secret(env).into_inner();
     let level = options.platform.levels().first().map_or("", |level| level.as_str());
     let query = Serializer::new(String::new())
         .append_pair("response_type", "code")

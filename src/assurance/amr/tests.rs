@@ -191,7 +191,7 @@ fn a_returned_acr_proves_the_names_that_list_it_and_no_method() {
         (Some("mfa"), &[]),
         (None, &[]),
     ] {
-        let evidence = gathered("pwd", "").evidence.with_acr(returned, &names);
+        let evidence = gathered("pwd", "").evidence.with_returned_acr(returned, &names);
         let proof = evidence.acr_proof(Level::Eidas1);
         assert!(proof.names.iter().map(|name| &**name).eq(proven.iter().copied()), "{returned:?}");
         assert!(!proof.multi_factor && !evidence.amr_claim("hub").contains(&"mfa".to_owned()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use passerelle::app::init::{
-    ApplicationRegistration, InitError, InitOptions, InitializedHub, initialize_hub,
+    ApplicationRegistration, InitError, InitOptions, InitReport, initialize_hub,
 };
 use passerelle::config::Diagnostic;
 use passerelle::env::Env;
@@ -162,7 +162,7 @@ fn describe_finding(finding: &Diagnostic) -> String {
     format!("{option}: {}\n  fix: {}", finding.message, finding.fix)
 }
 
-fn print_hub(dir: &str, hub: &InitializedHub) {
+fn print_hub(dir: &str, hub: &InitReport) {
     outln!("{dir} has everything that a hub needs: keys, secrets, a sandbox identity provider,");
     outln!("a service provider and a person. Its settings are in {dir}/passerelle.toml.\n");
     outln!("Start the hub:");

@@ -58,7 +58,7 @@ pub(super) fn requested_acr(
     let by_parameter = space_separated(acr_values).filter(|_| !claim.is_binding());
     let requested = by_parameter.chain(claim.values.iter().map(String::as_str));
     let mut values: Vec<RequestedAcr> = Vec::new();
-    for value in requested.filter_map(|value| accepted_value(value, claim, registration, platform))
+    for value in requested.filter_map(|value| parse_acr_value(value, claim, registration, platform))
     {
         if !values.contains(&value) {
             values.push(value);
@@ -77,7 +77,7 @@ pub(super) fn requested_acr(
     })
 }
 
-fn accepted_value(
+fn parse_acr_value(
     value: &str,
     claim: &AcrClaim,
     registration: &AcrRegistration,

@@ -145,7 +145,7 @@ impl RequestOutcome {
 
     /// Returns what happens, in one or two sentences.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub fn summary(&self) -> String {
         match self {
             Self::Accepted => "The hub accepts the request and starts a login.".to_owned(),
             Self::ErrorPage(RejectionReason(code)) => {

@@ -52,7 +52,7 @@ impl RegisterSettings for FileRegisterConfig {
         Some(&self.path)
     }
 
-    fn empty_file(&self) -> Option<&Path> {
+    fn file_without_persons(&self) -> Option<&Path> {
         let mut csv = csv::Reader::from_path(&self.path).ok()?;
         csv.records().next().is_none().then_some(&*self.path)
     }

@@ -22,7 +22,7 @@ pub enum DiagnosticsPage {
 pub struct DiagnosedRequest {
     pub explanation: RequestExplanation,
     /// The hub's authorization endpoint, if the request leads elsewhere.
-    pub other_endpoint: Option<String>,
+    pub expected_endpoint: Option<String>,
 }
 
 impl DiagnosedRequest {
@@ -40,7 +40,7 @@ pub struct TokenDiagnosticPage {
     /// Only of a registered client.
     pub client_id: Option<String>,
     /// How the client must authenticate.
-    pub registered_method: Option<String>,
+    pub registered_auth_methods: Option<String>,
     /// Details beyond the code.
     pub reason: Option<String>,
     pub at: Timestamp,

@@ -10,7 +10,7 @@ use crate::app::build_error::BuildError;
 use crate::config::check_context::ServiceProviderDraft;
 use crate::config::{Federation, KeySource, RegisteredClient};
 use crate::connector::diagnostic::CheckDiagnostic;
-use crate::egress::certificates::days_left;
+use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, PeerCertificate, SafeHttpClient, TlsOptions,
 };
@@ -18,8 +18,6 @@ use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::telemetry::Metrics;
 
-/// Below this many days until a certificate expires, there is a warning.
-const MIN_CERTIFICATE_DAYS: i64 = 14;
 /// Maximum number of servers that are called.
 const MAX_SERVERS: usize = 10;
 

@@ -8,7 +8,8 @@ use super::{ExplanationContext, ParameterExplanation, ParameterStatus as Status}
 use crate::ids::Scope;
 use crate::protocol::acr::{AuthenticationRequirement, Level};
 use crate::protocol::authorize::{
-    AuthorizationRequest, Prompt, RequestMethod, UNSUPPORTED, acr_under_rules, checks, claims,
+    AuthorizationRequest, Prompt, RequestMethod, UNSUPPORTED, checks, claims,
+    evaluate_acr_for_rules,
 };
 use crate::protocol::catalogue::{ErrorCode, Param, RequiredParam};
 use crate::protocol::params::Params;
@@ -142,7 +143,7 @@ impl ParameterCheck<'_> {
         let claims = self.parse_claims().unwrap_or_default();
         let platform = self.context.platform;
         let sent = value.unwrap_or_default();
-        let request = acr_under_rules(sent, &claims, *rules, acr, platform)?;
+        let request = evaluate_acr_for_rules(sent, &claims, *rules, acr, platform)?;
         let levels = platform.levels().iter().map(|level| level.as_str());
         let names = acr.level_names.iter().map(|listed| &*listed.name);
         let accepted = levels.chain(names).collect::<Vec<_>>().join(", ");

@@ -74,7 +74,7 @@ fn every_rejected_parameter_is_named_and_not_only_the_first() {
             ("code_challenge_method", "Y031304"),
         ]
     );
-    assert!(explanation.outcome.sentence().contains("shows the user an error page"));
+    assert!(explanation.outcome.summary().contains("shows the user an error page"));
     assert!(
         explanation.parameters.iter().filter(|one| one.code.is_some()).all(|one| one.fix.is_some())
     );

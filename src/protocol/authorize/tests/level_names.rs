@@ -72,8 +72,8 @@ fn essential(values: &str) -> String {
 
 static NO_NAMES: BTreeSet<Arc<str>> = BTreeSet::new();
 
-fn proof(level: Level, multi_factor: bool) -> AcrProof<'static> {
-    AcrProof { level, multi_factor, names: &NO_NAMES }
+fn proof(level: Level, multi_factor: bool) -> AchievedAcr<'static> {
+    AchievedAcr { level, multi_factor, names: &NO_NAMES }
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn names_that_can_not_be_answered_are_not_requested_upstream() {
 fn a_name_that_the_identity_provider_returned_is_met_without_methods() {
     let request = request(names(Level::Eidas1), Platform::Standard, MFA, "").unwrap();
     let named: BTreeSet<Arc<str>> = [Arc::from(MFA)].into();
-    let proof = AcrProof { level: Level::Eidas1, multi_factor: false, names: &named };
+    let proof = AchievedAcr { level: Level::Eidas1, multi_factor: false, names: &named };
     assert_eq!(request.acr_answer(&proof).as_deref(), Some(MFA));
 }
 
