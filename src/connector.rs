@@ -1,4 +1,4 @@
-//! L2 · Adapters to identity providers: one trait, [`Connector`], and one folder per kind
+//! Adapters to identity providers: one trait, [`Connector`], and one folder per kind
 //! ([`ConnectorKind`], [`kinds`]).
 //!
 //! Responsible for the upstream protocols and every check on the responses of identity providers

@@ -1,4 +1,4 @@
-//! L1 · Reads the expiry of PEM certificates.
+//! Reads the expiry of PEM certificates.
 
 use openssl::asn1::Asn1Time;
 use openssl::x509::X509;
