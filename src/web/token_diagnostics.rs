@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::env::{Env, Timestamp};
@@ -25,7 +26,9 @@ pub struct TokenDiagnostics(Cache<String, TokenDiagnostic>);
 
 impl Default for TokenDiagnostics {
     fn default() -> Self {
-        Self(Cache::builder().max_capacity(MAX_DIAGNOSTICS).time_to_live(LIFETIME).build())
+        // By moka's default policy, a full cache would refuse new entries.
+        let cache = Cache::builder().max_capacity(MAX_DIAGNOSTICS).time_to_live(LIFETIME);
+        Self(cache.eviction_policy(EvictionPolicy::lru()).build())
     }
 }
 
@@ -62,12 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_failures_does_not_fill_the_memory() {
+    fn a_flood_of_failures_neither_fills_the_memory_nor_keeps_new_ones_out() {
         let (diagnostics, env) = (TokenDiagnostics::default(), Env::system());
         for _ in 0..5000 {
             let _id = diagnostics.insert(ErrorCode::ClientUnknown.into(), &env);
         }
+        let newest = diagnostics.insert(ErrorCode::CodeVerifier.into(), &env);
         diagnostics.0.run_pending_tasks();
         assert!(diagnostics.0.entry_count() <= MAX_DIAGNOSTICS);
+        assert!(diagnostics.take(&newest, env.now()).is_some());
     }
 }

@@ -285,3 +285,12 @@ fn an_unreachable_server_of_a_redirect_uri_is_a_warning() {
         output.text
     );
 }
+
+#[test]
+fn terminal_escapes_in_a_received_file_reach_no_terminal() {
+    let file = FILE.replace("\"bakery\"", r#""bakery\u001b]0;title\u0007\u001b[31m""#);
+    let output = check(folder(&file).path(), &["bakery.toml", "--config", "."]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("bakery\u{fffd}]0;title"), "{}", output.text);
+    assert!(!output.text.contains(['\u{1b}', '\u{7}']), "{}", output.text);
+}

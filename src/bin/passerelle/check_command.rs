@@ -12,7 +12,7 @@ use passerelle::config::{self, Diagnostic, Environment};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
-use super::output::{out, outln};
+use super::output::{out, outln, printable};
 use super::{CommandResult, block_on};
 
 /// Larger than any response of an identity provider may be.
@@ -72,7 +72,7 @@ pub fn check_config(folder: &Path, online: bool) -> CommandResult {
     let loaded = app::load_config(folder, &Environment::from_process());
     let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
-        out!("{report}");
+        out!("{}", printable(&report));
         return Ok(ExitCode::FAILURE);
     };
     let faults = app::find_startup_errors(&loaded, &Env::system());
@@ -83,7 +83,7 @@ pub fn check_config(folder: &Path, online: bool) -> CommandResult {
         }
         return Ok(ExitCode::FAILURE);
     }
-    out!("{report}");
+    out!("{}", printable(&report));
     let is_valid = loaded.check_failures().next().is_none();
     if !online {
         return Ok(exit_code(is_valid));
@@ -149,7 +149,7 @@ impl ConnectorArguments {
         if self.json {
             outln!("{}", report.to_json()?);
         } else {
-            out!("{report}");
+            out!("{}", printable(&report));
         }
         Ok(status_code(report.status))
     }
@@ -171,7 +171,7 @@ impl ServiceProviderArguments {
         if self.json {
             outln!("{}", report.to_json()?);
         } else {
-            out!("{report}");
+            out!("{}", printable(&report));
         }
         Ok(status_code(report.status))
     }

@@ -46,9 +46,17 @@ pub fn has_failed() -> bool {
     WRITE_ERROR.get().is_some()
 }
 
+/// Returns the text without control characters, except line ends: a value from a file that was
+/// received from others must not control the terminal.
+pub fn printable(text: impl fmt::Display) -> String {
+    let replace =
+        |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
+    text.to_string().chars().map(replace).collect()
+}
+
 /// Writes a line to standard error.
 pub fn print_error(message: impl fmt::Display) {
-    let _unread = writeln!(io::stderr(), "passerelle: {message}");
+    let _unread = writeln!(io::stderr(), "passerelle: {}", printable(message));
 }
 
 /// Returns the exit code of a command, or that of a write error.
