@@ -18,7 +18,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -190,11 +191,13 @@ fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     None
 }
 
-/// Returns a free port of loopback. It is below the range from which outgoing connections get
-/// theirs, so that none takes it before the server does.
+/// Returns a free port of loopback that this process has not got before. It is below the range from
+/// which outgoing connections get theirs, so that none takes it before the server does.
 pub fn free_port() -> u16 {
+    static NEXT: LazyLock<AtomicU64> =
+        LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(()) >> 1));
     loop {
-        let port = 11_000 + (RandomState::new().hash_one(()) % 21_000) as u16;
+        let port = 11_000 + (NEXT.fetch_add(1, Ordering::Relaxed) % 21_000) as u16;
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }

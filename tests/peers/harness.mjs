@@ -19,6 +19,9 @@ mkdirSync(artifacts, { recursive: true });
 export const random = (bytes = 32) => randomBytes(bytes).toString('base64url');
 export const sha256 = (text) => createHash('sha256').update(text).digest();
 
+// Ports that freePorts() has returned are not returned again: their servers may start later.
+let nextPort = randomInt(11_000, 32_000);
+
 /**
  * Returns `count` different free ports of loopback. They are below the range from which outgoing
  * connections get theirs, so that none takes one before its server does.
@@ -28,7 +31,8 @@ export async function freePorts(count) {
   while (sockets.length < count) {
     const socket = createSocket();
     const listening = new Promise((resolve) => socket.once('error', () => resolve(false)).once('listening', () => resolve(true)));
-    socket.listen(randomInt(11_000, 32_000), '127.0.0.1');
+    nextPort = nextPort < 32_000 ? nextPort + 1 : 11_000;
+    socket.listen(nextPort, '127.0.0.1');
     if (await listening) sockets.push(socket);
   }
   const ports = sockets.map((socket) => socket.address().port);
