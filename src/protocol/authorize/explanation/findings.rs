@@ -161,7 +161,7 @@ impl ParameterCheck<'_> {
         match self.registration.rules {
             ProtocolRules::Federation => {
                 checks::STATE.check(self.params, self.method)?;
-                Ok(self.accepted_opaque(value, "is returned unchanged"))
+                Ok(self.accepted_opaque(&checks::STATE, value, "is returned unchanged"))
             }
             ProtocolRules::Openid => {
                 checks::STATE.check_optional(value)?;
@@ -178,7 +178,7 @@ impl ParameterCheck<'_> {
         match self.registration.rules {
             ProtocolRules::Federation => {
                 checks::NONCE.check(self.params, self.method)?;
-                Ok(self.accepted_opaque(value, "is copied to the ID token"))
+                Ok(self.accepted_opaque(&checks::NONCE, value, "is copied to the ID token"))
             }
             ProtocolRules::Openid => {
                 checks::NONCE.check_optional(value)?;
@@ -192,9 +192,14 @@ impl ParameterCheck<'_> {
 
     /// Accepts a `state` or `nonce` of sufficient length. The message says whether it would also
     /// suffice for POST.
-    fn accepted_opaque(&self, value: Option<&str>, effect: &str) -> Finding {
+    fn accepted_opaque(
+        &self,
+        rule: &checks::OpaqueParamRule,
+        value: Option<&str>,
+        effect: &str,
+    ) -> Finding {
         let by_post = self.method == RequestMethod::Post
-            || checks::STATE.check_length(value.unwrap_or_default(), RequestMethod::Post).is_ok();
+            || rule.check_length(value.unwrap_or_default(), RequestMethod::Post).is_ok();
         accepted(if by_post {
             format!("{effect}; it is long enough for GET and POST")
         } else {
