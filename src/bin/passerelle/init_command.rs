@@ -66,7 +66,7 @@ impl InitCommand {
         let Self { dir, mut answers } = self;
         let has_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         if has_terminal && answers == InitAnswers::default() {
-            answers.ask(&mut io::stdin().lock())?;
+            answers.ask_for_options(&mut io::stdin().lock())?;
         }
         let written = initialize_hub(&dir, &answers.into_options(), &Env::system());
         let hub = written.map_err(describe_error)?;
@@ -77,22 +77,22 @@ impl InitCommand {
 
 impl InitAnswers {
     /// Asks for what most hubs need; an empty answer is the default.
-    fn ask(&mut self, input: &mut impl BufRead) -> CommandResult<()> {
+    fn ask_for_options(&mut self, input: &mut impl BufRead) -> CommandResult<()> {
         outln!("Press Enter to accept a default.");
         let platform = loop {
-            match parse_platform(&ask("Platform, standard or high", "standard", input)?) {
+            match parse_platform(&read_answer("Platform, standard or high", "standard", input)?) {
                 Ok(platform) => break platform,
                 Err(reason) => outln!("  {reason}"),
             }
         };
         self.platform = Some(platform);
         let base_url = format!("http://localhost:{DEFAULT_PORT}");
-        self.base_url = Some(ask("Public base URL of the hub", &base_url, input)?);
+        self.base_url = Some(read_answer("Public base URL of the hub", &base_url, input)?);
         let example = ApplicationRegistration::example();
         let client_id =
-            ask("client_id of the first application", example.client_id.as_str(), input)?;
+            read_answer("client_id of the first application", example.client_id.as_str(), input)?;
         self.client_id = Some(client_id);
-        self.redirect_uri = Some(ask("Its redirect URI", &example.redirect_uri, input)?);
+        self.redirect_uri = Some(read_answer("Its redirect URI", &example.redirect_uri, input)?);
         Ok(())
     }
 
@@ -127,7 +127,7 @@ fn parse_platform(text: &str) -> Result<Platform, String> {
 }
 
 /// Asks a question, and returns the answer or the default.
-fn ask(question: &str, default: &str, input: &mut impl BufRead) -> CommandResult<String> {
+fn read_answer(question: &str, default: &str, input: &mut impl BufRead) -> CommandResult<String> {
     out!("{question} [{default}]: ");
     let mut line = String::new();
     if input.read_line(&mut line)? == 0 {
