@@ -1,0 +1,322 @@
+### What a person reads. Short sentences, no protocol words.
+### One word for one thing: „Dienst“ (who asks), „Konto“ (what you sign in with),
+### „Anbieter“ (who runs the account), „Anmeldung“.
+
+direction = ltr
+footer-label = Nützliche Links
+
+## Dates
+
+month-1 = Januar
+month-2 = Februar
+month-3 = März
+month-4 = April
+month-5 = Mai
+month-6 = Juni
+month-7 = Juli
+month-8 = August
+month-9 = September
+month-10 = Oktober
+month-11 = November
+month-12 = Dezember
+date-day = { $day }. { $month } { $year }
+date-month = { $month } { $year } (Tag unbekannt)
+date-year = { $year } (Tag und Monat unbekannt)
+date-time = { $date } um { $time } Uhr (UTC)
+
+## Choice of the account
+
+choice-title = Wählen Sie ein Konto
+choice-asks = „{ $service }“ bittet Sie, sich anzumelden.
+level-eidas1 = Ihr gewohntes Konto genügt.
+level-eidas2 = Dieser Dienst verlangt eine stärkere Anmeldung mit zwei Nachweisen, zum Beispiel einem Passwort und Ihrem Telefon.
+level-eidas3 = Dieser Dienst verlangt die sicherste Anmeldung, zum Beispiel mit einem elektronischen Ausweis.
+choice-accounts = Verfügbare Konten
+choice-banner = Die Anmeldung mit „{ $provider }“ hat nicht funktioniert.
+choice-search = Konto nach Namen suchen
+choice-search-go = Suchen
+choice-found-none = Kein verfügbares Konto passt zu „{ $query }“.
+choice-show-all = Alle Konten anzeigen
+choice-total = { $total } Konten stehen zur Auswahl. Suchen Sie Ihr Konto nach Namen.
+choice-range = Konten { $first } bis { $last } von { $total }
+choice-found = { $total ->
+    [one] { $total } Konto gefunden
+   *[other] { $total } Konten gefunden
+}
+choice-email = E-Mail-Adresse
+choice-email-use = Nur der Teil nach dem @ wird verwendet, um zu finden, wo Sie sich anmelden. Die Adresse wird nicht gespeichert.
+choice-email-go = Weiter
+choice-email-list = Stattdessen aus der Liste wählen
+choice-email-again = Stattdessen E-Mail-Adresse eingeben
+choice-email-malformed = Geben Sie eine vollständige E-Mail-Adresse ein, zum Beispiel name@example.org.
+choice-email-found = Konten für Adressen mit der Endung „{ $domain }“:
+choice-email-unknown = Für Adressen mit der Endung „{ $domain }“ ist kein Konto bekannt. Wählen Sie ein Konto aus der Liste.
+choice-last-used = Zuletzt verwendet
+choice-forget = Dieses Konto nicht merken
+choice-others = Andere Konten
+choice-see-category = { $category }: alle { $total } Konten anzeigen
+choice-pages = Seiten der Liste
+choice-previous = Vorherige Konten
+choice-next = Nächste Konten
+choice-none = Zurzeit ist kein Konto verfügbar.
+choice-unavailable = Zurzeit nicht verfügbar
+choice-recent-trouble = Hatte eben eine Störung
+choice-unavailable-more = { $total ->
+    [one] Und { $total } weiteres: Suchen Sie nach seinem Namen, um den Grund zu erfahren.
+   *[other] Und { $total } weitere: Suchen Sie nach einem Namen, um den Grund zu erfahren.
+}
+choice-cancel = Abbrechen und zurück zu „{ $service }“
+why-too-low = Anmeldung für diesen Dienst nicht sicher genug
+why-no-reauthentication = Bietet keine erneute Anmeldung, wie dieser Dienst sie verlangt
+why-not-for-service = Für diesen Dienst nicht verwendbar
+why-in-trouble = Zurzeit gestört
+why-off = Zurzeit abgeschaltet
+why-blocked = Zurzeit ausgesetzt
+
+## Typing a password, for an account whose organisation has no page of its own
+
+sign-in-title = Anmelden mit „{ $provider }“
+sign-in-username = Benutzername
+sign-in-password = Passwort
+sign-in-whose = Geben Sie das Passwort ein, das Sie bei „{ $provider }“ verwenden, und kein anderes. Es wird dort geprüft und hier nirgends gespeichert.
+sign-in-go = Anmelden
+sign-in-other = Anderes Konto wählen
+sign-in-empty = Geben Sie Ihren Benutzernamen und Ihr Passwort ein.
+sign-in-wrong = Der Benutzername oder das Passwort ist falsch.
+sign-in-wait-one = Es gab zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es dann erneut.
+sign-in-wait = Es gab zu viele Fehlversuche. Warten Sie { $minutes } Minuten und versuchen Sie es dann erneut.
+
+## What is sent
+
+inform-title = Ihre Daten für diesen Dienst
+inform-lead = „{ $service }“ erhält diese Daten:
+inform-go = Weiter zu „{ $service }“
+inform-cancel = Nicht fortfahren
+consent-title = Stimmen Sie der Übermittlung dieser Daten zu?
+consent-lead = „{ $service }“ bittet um diese Daten:
+consent-yes = Ja, ich stimme zu
+consent-no = Nein, ich lehne ab
+consent-values = Inhalt anzeigen
+consent-pseudonym = „{ $service }“ erhält weder Ihren Namen noch andere Daten. Der Dienst bekommt nur eine eigens für ihn erzeugte Nummer, um Sie beim nächsten Mal wiederzuerkennen.
+consent-source-register = Diese Daten stammen aus dem nationalen Personenregister und aus Ihrem Konto „{ $provider }“.
+consent-source-provider = Diese Daten stammen aus Ihrem Konto „{ $provider }“.
+consent-account = Sie sind mit Ihrem Konto „{ $provider }“ angemeldet.
+value-none = nicht angegeben
+value-code = Code { $code }
+country-99100 = Frankreich
+claim-given-names = Vornamen
+claim-family-name = Geburtsname
+claim-birthdate = Geburtsdatum
+claim-gender = Geschlecht
+claim-birthplace = Geburtsort
+claim-birthcountry = Geburtsland
+claim-preferred-username = Geführter Name
+claim-email = E-Mail-Adresse
+claim-name = Vollständiger Name
+claim-middle-name = Zweiter Vorname
+claim-nickname = Spitzname
+claim-profile = Profilseite
+claim-picture = Foto
+claim-website = Website
+claim-zoneinfo = Zeitzone
+claim-locale = Sprache
+claim-updated-at = Letzte Änderung des Profils
+claim-email-verified = E-Mail-Adresse bestätigt
+claim-phone-number = Telefonnummer
+claim-phone-number-verified = Telefonnummer bestätigt
+claim-address = Postanschrift
+value-yes = Ja
+value-no = Nein
+gender-female = weiblich
+gender-male = männlich
+gender-unspecified = ohne Angabe
+
+## Errors: what happened
+
+error-bad-request = Die Anfrage des Dienstes ist fehlerhaft.
+error-not-found = Diese Seite gibt es nicht.
+error-method = Diese Seite kann so nicht verwendet werden.
+error-timeout = Die Anfrage kam nicht rechtzeitig an.
+error-too-large = Die Anfrage ist zu groß.
+error-unknown-host = Das ist nicht die richtige Adresse.
+error-internal = Bei uns ist ein Fehler aufgetreten.
+error-unavailable = Wir sind für kurze Zeit nicht verfügbar.
+error-busy = Zurzeit melden sich zu viele Personen an.
+error-network-limited = Aus Ihrem Netzwerk wurden innerhalb einer Minute zu viele Anmeldungen begonnen.
+error-service-limited = Der Dienst hat innerhalb einer Minute zu viele Anmeldungen begonnen.
+error-register = Das nationale Personenregister konnte Ihre Identität nicht bestätigen.
+error-register-unavailable = Das nationale Personenregister antwortet nicht.
+error-identity-incomplete = In Ihrem Konto fehlt eine erforderliche Angabe.
+error-identity-malformed = Eine Angabe in Ihrem Konto ist nicht lesbar.
+error-idp-unavailable = Dieses Konto kann nicht verwendet werden.
+error-idp-trouble = Der Anbieter dieses Kontos hat ein technisches Problem.
+error-idp-busy = Zurzeit melden sich zu viele Personen beim Anbieter dieses Kontos an.
+error-idp-denied = Die Anmeldung wurde vorzeitig abgebrochen.
+error-assurance = Die Anmeldung ist für diesen Dienst nicht sicher genug.
+error-login-unknown = Diese Anmeldung gibt es nicht oder nicht mehr.
+error-login-other-browser = Diese Anmeldung wurde in einem anderen Browser begonnen, oder dieser Browser hat seine Cookies verloren.
+error-idp-answer = Die Antwort des Anbieters dieses Kontos ist nicht verwendbar.
+error-login-order = Ihre Anmeldung ist nicht bei diesem Schritt.
+error-login-done = Diese Anmeldung ist bereits abgeschlossen.
+error-login-expired = Diese Anmeldung hat zu lange gedauert.
+error-login-too-many = Diese Anmeldung wurde beendet, weil zu viele offen waren.
+error-idp-blocked = Die Anmeldung mit diesem Konto ist zurzeit ausgesetzt.
+error-idp-blocked-for-service = Die Anmeldung bei diesem Dienst mit diesem Konto ist zurzeit ausgesetzt.
+error-idp-reauthentication = Dieser Dienst verlangt, dass Sie sich erneut anmelden, und dieses Konto kann das nicht nachweisen.
+error-redirect-withdrawn = Der Dienst hat während Ihrer Anmeldung seine Adresse geändert. Es wurde nichts an ihn gesendet.
+error-scope-withdrawn = Der Dienst darf diese Daten nicht mehr erhalten.
+error-gate = Dieses Konto kann für diesen Dienst nicht verwendet werden.
+error-login-interrupted = Die Anmeldung wurde unterbrochen.
+error-cancelled = Sie haben die Anmeldung abgebrochen.
+error-refused = Sie haben die Übermittlung Ihrer Daten abgelehnt.
+error-login-required = Melden Sie sich an, um fortzufahren.
+error-consent-required = Um fortzufahren, ist Ihre Zustimmung nötig.
+error-csrf = Aus Sicherheitsgründen wurde dieses Formular nicht angenommen.
+
+## Errors: who can fix it, and what to do next
+
+responsible-user = Es ist nichts verloren: Sie können neu beginnen.
+responsible-user-other = Sie können sich mit einem anderen Konto anmelden oder zum Dienst zurückkehren.
+responsible-service = Nur der Dienst, von dem Sie kommen, kann das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit.
+responsible-provider = Der Anbieter Ihres Kontos muss das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit. Mit einem anderen Konto kann es funktionieren.
+responsible-answer = Der Fehler liegt nicht beim Dienst: Der Anbieter des Kontos hat eine falsche Antwort gesendet oder eine Antwort auf einen früheren Versuch. Sie können Ihre Anmeldung fortsetzen; mit einem anderen Konto kann es funktionieren.
+responsible-answer-alone = Der Fehler liegt nicht beim Dienst: Der Anbieter des Kontos hat eine falsche Antwort gesendet, und in diesem Browser läuft keine Anmeldung. Sie können diese Seite schließen und dann zur Website des Dienstes zurückkehren.
+responsible-operator = Es liegt an uns, das zu beheben. Versuchen Sie es in einigen Minuten erneut.
+error-no-way = Sie können diese Seite schließen und dann zur Website des Dienstes zurückkehren.
+error-claim = Betroffene Angabe: { $claim }.
+error-service = Dienst: „{ $service }“
+error-account = Konto: „{ $provider }“
+action-again = Erneut versuchen
+action-continue = Anmeldung fortsetzen
+action-other = Anderes Konto wählen
+action-service = Zurück zu „{ $service }“
+action-service-unnamed = Zurück zum Dienst
+action-home = Bei „{ $service }“ neu beginnen
+action-home-unnamed = Beim Dienst neu beginnen
+action-sign-out = Hier abmelden
+refs-title = Angaben für den Support
+refs-code = Code
+refs-precise = Genauer Code
+refs-support = Vorgangsnummer
+refs-time = Zeitpunkt
+refs-developer = Für das technische Team des Dienstes
+
+## Return to the service, signed out
+
+return-title = Zurück zum Dienst
+return-lead = Sie kehren zu „{ $service }“ zurück. Wenn nichts geschieht, verwenden Sie die Schaltfläche.
+return-go = Weiter
+log-out-title = Möchten Sie sich abmelden?
+log-out-requested = „{ $service }“ bittet Sie, sich abzumelden.
+log-out-account = Sie sind hier mit Ihrem Konto „{ $provider }“ angemeldet. Nach der Abmeldung wird jeder Dienst Sie bitten, sich erneut anzumelden.
+log-out-no-session = In diesem Browser ist hier anscheinend niemand angemeldet. Um sicherzugehen, können Sie sich trotzdem abmelden.
+log-out-go = Abmelden
+log-out-stay = Angemeldet bleiben und zurück zu „{ $service }“
+log-out-close = Um angemeldet zu bleiben, schließen Sie einfach diese Seite.
+logged-out-title = Sie sind abgemeldet
+logged-out-lead = Ihre Anmeldung hier ist beendet.
+logged-out-unreached = „{ $provider }“ konnte nicht benachrichtigt werden. Melden Sie sich sicherheitshalber auch dort ab oder schließen Sie Ihren Browser.
+
+## Sandbox
+
+sandbox-ribbon = Testumgebung: Hier ist nichts echt
+sandbox-title = Wer möchten Sie sein?
+sandbox-lead = „{ $provider }“ ist ein Testkonto. Wählen Sie eine Person und was geschehen soll.
+sandbox-person = Person
+sandbox-level = Sicherheit der Anmeldung
+sandbox-level-too-low = Niedriger als verlangt: wird abgelehnt
+sandbox-methods = Verwendete Mittel
+sandbox-failure = Was soll geschehen?
+sandbox-go = Anmelden
+
+## Demonstration service
+
+demo-title = Eine Anmeldung ausprobieren
+demo-lead = Dieser erfundene Dienst zeigt eine ganze Anmeldung und dann alles, was er erhalten hat. Keine Daten sind echt.
+demo-step-1 = Sie wählen ein Testkonto.
+demo-step-2 = Sie wählen, wer Sie sind.
+demo-step-3 = Sie sehen, was der Dienst erhält.
+demo-languages = Sprachen
+demo-language = Deutsch
+demo-standard = Standardplattform
+demo-standard-lead = Die Identität stammt aus dem nationalen Personenregister. Die Token sind signiert.
+demo-high = Plattform für höhere Niveaus
+demo-high-lead = Die Identität stammt vom Anbieter des Kontos. Die Token sind signiert und dann verschlüsselt: Nur dieser Dienst kann sie lesen.
+demo-sign-in-eidas1 = Anmelden, Niveau niedrig (eidas1)
+demo-sign-in-eidas2 = Anmelden, Niveau substanziell (eidas2)
+demo-sign-in-eidas3 = Anmelden, Niveau hoch (eidas3)
+demo-in-title = Sie sind angemeldet
+demo-in-lead = Das ist alles, was der Dienst erhalten und geprüft hat.
+demo-claims = Erhaltene Daten
+demo-in-encrypted = Beide Token kamen verschlüsselt an; der private Schlüssel des Dienstes hat sie geöffnet.
+demo-id-token = ID-Token
+demo-jwe-header = Header der Verschlüsselung (JWE)
+demo-header = Header der Signatur (JWS)
+demo-payload = Inhalt
+demo-userinfo = Daten der Person (userinfo)
+demo-data = Was ein Datenanbieter erfährt
+demo-data-lead = Der Dienst hat den Datenanbieter mit dem Access-Token aufgerufen, und dieser hat den Hub gefragt, wem das Token gehört.
+demo-token-answer = Antwort des Token-Endpunkts
+demo-sign-out = Abmelden
+demo-sign-in-again = Erneut anmelden
+demo-error-title = Die Anmeldung ist fehlgeschlagen
+demo-error-lead = Der Dienst hat statt einer Anmeldung diese Antwort erhalten.
+demo-error-code = Fehler
+demo-error-description = Beschreibung
+demo-refused-lead = Der Dienst hat eine Antwort erhalten, der er nicht vertrauen kann, oder gar keine. Er hat nichts davon verwendet.
+demo-refused-reason = Grund
+sandbox-level-eidas1 = Niedrig (eidas1)
+sandbox-level-eidas2 = Substanziell (eidas2)
+sandbox-level-eidas3 = Hoch (eidas3)
+sandbox-failure-none = Alles geht gut
+sandbox-failure-cancel = Die Person bricht ab
+sandbox-failure-error = Beim Anbieter des Kontos tritt ein Fehler auf
+sandbox-failure-missing-claim = Die Identität kommt ohne Geburtsdatum an
+sandbox-failure-unknown-person = Das Register kennt diese Person nicht
+sandbox-failure-level-too-low = Die Anmeldung ist weniger sicher als verlangt
+
+# What the operator has to say to everybody
+notice-warning = Wichtig:
+notice-more = Mehr erfahren
+
+## The pages about an OAuth error, for developers
+
+oauth-error-title = Der Fehler { $error }
+oauth-error-lead = Diese Seite richtet sich an alle, die einen Dienst entwickeln oder betreiben. Der Hub hat eine Anfrage des Servers des Dienstes mit diesem Fehler beantwortet. Wenn Sie sich nur anmelden wollten, kehren Sie zum Dienst zurück.
+oauth-error-causes = Mögliche Ursachen und was zu tun ist
+oauth-error-precise = Diese Seite ist für jede dieser Ursachen gleich, damit sie nichts über einen Dienst verrät; error_description sagt manchmal mehr. Der Betreiber des Hubs kann mit der Uhrzeit und Ihrer client_id die genaue Ursache im Protokoll finden.
+oauth-error-documentation = Dokumentation für Dienste
+oauth-error-invalid-request =
+    Ein Parameter fehlt, ist leer oder wurde zweimal gesendet: error_description nennt ihn. Senden Sie ihn einmal.
+    Der Body ist kein Formular: Senden Sie ihn als application/x-www-form-urlencoded.
+    Der Client authentifiziert sich auf zwei Arten, zum Beispiel im Header und im Body: Verwenden Sie nur die registrierte.
+oauth-error-invalid-client =
+    Der Client authentifiziert sich mit einer anderen Methode als der registrierten. Viele Bibliotheken senden das Secret im Header; der Hub erwartet standardmäßig client_secret_post, im Body.
+    Das Secret ist falsch, abgelaufen oder noch nicht gültig. Vergleichen Sie es, ohne Leerzeichen davor und danach, und bitten Sie den Betreiber bei Bedarf um ein neues.
+    Die client_id ist hier unbekannt oder abgeschaltet: Jede Plattform und jede Umgebung hat ihre eigene.
+    Eine signierte Assertion wird nicht akzeptiert: Prüfen Sie ihren Schlüssel, aud (den Issuer), exp und dass jti neu ist.
+oauth-error-invalid-grant =
+    Der Code ist zu alt oder wurde bereits verwendet: Lösen Sie ihn einmal ein, sobald er ankommt.
+    Die redirect_uri weicht von derjenigen der Autorisierungsanfrage ab.
+    Der code_verifier gehört zu einer anderen Anmeldung: Bewahren Sie ihn in der Sitzung des Browsers auf, der die Anmeldung begonnen hat.
+    Der Code wurde für einen anderen Client ausgestellt, oder die Person hat sich inzwischen abgemeldet.
+oauth-error-unsupported-grant-type =
+    Der Hub unterstützt nur authorization_code. Es gibt keine Refresh-Token: Beginnen Sie eine neue Anmeldung; mit prompt=none zeigt sie keine Seite, solange die Sitzung dauert.
+oauth-error-temporarily-unavailable =
+    Der Hub ist überlastet oder kann die Schlüssel unter Ihrer jwks_uri nicht abrufen: Versuchen Sie es in Kürze erneut, oder nach der Zeit in Retry-After, wenn die Antwort es enthält.
+    Mit Ihrer client_id sind zu viele Authentifizierungen fehlgeschlagen: Berichtigen Sie die Zugangsdaten und warten Sie dann.
+oauth-error-server-error =
+    Im Hub ist ein interner Fehler aufgetreten: Nennen Sie seinem Betreiber die Uhrzeit und Ihre client_id.
+
+## Diagnostics of a sandbox hub, for developers
+
+diagnostics-title = Was macht der Hub mit dieser Anfrage?
+diagnostics-lead = Fügen Sie die Adresse ein, an die Ihr Dienst den Browser sendet. Der Hub erklärt jeden Parameter und beginnt keine Anmeldung.
+diagnostics-result = Ergebnis
+diagnostics-parameters = Parameter für Parameter
+diagnostics-url = Adresse der Autorisierungsanfrage
+diagnostics-help = Von https:// bis zum letzten Parameter. Sie wird nicht gespeichert und nicht wieder angezeigt.
+diagnostics-go = Erklären
+token-diagnostic-title = Warum die Token-Anfrage fehlgeschlagen ist
+token-diagnostic-lead = Diese Seite lässt sich nur einmal öffnen. Nur eine Testumgebung nennt die genaue Ursache; im Produktivbetrieb sieht Ihr Dienst nur den Fehler.
+token-diagnostic-fix = Was zu tun ist

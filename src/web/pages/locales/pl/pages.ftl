@@ -1,0 +1,326 @@
+### What a person reads. Short sentences, no protocol words.
+### One word for one thing: „usługa” (who asks), „konto” (what you sign in with),
+### „instytucja” (who runs the account), „logowanie”.
+
+direction = ltr
+footer-label = Przydatne linki
+
+## Dates
+
+month-1 = stycznia
+month-2 = lutego
+month-3 = marca
+month-4 = kwietnia
+month-5 = maja
+month-6 = czerwca
+month-7 = lipca
+month-8 = sierpnia
+month-9 = września
+month-10 = października
+month-11 = listopada
+month-12 = grudnia
+date-day = { $day } { $month } { $year }
+date-month = nieznany dzień { $month } { $year }
+date-year = { $year } (dzień i miesiąc nieznane)
+date-time = { $date }, godz. { $time } (UTC)
+
+## Choice of the account
+
+choice-title = Wybór konta
+choice-asks = Usługa „{ $service }” prosi o zalogowanie się.
+level-eidas1 = Wystarczy zwykłe konto.
+level-eidas2 = Ta usługa wymaga bezpieczniejszego logowania: dwóch potwierdzeń, na przykład hasła i telefonu.
+level-eidas3 = Ta usługa wymaga najbezpieczniejszego logowania, na przykład za pomocą elektronicznego dowodu osobistego.
+choice-accounts = Dostępne konta
+choice-banner = Nie udało się zalogować za pomocą konta „{ $provider }”.
+choice-search = Wyszukaj konto według nazwy
+choice-search-go = Szukaj
+choice-found-none = Nie znaleziono dostępnego konta o nazwie „{ $query }”.
+choice-show-all = Pokaż wszystkie konta
+choice-total = Liczba dostępnych kont: { $total }. Właściwe konto można wyszukać według nazwy.
+choice-range = Konta od { $first } do { $last } z { $total }
+choice-found = { $total ->
+    [one] Znaleziono { $total } konto
+    [few] Znaleziono { $total } konta
+    [many] Znaleziono { $total } kont
+   *[other] Znaleziono { $total } konta
+}
+choice-email = Adres e-mail
+choice-email-use = Wykorzystywana jest tylko część po znaku @, aby ustalić miejsce logowania. Adres nie jest zapisywany.
+choice-email-go = Dalej
+choice-email-list = Wybierz z listy
+choice-email-again = Podaj adres e-mail
+choice-email-malformed = Proszę podać pełny adres e-mail, na przykład nazwa@example.org.
+choice-email-found = Konta dla adresów w domenie „{ $domain }”:
+choice-email-unknown = Nie ma konta dla adresów w domenie „{ $domain }”. Proszę wybrać konto z listy.
+choice-last-used = Ostatnio używane konto
+choice-forget = Nie zapamiętuj tego konta
+choice-others = Inne konta
+choice-see-category = { $category }: zobacz wszystkie konta ({ $total })
+choice-pages = Strony listy
+choice-previous = Poprzednie konta
+choice-next = Następne konta
+choice-none = Obecnie żadne konto nie jest dostępne.
+choice-unavailable = Obecnie niedostępne
+choice-recent-trouble = Przed chwilą wystąpił problem
+choice-unavailable-more = { $total ->
+    [one] Oraz { $total } inne konto: aby poznać przyczynę, proszę wyszukać jego nazwę.
+    [few] Oraz { $total } inne konta: aby poznać przyczynę, proszę wyszukać nazwę konta.
+    [many] Oraz { $total } innych kont: aby poznać przyczynę, proszę wyszukać nazwę konta.
+   *[other] Oraz { $total } innego konta: aby poznać przyczynę, proszę wyszukać nazwę konta.
+}
+choice-cancel = Anuluj i wróć do usługi „{ $service }”
+why-too-low = Logowanie niewystarczająco bezpieczne dla tej usługi
+why-no-reauthentication = Nie pozwala na ponowne logowanie, którego wymaga ta usługa
+why-not-for-service = Nie można go użyć w tej usłudze
+why-in-trouble = Obecnie nie działa
+why-off = Obecnie wyłączone
+why-blocked = Obecnie zawieszone
+
+## Typing a password, for an account whose organisation has no page of its own
+
+sign-in-title = Logowanie za pomocą konta „{ $provider }”
+sign-in-username = Nazwa użytkownika
+sign-in-password = Hasło
+sign-in-whose = Proszę wpisać wyłącznie hasło do konta „{ $provider }”. Sprawdza je instytucja prowadząca konto; tutaj nie jest ono nigdzie zapisywane.
+sign-in-go = Zaloguj się
+sign-in-other = Wybierz inne konto
+sign-in-empty = Proszę wpisać nazwę użytkownika i hasło.
+sign-in-wrong = Nieprawidłowa nazwa użytkownika lub nieprawidłowe hasło.
+sign-in-wait-one = Zbyt wiele nieudanych prób. Proszę odczekać minutę i spróbować ponownie.
+sign-in-wait = Zbyt wiele nieudanych prób. Proszę odczekać { $minutes } min i spróbować ponownie.
+
+## What is sent
+
+inform-title = Dane przekazywane tej usłudze
+inform-lead = Usługa „{ $service }” otrzyma:
+inform-go = Przejdź do usługi „{ $service }”
+inform-cancel = Nie kontynuuj
+consent-title = Czy wyrażają Państwo zgodę na przekazanie tych danych?
+consent-lead = Usługa „{ $service }” prosi o przekazanie:
+consent-yes = Tak, zgadzam się
+consent-no = Nie, odmawiam
+consent-values = Pokaż treść
+consent-pseudonym = Usługa „{ $service }” nie otrzyma imienia i nazwiska ani żadnych innych danych. Otrzyma tylko numer utworzony dla tej usługi, aby następnym razem rozpoznać tę samą osobę.
+consent-source-register = Te dane pochodzą z rejestru państwowego i z konta „{ $provider }”.
+consent-source-provider = Te dane pochodzą z konta „{ $provider }”.
+consent-account = Zalogowano za pomocą konta „{ $provider }”.
+value-none = nie podano
+value-code = kod { $code }
+country-99100 = Francja
+claim-given-names = Imiona
+claim-family-name = Nazwisko rodowe
+claim-birthdate = Data urodzenia
+claim-gender = Płeć
+claim-birthplace = Miejsce urodzenia
+claim-birthcountry = Kraj urodzenia
+claim-preferred-username = Używane nazwisko
+claim-email = Adres e-mail
+claim-name = Imię i nazwisko
+claim-middle-name = Drugie imię
+claim-nickname = Pseudonim
+claim-profile = Strona profilu
+claim-picture = Zdjęcie
+claim-website = Strona internetowa
+claim-zoneinfo = Strefa czasowa
+claim-locale = Język
+claim-updated-at = Ostatnia zmiana profilu
+claim-email-verified = Adres e-mail zweryfikowany
+claim-phone-number = Numer telefonu
+claim-phone-number-verified = Numer telefonu zweryfikowany
+claim-address = Adres pocztowy
+value-yes = Tak
+value-no = Nie
+gender-female = kobieta
+gender-male = mężczyzna
+gender-unspecified = nie określono
+
+## Errors: what happened
+
+error-bad-request = Żądanie usługi jest nieprawidłowe.
+error-not-found = Ta strona nie istnieje.
+error-method = Z tej strony nie można korzystać w ten sposób.
+error-timeout = Przesyłanie żądania trwało zbyt długo.
+error-too-large = Żądanie jest zbyt duże.
+error-unknown-host = To nie jest właściwy adres.
+error-internal = Wystąpił błąd po naszej stronie.
+error-unavailable = Nasz serwis jest chwilowo niedostępny.
+error-busy = W tej chwili loguje się zbyt wiele osób.
+error-network-limited = W ciągu minuty z tej sieci rozpoczęto zbyt wiele logowań.
+error-service-limited = W ciągu minuty usługa rozpoczęła zbyt wiele logowań.
+error-register = Rejestr państwowy nie mógł potwierdzić tożsamości.
+error-register-unavailable = Rejestr państwowy nie odpowiada.
+error-identity-incomplete = Na koncie brakuje wymaganych danych.
+error-identity-malformed = Nie można odczytać części danych z konta.
+error-idp-unavailable = Tego konta nie można użyć.
+error-idp-trouble = Instytucja prowadząca to konto ma problem techniczny.
+error-idp-busy = Zbyt wiele osób korzysta teraz z kont tej instytucji.
+error-idp-denied = Logowanie zatrzymano przed jego zakończeniem.
+error-assurance = Logowanie nie jest wystarczająco bezpieczne dla tej usługi.
+error-login-unknown = To logowanie nie istnieje lub zostało już usunięte.
+error-login-other-browser = To logowanie rozpoczęto w innej przeglądarce albo ta przeglądarka utraciła pliki cookie.
+error-idp-answer = Nie można wykorzystać odpowiedzi instytucji prowadzącej to konto.
+error-login-order = Logowanie nie jest na tym etapie.
+error-login-done = To logowanie zostało już zakończone.
+error-login-expired = To logowanie trwało zbyt długo.
+error-login-too-many = To logowanie zamknięto: zbyt wiele logowań było otwartych.
+error-idp-blocked = Logowanie za pomocą tego konta jest obecnie zawieszone.
+error-idp-blocked-for-service = Logowanie do tej usługi za pomocą tego konta jest obecnie zawieszone.
+error-idp-reauthentication = Ta usługa wymaga ponownego zalogowania się, a to konto nie może go potwierdzić.
+error-redirect-withdrawn = Podczas logowania usługa zmieniła adres. Niczego do niej nie wysłano.
+error-scope-withdrawn = Usługa nie może już otrzymywać tych danych.
+error-gate = Tego konta nie można użyć w tej usłudze.
+error-login-interrupted = Logowanie zostało przerwane.
+error-cancelled = Logowanie zostało anulowane na Państwa żądanie.
+error-refused = Odmówili Państwo przekazania danych.
+error-login-required = Aby kontynuować, trzeba się zalogować.
+error-consent-required = Aby kontynuować, trzeba wyrazić zgodę.
+error-csrf = Ze względów bezpieczeństwa formularz nie został przyjęty.
+
+## Errors: who can fix it, and what to do next
+
+responsible-user = Nic nie zostało utracone: można zacząć od nowa.
+responsible-user-other = Można zalogować się za pomocą innego konta lub wrócić do usługi.
+responsible-service = Ten błąd może usunąć tylko usługa, z której nastąpiło przejście na tę stronę. Proszę przekazać jej informacje podane na dole strony.
+responsible-provider = Ten problem musi rozwiązać instytucja prowadząca konto. Proszę przekazać jej informacje podane na dole strony. Inne konto może zadziałać.
+responsible-answer = To nie jest wina usługi: instytucja prowadząca konto przysłała błędną odpowiedź albo odpowiedź na wcześniejszą próbę. Można kontynuować logowanie; inne konto może zadziałać.
+responsible-answer-alone = To nie jest wina usługi: instytucja prowadząca konto przysłała błędną odpowiedź, a w tej przeglądarce nie trwa żadne logowanie. Można zamknąć tę stronę i wrócić na stronę usługi.
+responsible-operator = Usunięcie tego błędu należy do nas. Proszę spróbować ponownie za kilka minut.
+error-no-way = Można zamknąć tę stronę i wrócić na stronę usługi.
+error-claim = Dotyczy danych: { $claim }.
+error-service = Usługa: „{ $service }”
+error-account = Konto: „{ $provider }”
+action-again = Spróbuj ponownie
+action-continue = Kontynuuj logowanie
+action-other = Wybierz inne konto
+action-service = Wróć do usługi „{ $service }”
+action-service-unnamed = Wróć do usługi
+action-home = Zacznij od nowa w usłudze „{ $service }”
+action-home-unnamed = Zacznij od nowa w usłudze
+action-sign-out = Wyloguj się tutaj
+refs-title = Informacje dla pomocy technicznej
+refs-code = Kod
+refs-precise = Kod szczegółowy
+refs-support = Numer zgłoszenia
+refs-time = Data
+refs-developer = Dla zespołu technicznego usługi
+
+## Return to the service, signed out
+
+return-title = Powrót do usługi
+return-lead = Za chwilę nastąpi powrót do usługi „{ $service }”. Jeśli nic się nie dzieje, proszę użyć przycisku.
+return-go = Dalej
+log-out-title = Czy chcą się Państwo wylogować?
+log-out-requested = Usługa „{ $service }” prosi o wylogowanie się.
+log-out-account = Zalogowano tutaj za pomocą konta „{ $provider }”. Po wylogowaniu każda usługa poprosi o ponowne zalogowanie się.
+log-out-no-session = Wygląda na to, że w tej przeglądarce nikt nie jest tutaj zalogowany. Dla pewności można się mimo to wylogować.
+log-out-go = Wyloguj się
+log-out-stay = Nie wylogowuj i wróć do usługi „{ $service }”
+log-out-close = Aby się nie wylogować, wystarczy zamknąć tę stronę.
+logged-out-title = Wylogowano
+logged-out-lead = Sesja została tutaj zakończona.
+logged-out-unreached = Nie udało się przekazać informacji o wylogowaniu do konta „{ $provider }”. Dla bezpieczeństwa proszę wylogować się także z tego konta lub zamknąć przeglądarkę.
+
+## Sandbox
+
+sandbox-ribbon = Środowisko testowe: nic tu nie jest prawdziwe
+sandbox-title = Jako kto się zalogować?
+sandbox-lead = „{ $provider }” to konto testowe. Proszę wybrać osobę i to, co ma się wydarzyć.
+sandbox-person = Osoba
+sandbox-level = Bezpieczeństwo logowania
+sandbox-level-too-low = Poniżej wymaganego: nastąpi odmowa
+sandbox-methods = Użyte metody
+sandbox-failure = Co ma się wydarzyć?
+sandbox-go = Zaloguj się
+
+## Demonstration service
+
+demo-title = Wypróbuj logowanie
+demo-lead = Ta fikcyjna usługa pokazuje całe logowanie, a potem wszystko, co otrzymała. Żadne dane nie są prawdziwe.
+demo-step-1 = Wybór konta testowego.
+demo-step-2 = Wybór osoby.
+demo-step-3 = Podgląd tego, co otrzymuje usługa.
+demo-languages = Języki
+demo-language = Polski
+demo-standard = Platforma standardowa
+demo-standard-lead = Tożsamość pochodzi z rejestru państwowego. Tokeny są podpisane.
+demo-high = Platforma o wysokim poziomie
+demo-high-lead = Tożsamość pochodzi od dostawcy konta. Tokeny są podpisane, a następnie zaszyfrowane: może je odczytać tylko ta usługa.
+demo-sign-in-eidas1 = Zaloguj się: poziom niski (eidas1)
+demo-sign-in-eidas2 = Zaloguj się: poziom średni (eidas2)
+demo-sign-in-eidas3 = Zaloguj się: poziom wysoki (eidas3)
+demo-in-title = Zalogowano
+demo-in-lead = Oto wszystko, co usługa otrzymała, po sprawdzeniu.
+demo-claims = Otrzymane dane
+demo-in-encrypted = Oba tokeny nadeszły zaszyfrowane; otworzył je klucz prywatny usługi.
+demo-id-token = Token tożsamości (ID token)
+demo-jwe-header = Nagłówek szyfrowania (JWE)
+demo-header = Nagłówek podpisu (JWS)
+demo-payload = Treść
+demo-userinfo = Dane osoby (userinfo)
+demo-data = Czego dowiaduje się dostawca danych
+demo-data-lead = Usługa wywołała go z tokenem dostępu, a on zapytał węzeł, do kogo ten token należy.
+demo-token-answer = Odpowiedź punktu końcowego tokenów
+demo-sign-out = Wyloguj się
+demo-sign-in-again = Zaloguj się ponownie
+demo-error-title = Logowanie nie powiodło się
+demo-error-lead = Zamiast potwierdzenia logowania usługa otrzymała tę odpowiedź.
+demo-error-code = Błąd
+demo-error-description = Opis
+demo-refused-lead = Usługa nie otrzymała odpowiedzi albo otrzymała taką, której nie może zaufać. Niczego z niej nie wykorzystała.
+demo-refused-reason = Przyczyna
+sandbox-level-eidas1 = Niski (eidas1)
+sandbox-level-eidas2 = Średni (eidas2)
+sandbox-level-eidas3 = Wysoki (eidas3)
+sandbox-failure-none = Wszystko przebiega prawidłowo
+sandbox-failure-cancel = Osoba rezygnuje
+sandbox-failure-error = U dostawcy konta występuje awaria
+sandbox-failure-missing-claim = W danych tożsamości brakuje daty urodzenia
+sandbox-failure-unknown-person = Rejestr nie zna tej osoby
+sandbox-failure-level-too-low = Logowanie jest mniej bezpieczne, niż wymagano
+
+# What the operator has to say to everybody
+notice-warning = Ważne:
+notice-more = Dowiedz się więcej
+
+## The pages about an OAuth error, for developers
+
+oauth-error-title = Błąd { $error }
+oauth-error-lead = Ta strona jest przeznaczona dla osób, które tworzą lub utrzymują usługę. Węzeł odpowiedział tym błędem na żądanie serwera usługi. Jeśli celem było tylko zalogowanie się, proszę wrócić do usługi.
+oauth-error-causes = Możliwe przyczyny i sposób postępowania
+oauth-error-precise = Ta strona jest taka sama dla każdej z tych przyczyn, aby nie ujawniać żadnej usługi; więcej może wyjaśnić error_description. Operator węzła może znaleźć dokładną przyczynę w dzienniku na podstawie godziny i client_id.
+oauth-error-documentation = Dokumentacja dla usług
+oauth-error-invalid-request =
+    Brakuje parametru, jest on pusty lub wysłany dwukrotnie: jego nazwę podaje error_description. Należy wysłać go jeden raz.
+    Treść żądania nie jest formularzem: należy wysłać ją jako application/x-www-form-urlencoded.
+    Klient uwierzytelnia się na dwa sposoby, na przykład w nagłówku i w treści: należy używać tylko sposobu zarejestrowanego.
+oauth-error-invalid-client =
+    Klient uwierzytelnia się inną metodą niż zarejestrowana. Wiele bibliotek wysyła sekret w nagłówku; domyślną metodą węzła jest client_secret_post, w treści żądania.
+    Sekret jest błędny, wygasł lub nie jest jeszcze ważny. Należy go porównać, bez spacji na początku i na końcu, a w razie potrzeby poprosić operatora o nowy.
+    Wartość client_id jest tu nieznana lub wyłączona: każda platforma i każde środowisko ma własną.
+    Podpisana asercja nie została przyjęta: należy sprawdzić jej klucz, aud (wystawcę), exp oraz to, czy jti jest nowe.
+oauth-error-invalid-grant =
+    Kod jest zbyt stary lub został już użyty: należy go wymienić jeden raz, zaraz po otrzymaniu.
+    Wartość redirect_uri różni się od tej z żądania autoryzacji.
+    Wartość code_verifier należy do innego logowania: należy przechowywać ją w sesji przeglądarki, która rozpoczęła logowanie.
+    Kod wydano innemu klientowi albo użytkownik w międzyczasie się wylogował.
+oauth-error-unsupported-grant-type =
+    Węzeł obsługuje tylko authorization_code. Nie ma tokenów odświeżania: należy rozpocząć nowe logowanie; z prompt=none nie wyświetla ono żadnej strony, dopóki trwa sesja.
+oauth-error-temporarily-unavailable =
+    Węzeł jest przeciążony albo nie może pobrać kluczy spod adresu jwks_uri: należy spróbować ponownie za chwilę lub po czasie Retry-After, jeśli odpowiedź go zawiera.
+    Było zbyt wiele nieudanych uwierzytelnień z tym client_id: należy poprawić dane uwierzytelniające, a następnie odczekać.
+oauth-error-server-error =
+    W węźle wystąpił błąd wewnętrzny: należy podać jego operatorowi godzinę i client_id.
+
+## Diagnostics of a sandbox hub, for developers
+
+diagnostics-title = Co węzeł robi z tym żądaniem?
+diagnostics-lead = Proszę wkleić adres, pod który usługa kieruje przeglądarkę. Węzeł objaśnia każdy parametr i nie rozpoczyna logowania.
+diagnostics-result = Wynik
+diagnostics-parameters = Parametr po parametrze
+diagnostics-url = Adres żądania autoryzacji
+diagnostics-help = Od https:// do ostatniego parametru. Adres nie jest zapisywany ani ponownie wyświetlany.
+diagnostics-go = Objaśnij
+token-diagnostic-title = Dlaczego żądanie tokenu nie powiodło się
+token-diagnostic-lead = Tę stronę można otworzyć tylko raz. Dokładną przyczynę podaje tylko środowisko testowe; w środowisku produkcyjnym usługa widzi jedynie błąd.
+token-diagnostic-fix = Co zrobić

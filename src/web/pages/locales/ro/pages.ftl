@@ -1,0 +1,328 @@
+### What a person reads. Short sentences, no protocol words.
+### One word for one thing: "serviciu" (who asks), "cont" (what you sign in with),
+### "organizație" (who runs the account), "autentificare" (the sign-in).
+
+direction = ltr
+footer-label = Linkuri utile
+
+## Dates
+
+month-1 = ianuarie
+month-2 = februarie
+month-3 = martie
+month-4 = aprilie
+month-5 = mai
+month-6 = iunie
+month-7 = iulie
+month-8 = august
+month-9 = septembrie
+month-10 = octombrie
+month-11 = noiembrie
+month-12 = decembrie
+date-day = { $day } { $month } { $year }
+date-month = { $month } { $year } (ziua necunoscută)
+date-year = { $year } (ziua și luna necunoscute)
+date-time = { $date }, ora { $time } (UTC)
+
+## Choice of the account
+
+choice-title = Alegeți un cont
+choice-asks = „{ $service }” vă solicită să vă autentificați.
+level-eidas1 = Contul dumneavoastră obișnuit este suficient.
+level-eidas2 = Acest serviciu solicită o autentificare mai sigură: două dovezi, de exemplu o parolă și telefonul dumneavoastră.
+level-eidas3 = Acest serviciu solicită cea mai sigură autentificare, de exemplu cu o carte electronică de identitate.
+choice-accounts = Conturi disponibile
+choice-banner = Autentificarea cu „{ $provider }” nu a reușit.
+choice-search = Căutați un cont după nume
+choice-search-go = Căutați
+choice-found-none = Niciun cont disponibil nu corespunde cu „{ $query }”.
+choice-show-all = Vedeți toate conturile
+choice-total = { $total ->
+    [one] Este disponibil { $total } cont. Căutați-l după nume.
+    [few] Sunt disponibile { $total } conturi. Căutați contul dumneavoastră după nume.
+   *[other] Sunt disponibile { $total } de conturi. Căutați contul dumneavoastră după nume.
+}
+choice-range = Conturile { $first }–{ $last } din { $total }
+choice-found = { $total ->
+    [one] { $total } cont găsit
+    [few] { $total } conturi găsite
+   *[other] { $total } de conturi găsite
+}
+choice-email = Adresă de e-mail
+choice-email-use = Se folosește numai partea de după @, pentru a afla unde vă puteți autentifica. Adresa nu se păstrează.
+choice-email-go = Continuați
+choice-email-list = Alegeți din listă
+choice-email-again = Introduceți o adresă de e-mail
+choice-email-malformed = Introduceți o adresă de e-mail completă, de exemplu nume@example.org.
+choice-email-found = Conturi pentru adresele de la „{ $domain }”:
+choice-email-unknown = Niciun cont nu este înregistrat pentru adresele de la „{ $domain }”. Alegeți unul din listă.
+choice-last-used = Ultimul cont folosit
+choice-forget = Nu rețineți acest cont
+choice-others = Alte conturi
+choice-see-category = { $category }: vedeți toate conturile ({ $total })
+choice-pages = Paginile listei
+choice-previous = Conturile anterioare
+choice-next = Conturile următoare
+choice-none = Niciun cont nu este disponibil momentan.
+choice-unavailable = Indisponibile momentan
+choice-recent-trouble = Tocmai a avut o problemă
+choice-unavailable-more = { $total ->
+    [one] Și încă { $total } cont: căutați-l după nume pentru a afla motivul.
+    [few] Și încă { $total } conturi: căutați unul după nume pentru a afla motivul.
+   *[other] Și încă { $total } de conturi: căutați unul după nume pentru a afla motivul.
+}
+choice-cancel = Anulați și reveniți la „{ $service }”
+why-too-low = Autentificare insuficient de sigură pentru acest serviciu
+why-no-reauthentication = Nu vă poate cere să vă autentificați din nou, așa cum impune acest serviciu
+why-not-for-service = Nu poate fi folosit pentru acest serviciu
+why-in-trouble = Nu funcționează momentan
+why-off = Închis momentan
+why-blocked = Suspendat momentan
+
+## Typing a password, for an account whose organisation has no page of its own
+
+sign-in-title = Autentificare cu „{ $provider }”
+sign-in-username = Nume de utilizator
+sign-in-password = Parolă
+sign-in-whose = Introduceți parola pe care o folosiți la „{ $provider }” și nicio alta. Parola este verificată acolo și nu se păstrează aici.
+sign-in-go = Autentificare
+sign-in-other = Alegeți alt cont
+sign-in-empty = Introduceți numele de utilizator și parola.
+sign-in-wrong = Numele de utilizator sau parola nu sunt corecte.
+sign-in-wait-one = Au fost prea multe încercări greșite. Așteptați un minut, apoi încercați din nou.
+sign-in-wait = Au fost prea multe încercări greșite. Așteptați { $minutes } min, apoi încercați din nou.
+
+## What is sent
+
+inform-title = Informațiile dumneavoastră pentru acest serviciu
+inform-lead = „{ $service }” va primi:
+inform-go = Continuați către „{ $service }”
+inform-cancel = Nu continuați
+consent-title = Sunteți de acord să trimiteți aceste informații?
+consent-lead = „{ $service }” solicită să primească:
+consent-yes = Da, sunt de acord
+consent-no = Nu, refuz
+consent-values = Vedeți conținutul
+consent-pseudonym = „{ $service }” nu va primi nici numele dumneavoastră, nici alte informații. Va primi doar un număr creat pentru acest serviciu, ca să vă recunoască data viitoare.
+consent-source-register = Aceste informații provin din registrul național și din contul dumneavoastră „{ $provider }”.
+consent-source-provider = Aceste informații provin din contul dumneavoastră „{ $provider }”.
+consent-account = V-ați autentificat cu contul dumneavoastră „{ $provider }”.
+value-none = necomunicat
+value-code = cod { $code }
+country-99100 = Franța
+claim-given-names = Prenume
+claim-family-name = Nume de familie la naștere
+claim-birthdate = Data nașterii
+claim-gender = Sex
+claim-birthplace = Locul nașterii
+claim-birthcountry = Țara nașterii
+claim-preferred-username = Nume folosit
+claim-email = Adresă de e-mail
+claim-name = Nume complet
+claim-middle-name = Al doilea prenume
+claim-nickname = Poreclă
+claim-profile = Pagină de profil
+claim-picture = Fotografie
+claim-website = Site web
+claim-zoneinfo = Fus orar
+claim-locale = Limbă
+claim-updated-at = Ultima modificare a profilului
+claim-email-verified = Adresă de e-mail verificată
+claim-phone-number = Număr de telefon
+claim-phone-number-verified = Număr de telefon verificat
+claim-address = Adresă poștală
+value-yes = Da
+value-no = Nu
+gender-female = feminin
+gender-male = masculin
+gender-unspecified = nespecificat
+
+## Errors: what happened
+
+error-bad-request = Cererea serviciului nu este corectă.
+error-not-found = Această pagină nu există.
+error-method = Această pagină nu poate fi folosită astfel.
+error-timeout = Transmiterea cererii a durat prea mult.
+error-too-large = Cererea este prea mare.
+error-unknown-host = Această adresă nu este cea corectă.
+error-internal = A apărut o eroare la noi.
+error-unavailable = Serviciul nostru este indisponibil pentru scurt timp.
+error-busy = Prea multe persoane se autentifică în acest moment.
+error-network-limited = Din rețeaua dumneavoastră s-au început prea multe autentificări într-un minut.
+error-service-limited = Serviciul a început prea multe autentificări într-un minut.
+error-register = Registrul național nu a putut confirma identitatea dumneavoastră.
+error-register-unavailable = Registrul național nu răspunde.
+error-identity-incomplete = Din contul dumneavoastră lipsește o informație necesară.
+error-identity-malformed = O informație din contul dumneavoastră nu poate fi citită.
+error-idp-unavailable = Acest cont nu poate fi folosit.
+error-idp-trouble = Organizația care administrează acest cont are o problemă tehnică.
+error-idp-busy = Prea multe persoane folosesc acest cont în acest moment.
+error-idp-denied = Autentificarea a fost oprită înainte de a se încheia.
+error-assurance = Autentificarea nu este suficient de sigură pentru acest serviciu.
+error-login-unknown = Această autentificare nu există sau nu mai există.
+error-login-other-browser = Această autentificare a început în alt browser sau acesta și-a pierdut modulele cookie.
+error-idp-answer = Răspunsul organizației care administrează acest cont nu poate fi folosit.
+error-login-order = Autentificarea dumneavoastră nu este la această etapă.
+error-login-done = Această autentificare s-a încheiat deja.
+error-login-expired = Această autentificare a durat prea mult.
+error-login-too-many = Această autentificare a fost închisă: erau prea multe deschise.
+error-idp-blocked = Autentificarea cu acest cont este suspendată momentan.
+error-idp-blocked-for-service = Autentificarea la acest serviciu cu acest cont este suspendată momentan.
+error-idp-reauthentication = Acest serviciu impune să vă autentificați din nou, iar acest cont nu poate dovedi că ați făcut-o.
+error-redirect-withdrawn = Serviciul și-a schimbat adresa în timpul autentificării dumneavoastră. Nu i s-a trimis nimic.
+error-scope-withdrawn = Serviciul nu mai are dreptul să primească aceste informații.
+error-gate = Acest cont nu poate fi folosit pentru acest serviciu.
+error-login-interrupted = Autentificarea a fost întreruptă.
+error-cancelled = Ați anulat autentificarea.
+error-refused = Ați refuzat să trimiteți informațiile dumneavoastră.
+error-login-required = Trebuie să vă autentificați pentru a continua.
+error-consent-required = Este nevoie de acordul dumneavoastră pentru a continua.
+error-csrf = Din motive de siguranță, acest formular nu a fost acceptat.
+
+## Errors: who can fix it, and what to do next
+
+responsible-user = Nu s-a pierdut nimic: puteți începe din nou.
+responsible-user-other = Vă puteți autentifica cu alt cont sau puteți reveni la serviciu.
+responsible-service = Numai serviciul de la care ați venit poate remedia problema. Comunicați-i referințele din partea de jos a paginii.
+responsible-provider = Organizația care administrează contul dumneavoastră trebuie să remedieze problema. Comunicați-i referințele din partea de jos a paginii. Un alt cont ar putea funcționa.
+responsible-answer = Nu este vina serviciului: organizația care administrează contul a trimis un răspuns greșit sau un răspuns la o încercare mai veche. Puteți continua autentificarea; un alt cont ar putea funcționa.
+responsible-answer-alone = Nu este vina serviciului: organizația care administrează contul a trimis un răspuns greșit, iar în acest browser nu este în curs nicio autentificare. Puteți închide această pagină, apoi puteți reveni la site-ul serviciului.
+responsible-operator = Remedierea problemei ține de noi. Încercați din nou peste câteva minute.
+error-no-way = Puteți închide această pagină, apoi puteți reveni la site-ul serviciului.
+error-claim = Informația în cauză: { $claim }.
+error-service = Serviciu: „{ $service }”
+error-account = Cont: „{ $provider }”
+action-again = Încercați din nou
+action-continue = Continuați autentificarea
+action-other = Alegeți alt cont
+action-service = Reveniți la „{ $service }”
+action-service-unnamed = Reveniți la serviciu
+action-home = Reîncepeți de la „{ $service }”
+action-home-unnamed = Reîncepeți de la serviciu
+action-sign-out = Deconectare de aici
+refs-title = Referințe pentru asistență
+refs-code = Cod
+refs-precise = Cod exact
+refs-support = Număr de referință
+refs-time = Data
+refs-developer = Pentru echipa tehnică a serviciului
+
+## Return to the service, signed out
+
+return-title = Înapoi la serviciu
+return-lead = Reveniți la „{ $service }”. Dacă nu se întâmplă nimic, folosiți butonul.
+return-go = Continuați
+log-out-title = Doriți să vă deconectați?
+log-out-requested = „{ $service }” vă solicită să vă deconectați.
+log-out-account = V-ați autentificat aici cu contul dumneavoastră „{ $provider }”. După deconectare, fiecare serviciu vă va cere să vă autentificați din nou.
+log-out-no-session = Se pare că nimeni nu este autentificat aici în acest browser. Pentru siguranță, vă puteți totuși deconecta.
+log-out-go = Deconectare
+log-out-stay = Nu vă deconectați și reveniți la „{ $service }”
+log-out-close = Dacă nu doriți să vă deconectați, închideți pur și simplu această pagină.
+logged-out-title = V-ați deconectat
+logged-out-lead = Sesiunea dumneavoastră de aici s-a încheiat.
+logged-out-unreached = Nu am putut informa „{ $provider }”. Pentru siguranță, deconectați-vă și de la acel cont sau închideți browserul.
+
+## Sandbox
+
+sandbox-ribbon = Mediu de testare: nimic nu este real aici
+sandbox-title = Cine doriți să fiți?
+sandbox-lead = „{ $provider }” este un cont de probă. Alegeți o persoană și ce trebuie să se întâmple.
+sandbox-person = Persoană
+sandbox-level = Siguranța autentificării
+sandbox-level-too-low = Sub nivelul cerut: va fi refuzată
+sandbox-methods = Mijloace folosite
+sandbox-failure = Ce trebuie să se întâmple?
+sandbox-go = Autentificare
+
+## Demonstration service
+
+demo-title = Încercați o autentificare
+demo-lead = Acest serviciu fictiv arată o autentificare completă, apoi tot ce a primit. Nicio informație nu este reală.
+demo-step-1 = Alegeți un cont de probă.
+demo-step-2 = Alegeți cine sunteți.
+demo-step-3 = Vedeți ce primește serviciul.
+demo-languages = Limbi
+demo-language = Română
+demo-standard = Platforma standard
+demo-standard-lead = Identitatea provine din registrul național. Tokenurile sunt semnate.
+demo-high = Platforma de nivel ridicat
+demo-high-lead = Identitatea provine de la furnizorul contului. Tokenurile sunt semnate, apoi criptate: numai acest serviciu le poate citi.
+demo-sign-in-eidas1 = Autentificare, nivel scăzut (eidas1)
+demo-sign-in-eidas2 = Autentificare, nivel substanțial (eidas2)
+demo-sign-in-eidas3 = Autentificare, nivel ridicat (eidas3)
+demo-in-title = V-ați autentificat
+demo-in-lead = Iată tot ce a primit serviciul, după verificare.
+demo-claims = Informații primite
+demo-in-encrypted = Ambele tokenuri au sosit criptate; cheia privată a serviciului le-a deschis.
+demo-id-token = Token de identitate
+demo-jwe-header = Antetul criptării (JWE)
+demo-header = Antetul semnăturii (JWS)
+demo-payload = Conținut
+demo-userinfo = Informațiile persoanei (userinfo)
+demo-data = Ce află un furnizor de date
+demo-data-lead = Serviciul l-a apelat cu tokenul de acces, iar furnizorul a întrebat hubul al cui este acel token.
+demo-token-answer = Răspunsul punctului de acces la tokenuri
+demo-sign-out = Deconectare
+demo-sign-in-again = Autentificați-vă din nou
+demo-error-title = Autentificarea nu a reușit
+demo-error-lead = Serviciul a primit acest răspuns în locul unei autentificări.
+demo-error-code = Eroare
+demo-error-description = Descriere
+demo-refused-lead = Serviciul a primit un răspuns în care nu poate avea încredere sau nu a primit niciunul. Nu a folosit nimic din el.
+demo-refused-reason = Motiv
+sandbox-level-eidas1 = Scăzut (eidas1)
+sandbox-level-eidas2 = Substanțial (eidas2)
+sandbox-level-eidas3 = Ridicat (eidas3)
+sandbox-failure-none = Totul merge bine
+sandbox-failure-cancel = Persoana renunță
+sandbox-failure-error = Furnizorul contului are o defecțiune
+sandbox-failure-missing-claim = Identitatea sosește fără data nașterii
+sandbox-failure-unknown-person = Registrul nu cunoaște această persoană
+sandbox-failure-level-too-low = Autentificarea este mai puțin sigură decât s-a cerut
+
+# What the operator has to say to everybody
+notice-warning = Important:
+notice-more = Aflați mai multe
+
+## The pages about an OAuth error, for developers
+
+oauth-error-title = Eroarea { $error }
+oauth-error-lead = Această pagină se adresează celor care dezvoltă sau administrează un serviciu. Hubul a răspuns cu această eroare la o cerere a serverului serviciului. Dacă doreați doar să vă autentificați, reveniți la serviciu.
+oauth-error-causes = Cauze posibile și ce este de făcut
+oauth-error-precise = Această pagină este aceeași pentru fiecare dintre aceste cauze, ca să nu dezvăluie niciun serviciu; error_description poate spune mai mult. Operatorul hubului poate găsi cauza exactă în jurnal, cu ora și client_id-ul dumneavoastră.
+oauth-error-documentation = Documentație pentru servicii
+oauth-error-invalid-request =
+    Un parametru lipsește, este gol sau este trimis de două ori: error_description îl numește. Trimiteți-l o singură dată.
+    Corpul cererii nu este un formular: trimiteți-l ca application/x-www-form-urlencoded.
+    Clientul se autentifică în două moduri, de exemplu în antet și în corp: folosiți-l numai pe cel înregistrat.
+oauth-error-invalid-client =
+    Clientul se autentifică prin altă metodă decât cea înregistrată. Multe biblioteci trimit secretul în antet; în mod implicit, hubul așteaptă client_secret_post, în corp.
+    Secretul este greșit, a expirat sau nu este încă valabil. Comparați-l, fără spații în jurul lui, și cereți operatorului unul nou dacă este nevoie.
+    Valoarea client_id este necunoscută aici sau dezactivată: fiecare platformă și fiecare mediu o are pe a sa.
+    O aserțiune semnată nu este acceptată: verificați cheia, aud (emitentul), exp și faptul că jti este nou.
+oauth-error-invalid-grant =
+    Codul este prea vechi sau a mai fost folosit: schimbați-l o singură dată, imediat ce sosește.
+    Valoarea redirect_uri diferă de cea din cererea de autorizare.
+    Valoarea code_verifier aparține altei autentificări: păstrați-o în sesiunea browserului care a început autentificarea.
+    Codul a fost emis pentru alt client sau utilizatorul s-a deconectat între timp.
+oauth-error-unsupported-grant-type =
+    Hubul acceptă numai authorization_code. Nu există tokenuri de reîmprospătare: începeți o nouă autentificare; cu prompt=none, aceasta nu afișează nicio pagină cât timp durează sesiunea.
+oauth-error-temporarily-unavailable =
+    Hubul este supraîncărcat sau nu poate prelua cheile de la jwks_uri: încercați din nou în scurt timp sau după Retry-After, dacă răspunsul îl conține.
+    Au fost prea multe autentificări nereușite cu client_id-ul dumneavoastră: corectați datele de autentificare, apoi așteptați.
+oauth-error-server-error =
+    Hubul a avut o eroare internă: comunicați operatorului său ora și client_id-ul dumneavoastră.
+
+## Diagnostics of a sandbox hub, for developers
+
+diagnostics-title = Ce face hubul cu această cerere?
+diagnostics-lead = Lipiți adresa către care serviciul dumneavoastră trimite browserul. Hubul explică fiecare parametru și nu începe nicio autentificare.
+diagnostics-result = Rezultat
+diagnostics-parameters = Parametru cu parametru
+diagnostics-url = Adresa cererii de autorizare
+diagnostics-help = De la https:// până la ultimul parametru. Adresa nu se păstrează și nu se afișează din nou.
+diagnostics-go = Explicați
+token-diagnostic-title = De ce nu a reușit cererea de tokenuri
+token-diagnostic-lead = Această pagină poate fi deschisă o singură dată. Numai un mediu de testare indică cauza exactă; în producție, serviciul dumneavoastră vede doar eroarea.
+token-diagnostic-fix = Ce este de făcut
