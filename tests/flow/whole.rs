@@ -177,7 +177,9 @@ async fn ui_locales_go_before_the_browsers_language() {
     for (languages, ui_locales, spoken) in [
         ("en", None, "en"),
         ("fr-FR,en;q=0.5", None, "fr"),
-        ("de", None, "fr"),
+        ("da", None, "fr"),
+        ("de-CH", None, "de"),
+        ("en", Some("ar"), "ar"),
         ("en", Some("fr"), "fr"),
         ("fr", Some("en-GB"), "en"),
         ("fr", Some("xx en"), "en"),
@@ -187,7 +189,7 @@ async fn ui_locales_go_before_the_browsers_language() {
         let browser = Browser::new(&hub, languages);
         let request = ui_locales.map_or(request.clone(), |wish| request.with("ui_locales", wish));
         let choice = browser.authorize(&request).await;
-        let name = if spoken == "fr" { "Identité Belvédère" } else { "Belvedere identity" };
+        let name = if spoken == "en" { "Belvedere identity" } else { "Identité Belvédère" };
         assert!(choice.answer.body.contains(name), "{languages} {ui_locales:?}");
         assert_eq!(choice.answer.header("content-language"), spoken, "{languages} {ui_locales:?}");
         // The wish holds for the whole login, its consent page included.

@@ -204,14 +204,15 @@ mod tests {
     fn the_language_is_the_one_asked_else_french() {
         for (ui_locales, accept_language, expected) in [
             (&[][..], None, "fr"),
-            (&[], Some("de, ja;q=0.5"), "fr"),
+            (&[], Some("da, ja;q=0.5"), "fr"),
+            (&[], Some("da, de-AT;q=0.5"), "de"),
             (&[], Some("en"), "en"),
             (&[], Some("en-GB,en;q=0.9,fr;q=0.8"), "en"),
             (&[], Some("en;q=0.3, fr-CA;q=0.7"), "fr"),
             (&[], Some("en;q=0, *"), "fr"),
             (&[], Some("en;q=rubbish,,;;;"), "fr"),
             (&["en-US"], Some("fr"), "en"),
-            (&["de", "en", "fr"], Some("fr"), "en"),
+            (&["da", "en", "fr"], Some("fr"), "en"),
             (&["\u{0}", ""], Some("en"), "en"),
         ] {
             let ui_locales: Vec<String> = ui_locales.iter().map(ToString::to_string).collect();

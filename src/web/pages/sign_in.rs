@@ -40,7 +40,9 @@ impl SignInError {
             Self::MissingField => t.text("sign-in-empty"),
             Self::WrongCredentials => t.text("sign-in-wrong"),
             Self::Wait { minutes: 0 | 1 } => t.text("sign-in-wait-one"),
-            Self::Wait { minutes } => t.text_with("sign-in-wait", "minutes", &minutes.to_string()),
+            Self::Wait { minutes } => {
+                t.text_with_values("sign-in-wait", [("minutes", (*minutes).into())])
+            }
             Self::Failed { code, .. } => t.text(code.entry().page_text),
         }
     }
