@@ -299,7 +299,7 @@ pub(in crate::config) fn exposed_secrets(source: &SourceFile, folder: &Path) -> 
             "references a secret file that every local user can read or write (mode {mode:04o})"
         );
         let fix = format!(
-            "run `chmod 600 {0}`, or 640 with the hub's group; if others may have read it, change the secret",
+            "run `chmod 600` on {}, or 640 with the hub's group; if others may have read it, change the secret",
             path.display()
         );
         (mode & 0o006 != 0).then(|| source.diagnostic(&key, message, fix))

@@ -121,11 +121,12 @@ impl CheckContext {
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
         let mut draft = connectors::read_draft(file, *kinds, declarations, self.subject, &context);
         draft.problems.extend(self.find_shared_secret(file));
-        draft.problems.extend(
-            SourceFile::read(file)
-                .iter()
-                .flat_map(|source| secret_rules::exposed_secrets(source, folder)),
-        );
+        // Of a file that this one may not reference, nothing is reported.
+        if draft.problems.is_empty()
+            && let Ok(source) = SourceFile::read(file)
+        {
+            draft.problems.extend(secret_rules::exposed_secrets(&source, folder));
+        }
         draft
     }
 

@@ -335,6 +335,22 @@ fn secrets_that_every_user_can_read_are_named() {
     assert_eq!(exposed(), ["kind.oidc.client_secret.file"]);
 }
 
+#[test]
+fn a_service_provider_that_names_another_file_does_not_learn_its_mode() {
+    let folder = hub().edit(SERVICE, "secrets/service-providers/sp/client.secret", "idp.secret");
+    let environment = folder.environment();
+    let context = CheckContext::from_folder(folder.path(), &environment, KINDS).unwrap();
+    let problems = |mode: u32| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path().join("idp.secret"), permissions).unwrap();
+        let path = folder.path().join(SERVICE);
+        let now = crate::env::Timestamp::default();
+        context.check_service_provider(&path, &environment, now).problems
+    };
+    assert!(!problems(0o600).is_empty());
+    assert_eq!(format!("{:?}", problems(0o600)), format!("{:?}", problems(0o644)));
+}
+
 fn config_report(folder: &Folder) -> String {
     crate::config::report(&Ok(folder.loaded()), crate::env::Timestamp::default())
 }

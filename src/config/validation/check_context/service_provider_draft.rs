@@ -48,7 +48,6 @@ impl CheckContext {
                 return draft;
             }
         };
-        problems.extend(secret_rules::exposed_secrets(&source, &self.folder));
         problems.extend(self.find_shared_secret(path));
         let Some(file) = source.deserialize::<ServiceProviderFile>(problems) else { return draft };
         service_providers::check_scopes(&source, &file, &self.scopes, problems);
@@ -69,6 +68,10 @@ impl CheckContext {
         };
         let context = self.secret_context(environment);
         let client = service_providers::check_file(&source, file, settings, &context, problems);
+        // Of a file that this one may not reference, nothing is reported.
+        if problems.is_empty() {
+            problems.extend(secret_rules::exposed_secrets(&source, &self.folder));
+        }
         draft.warnings.extend(client.no_valid_secret_warning(now).cloned());
         ServiceProviderDraft { client: Some(client), connectors: configured, ..draft }
     }
