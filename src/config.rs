@@ -46,8 +46,8 @@ pub use validation::traces::TraceHeaders;
 pub use validation::validity::{Validity, ValidityStatus, format_rfc3339};
 pub use validation::{
     address, admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
-    connector_rules, connectors, data_providers, logo, mapping, notices, proxies, scopes,
-    service_providers, theme,
+    connector_rules, connectors, data_providers, fragments, logo, mapping, notices, proxies,
+    scopes, service_providers, support_url, theme,
 };
 pub use watching::current_federation::CurrentFederation;
 pub use watching::reloadable_files::ReloadableFiles;

@@ -218,6 +218,7 @@ fn load_context(
         declarations: Arc::new(Declarations::from_settings(settings)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
+        places: settings.place_names.clone(),
         default_language: settings.default_language.clone(),
     }
 }
@@ -257,6 +258,7 @@ fn assemble(
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
+    warnings.extend(files.place_diagnostics().cloned());
     let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}/api/v2", settings.base_url);
     Ok(LoadedConfig {

@@ -4,6 +4,7 @@
 //! internals.
 
 use actix_web::HttpResponse;
+use actix_web::http::Method;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 
 use super::cookies::HeldLogin;
@@ -25,6 +26,9 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::quota::RateLimitError;
 use crate::telemetry;
+
+/// `Retry-After` of a hub that is unavailable for a short time.
+const UNAVAILABLE_RETRY_SECONDS: u64 = 5;
 
 /// The page of a rejection, and what is recorded of it.
 struct RejectionPage<'a> {
@@ -119,7 +123,8 @@ fn malformed_request_page(
 /// Builds the page for a logout with an invalid form token, or whose session could not be ended.
 pub(super) fn logout_failed(context: &RequestContext, code: ErrorCode) -> HttpResponse {
     let mut rejected = RejectionPage::new(context, code);
-    rejected.page.actions = vec![sign_out_action()];
+    rejected.page.actions = retry_action(context, code).into_iter().collect();
+    rejected.page.actions.push(sign_out_action());
     rejected.into_response("logout failed")
 }
 
@@ -129,7 +134,21 @@ fn sign_out_action() -> PageAction {
 
 /// Builds the page for an error outside any login.
 pub(super) fn outside_login(context: &RequestContext, code: ErrorCode) -> HttpResponse {
-    RejectionPage::new(context, code).into_response("request rejected")
+    let mut rejected = RejectionPage::new(context, code);
+    rejected.page.actions = retry_action(context, code).into_iter().collect();
+    rejected.into_response("request rejected")
+}
+
+/// Returns the action that repeats a request which failed for a short time only. A form is not
+/// repeated.
+fn retry_action(context: &RequestContext, code: ErrorCode) -> Option<PageAction> {
+    let is_temporary = matches!(code.entry().status, 429 | 503);
+    let request = &context.request;
+    // The URL is the one in the address bar, on this host: its path is that of a route, and so
+    // never begins with two slashes.
+    (is_temporary && request.method() == Method::GET).then(|| PageAction::TryAgain {
+        href: request.uri().path_and_query().map_or("/", |url| url.as_str()).to_owned(),
+    })
 }
 
 /// Builds the page for a browser that does not hold the login's cookie.
@@ -175,16 +194,26 @@ pub(super) fn invalid_form(
         .into_response("form with an invalid CSRF token rejected")
 }
 
-/// Builds the page for a login that was not admitted, with a link to the service's home page.
+/// Builds the page for a login that was not admitted, with links to repeat the request and to the
+/// service's home page.
 pub(super) fn login_not_admitted(
     context: &RequestContext,
     code: ErrorCode,
     client_id: &ClientId,
 ) -> HttpResponse {
+    not_admitted_page(context, code, Some(client_id)).into_response("login not admitted")
+}
+
+fn not_admitted_page<'a>(
+    context: &'a RequestContext,
+    code: ErrorCode,
+    client_id: Option<&'a ClientId>,
+) -> RejectionPage<'a> {
     let mut rejected = RejectionPage::new(context, code);
-    rejected.page.service = context.hub.service_name(client_id, &rejected.locale);
-    rejected.page.actions = context.hub.service_home(client_id).into_iter().collect();
-    RejectionPage { client_id: Some(client_id), ..rejected }.into_response("login not admitted")
+    let home = client_id.and_then(|id| context.hub.service_home(id));
+    rejected.page.service = client_id.and_then(|id| context.hub.service_name(id, &rejected.locale));
+    rejected.page.actions = retry_action(context, code).into_iter().chain(home).collect();
+    RejectionPage { client_id, ..rejected }
 }
 
 /// Builds the page for a login over a rate limit: 429 with `Retry-After` (RFC 6585 §4), and a link
@@ -198,13 +227,11 @@ pub(super) fn rate_limited(
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
     let federation = context.hub.core.federation.load();
-    let mut response = match client_id.filter(|id| federation.active_service_provider(id).is_some())
-    {
-        Some(client_id) => login_not_admitted(context, code, client_id),
-        None => outside_login(context, code),
-    };
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after_seconds()));
-    response
+    let client_id = client_id.filter(|id| federation.active_service_provider(id).is_some());
+    let mut rejected = not_admitted_page(context, code, client_id);
+    rejected.page.retry_after = Some(over.retry_after_seconds());
+    let message = if client_id.is_some() { "login not admitted" } else { "request rejected" };
+    rejected.into_response(message)
 }
 
 /// Builds the page for a login step that could not be run.
@@ -317,6 +344,7 @@ fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> E
         provider: None,
         message: None,
         claim: None,
+        retry_after: (code.entry().status == 503).then_some(UNAVAILABLE_RETRY_SECONDS),
         actions: Vec::new(),
         support_id,
         at: env.now(),
@@ -329,8 +357,8 @@ fn error_page_response(hub: &Hub, locale: &Locale, error: &ErrorPage) -> HttpRes
         return landing_page_response(hub, status, locale, |chrome| error.render(chrome));
     }
     let mut response = page_response(hub, status, locale, |chrome| error.render(chrome));
-    if status == 503 {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    if let Some(seconds) = error.retry_after {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

@@ -32,6 +32,8 @@ pub struct Hub {
     pub theme: PageTheme,
     /// Served at `/assets/logo`.
     pub logo: Option<Logo>,
+    /// Served at `/assets/favicon` and `/favicon.ico`.
+    pub favicon: Option<Logo>,
     /// The operator's documentation for service providers.
     pub service_documentation: Option<String>,
     /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.

@@ -11,13 +11,13 @@ use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
 use super::pages::{
     self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, EmailSearch, FailureBanner,
-    Locale, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
+    Locale, NoAccountAdvice, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
     build_provider_list,
 };
 use super::request_context::RequestContext;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
 use crate::config::ConnectorMetadata;
-use crate::identity::ClaimName;
+use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
 use crate::protocol::email_domain::EmailDomain;
@@ -120,6 +120,10 @@ pub fn choice_page(
         },
         banner: banner.map(|banner| failure_banner(login, banner)),
         email,
+        no_account: federation.no_account.as_ref().map(|advice| NoAccountAdvice {
+            text: locale.localize(&advice.text).to_owned(),
+            link: advice.link.clone(),
+        }),
     }
 }
 
@@ -235,6 +239,8 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
     ConsentPage {
         interaction: login.hash().to_string(),
         csrf: login.form_token(FormPurpose::Consent, &page_digest),
+        not_me_csrf: login.form_token(FormPurpose::RejectUser, ""),
+        person: display_name(&proven.identity),
         page_digest,
         service: login.service_name(),
         provider: provider.unwrap_or_default(),
@@ -248,12 +254,32 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             .iter()
             .filter_map(|(name, value)| {
                 let claim = ClaimName::from_name(name);
+                let language = login.locale.language();
                 Some(pages::ConsentClaim {
                     name: login.locale.label_for(&claim, &federation.declared_claims)?,
                     value: display_value(&login.locale, value),
+                    place: place_code(&claim, value)
+                        .and_then(|code| federation.place_name(code, language))
+                        .map(str::to_owned),
                 })
             })
             .collect(),
+    }
+}
+
+/// Returns the name by which the page greets a person; `None` if the hub knows none.
+fn display_name(identity: &Identity) -> Option<String> {
+    let parts = [identity.given_name(), identity.family_name.clone()];
+    let name = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let others = || identity.preferred_username.clone().or_else(|| identity.email.clone());
+    Some(name).filter(|name| !name.is_empty()).or_else(others)
+}
+
+/// Returns the code of a place or country.
+fn place_code<'a>(claim: &ClaimName, value: &'a Value) -> Option<&'a str> {
+    match claim {
+        ClaimName::Specified(Claim::Birthplace | Claim::Birthcountry) => value.as_str(),
+        _ => None,
     }
 }
 

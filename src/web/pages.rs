@@ -36,6 +36,8 @@ macro_rules! page_template {
     };
 }
 
+use crate::config::fragments::FragmentSlot;
+
 mod choice;
 mod consent;
 mod demo;
@@ -52,8 +54,8 @@ mod theme;
 
 pub use crate::localization::Locale;
 pub use choice::{
-    ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
-    UnavailableProvider,
+    ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, ProviderWarning,
+    UnavailableLabel, UnavailableProvider,
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
@@ -63,11 +65,12 @@ pub use notice::DisplayedNotice;
 pub use oauth_error::OauthErrorPage;
 pub use provider_list::{
     CategoryHeading, ListQuery, ProviderCandidate, ProviderList, build_provider_list,
+    connector_logo_path,
 };
 pub use sandbox::{SandboxOption, SandboxPage};
-pub use short_pages::{ConfirmLogOutPage, FormPostPage, LoggedOutPage};
+pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
 pub use sign_in::{SignInError, SignInPage};
-pub use theme::{LOGO_PATH, PageTheme};
+pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
 
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +83,21 @@ pub struct PageChrome<'a> {
     pub base_path: &'a str,
     /// Operator notices in force, for the pages on which a user stays.
     pub notices: &'a [DisplayedNotice],
+}
+
+/// The operator's fragments, as checked HTML; empty without one.
+impl PageChrome<'_> {
+    fn header_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Header, self.locale.language())
+    }
+
+    fn help_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Help, self.locale.language())
+    }
+
+    fn footer_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Footer, self.locale.language())
+    }
 }
 
 /// A hidden input of a form.

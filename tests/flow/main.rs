@@ -31,6 +31,7 @@ mod levels;
 mod limits;
 mod logout;
 mod openid;
+mod pages;
 mod policy;
 mod public_clients;
 mod reload;

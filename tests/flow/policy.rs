@@ -16,7 +16,7 @@ async fn beyond_the_limit_a_new_login_gets_an_honest_error() {
     }
     let fourth = hub.browser();
     let page = fourth.authorize(&Authorize::by("bakery")).await.assert_error(503, "Y500002");
-    assert_eq!(page.links(), [home_page("bakery")]);
+    assert_eq!(page.links(), [Authorize::by("bakery").url(), home_page("bakery")]);
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(
         fourth.authorize(&silent).await.received().error_at("bakery"),

@@ -1,5 +1,5 @@
 //! Reloads the files that may change while the hub runs: connectors, service providers, data
-//! providers, scopes, notices, messages of the pages.
+//! providers, scopes, notices, place names, messages of the pages.
 //!
 //! Responsible for the active version of each file. An invalid file keeps its last valid version;
 //! one that was never valid is ignored. A conflict between files is attributed to the file that
@@ -9,6 +9,7 @@
 mod conflict_resolution;
 mod entries;
 mod file_set;
+mod places;
 mod scanning;
 mod summary;
 
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use entries::{ConnectorEntry, DataProviderEntry, ScopesEntry, ServiceProviderEntry};
 use file_set::{FileSet, FileVersion, ScanContext};
+use places::PlaceTables;
 
 use super::config_digest::FieldDigests;
 use crate::config::federation::{Federation, UnavailableDisplay};
@@ -49,6 +51,7 @@ pub struct ReloadableFiles {
     connectors: FileSet<ConnectorEntry>,
     scopes: FileSet<ScopesEntry>,
     notices: FileSet<Arc<[Notice]>>,
+    places: PlaceTables,
     languages: FileSet<Arc<MessageFile>>,
     /// Conflicts that no pending change has caused, for example dangling references to a removed
     /// file.
@@ -151,6 +154,7 @@ impl ReloadableFiles {
         scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
         let (source, parsed) = checked.notices;
         notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
+        let places = PlaceTables::read(&context.places);
         let context = Arc::new(context);
         Ok(Self {
             context,
@@ -159,6 +163,7 @@ impl ReloadableFiles {
             connectors,
             scopes,
             notices,
+            places,
             languages,
             unattributed: Vec::new(),
             scan_count: 0,
@@ -168,6 +173,7 @@ impl ReloadableFiles {
     /// Reads changed files and updates the active versions.
     pub fn rescan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
         self.scan_count += 1;
+        self.places.rescan();
         let load_context = Arc::clone(&self.context);
         let LoadContext { folder, environment, secrets, .. } = &*load_context;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
@@ -214,11 +220,11 @@ impl ReloadableFiles {
             .next()
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
+        federation.place_names = self.places.active().into();
+        federation.no_account.clone_from(&choice.no_account);
         let messages = self.languages.active_versions().map(|version| Arc::clone(&version.content));
-        federation.languages = Arc::new(Languages::new(
-            &self.context.default_language,
-            &messages.collect::<Vec<_>>(),
-        ));
+        federation.languages =
+            Arc::new(Languages::new(&self.context.default_language, &messages.collect::<Vec<_>>()));
         federation.categories.clone_from(&choice.categories);
         federation.ask_email = choice.ask_email;
         federation.remember_last =
@@ -260,6 +266,11 @@ impl ReloadableFiles {
         self.connectors.active_versions().filter_map(check).collect()
     }
 
+    /// Returns the problems of the tables of place names. A start logs them, and shows codes.
+    pub fn place_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.places.diagnostics()
+    }
+
     /// Returns every current problem.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
@@ -270,6 +281,7 @@ impl ReloadableFiles {
             .chain(self.data_providers.diagnostics());
         all.chain(self.scopes.diagnostics())
             .chain(self.notices.diagnostics())
+            .chain(self.places.diagnostics())
             .chain(self.languages.diagnostics())
             .chain(&self.unattributed)
             .cloned()
@@ -301,6 +313,9 @@ impl ReloadableFiles {
             root.join(languages::FOLDER),
         ];
         folders.extend(languages::language_folders(&root.join(languages::FOLDER)));
+        let places: Vec<PathBuf> =
+            self.places.folders().filter(|folder| !folders.contains(folder)).collect();
+        folders.extend(places);
         folders
     }
 

@@ -279,7 +279,7 @@ impl<'b> Page<'b> {
     }
 
     pub fn is_choice(&self) -> bool {
-        self.answer.status == 200 && self.heading() == "Choose an account"
+        self.answer.status == 200 && self.heading().starts_with("Sign in to “")
     }
 
     pub fn is_consent(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The page that shows which claims the service provider gets, for information or for consent.
 
-use super::Locale;
+use super::{Locale, PageChrome};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::{Claim, ClaimName};
 
@@ -11,6 +11,10 @@ pub struct ConsentPage {
     /// The login's hash, for the form's URL.
     pub interaction: String,
     pub csrf: String,
+    /// Token of the form to `…/not-me`.
+    pub not_me_csrf: String,
+    /// The name of the signed-in person, if the hub knows one.
+    pub person: Option<String>,
     /// Digest of the displayed claims; `csrf` binds it.
     pub page_digest: String,
     /// Name of the service provider.
@@ -60,6 +64,8 @@ pub struct ConsentClaim {
     pub name: ClaimLabel,
     /// The value as delivered; `None` if it is unknown.
     pub value: Option<String>,
+    /// The name of the place or country that the value is the code of, if the hub knows it.
+    pub place: Option<String>,
 }
 
 /// Returns whether pages name the claim: `sub` is a pseudonym, and `given_name_array` repeats
@@ -103,6 +109,9 @@ impl Locale {
 impl ConsentClaim {
     /// Returns the value in the page's language.
     fn display_value(&self, t: &Locale) -> String {
+        if let Some(place) = &self.place {
+            return place.clone();
+        }
         let Some(value) = self.value.as_deref().filter(|value| !value.is_empty()) else {
             return t.text("value-none");
         };
@@ -126,6 +135,10 @@ page_template!(ConsentPage, "consent.html", |page, t| {
 });
 
 impl ConsentPage {
+    fn url(&self, chrome: &PageChrome<'_>) -> String {
+        format!("{}/interaction/{}", chrome.base_path, self.interaction)
+    }
+
     fn is_consent(&self) -> bool {
         self.mode == ConsentMode::Consent
     }

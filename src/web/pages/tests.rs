@@ -28,7 +28,9 @@ fn every_page() -> Vec<(Locale, String, String)> {
         let chrome =
             PageChrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
         let locale = locale.clone();
-        gallery::all_pages(&chrome).into_iter().map(move |(name, html)| (locale.clone(), name, html))
+        gallery::all_pages(&chrome)
+            .into_iter()
+            .map(move |(name, html)| (locale.clone(), name, html))
     };
     Languages::built_in().locales().flat_map(draw).collect()
 }
@@ -159,8 +161,16 @@ fn script_in_names_and_values_stays_inert() {
         });
         let claims = Claim::all()
             .filter(|claim| consent::has_label(*claim))
-            .map(|name| ConsentClaim { name: name.into(), value: Some(evil()) })
-            .chain([ConsentClaim { name: ClaimLabel::Declared(evil()), value: Some(evil()) }])
+            .map(|name| ConsentClaim {
+                name: name.into(),
+                value: Some(evil()),
+                place: Some(evil()),
+            })
+            .chain([ConsentClaim {
+                name: ClaimLabel::Declared(evil()),
+                value: Some(evil()),
+                place: None,
+            }])
             .collect();
         let action = PageAction::BackToService(ServiceReturn::Post {
             action: evil(),
@@ -184,6 +194,7 @@ fn script_in_names_and_values_stays_inert() {
                 list,
                 banner,
                 email: Some(EmailSearch::Unknown { domain: evil() }),
+                no_account: Some(NoAccountAdvice { text: evil(), link: Some(evil()) }),
                 ..gallery::choice_page(0)
             }
             .render(chrome),
@@ -207,6 +218,8 @@ fn script_in_names_and_values_stays_inert() {
                 service: evil(),
                 provider: evil(),
                 csrf: evil(),
+                not_me_csrf: evil(),
+                person: Some(evil()),
                 claims,
                 ..gallery::consent_page(ConsentMode::Consent)
             }
@@ -230,7 +243,9 @@ fn script_in_names_and_values_stays_inert() {
             LoggedOutPage {
                 service: Some(evil()),
                 action: Some(action),
+                ended_provider: Some(evil()),
                 unreached_provider: Some(evil()),
+                services: vec![evil()],
             }
             .render(chrome),
             DemoSignedIn {
@@ -316,7 +331,7 @@ fn names_by_language_reach_the_page() {
         notices: &[],
     });
     assert!(
-        html.contains("<title>Choose an account – My Desk</title>")
+        html.contains("<title>Sign in to “Mairie de Saint-Étienne” – My Desk</title>")
             && html.contains("src=\"/assets/logo\"")
     );
 }

@@ -56,6 +56,7 @@ impl ReloadableFiles {
                 .next()
                 .map(|version| Arc::clone(&version.fields))
                 .unwrap_or_default(),
+            places: self.places.digests(),
         }
     }
 }
