@@ -349,7 +349,7 @@ pub(crate) fn error_page(code: ErrorCode) -> ErrorPage {
         provider: None,
         message: None,
         claim: None,
-        retry_after: None,
+        retry_after: matches!(code.entry().status, 429 | 503).then_some(5),
         actions: vec![
             PageAction::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
             PageAction::BackToService(ServiceReturn::Link {

@@ -170,7 +170,7 @@ mod tests {
             "https://help.example.org/?{code",
             "https://help.example.org/?x=a b",
             "https://user:password@help.example.org/?{code}",
-            "mailto:nobody?{code}",
+            "mailto:help?{code}",
             "mailto:help@example.org\n?x",
             "",
         ] {
