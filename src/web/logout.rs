@@ -163,14 +163,11 @@ pub async fn return_from_idp(
     if let Some(login) = &destination.login {
         return Ok(see_other(&format!("{}#", interaction_path(login))));
     }
-    Ok(match &destination.return_to {
-        // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
-        Some(return_to) => see_other(&format!("{}#", return_to.location())),
-        None => {
-            let ended = Some(IdpSession::Ended(&connector));
-            logged_out_response(hub, &locale, &destination, ended)
-        }
-    })
+    // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
+    let back = destination.return_to.as_ref();
+    let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));
+    let ended = Some(IdpSession::Ended(&connector));
+    Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, ended)))
 }
 
 /// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
@@ -333,13 +330,11 @@ fn logout_response(
         LogoutOutcome::AlreadyEnded => ("no_session", None),
     };
     hub.core.metrics.record_logout(outcome);
-    match &destination.return_to {
-        Some(return_to) => see_other(&return_to.location()),
-        None => {
-            let unreached = unreached.as_ref().map(IdpSession::Unreached);
-            logged_out_response(hub, locale, destination, unreached)
-        }
+    if let Some(return_to) = &destination.return_to {
+        return see_other(&return_to.location());
     }
+    let unreached = unreached.as_ref().map(IdpSession::Unreached);
+    logged_out_response(hub, locale, destination, unreached)
 }
 
 fn confirmation_page(

@@ -214,9 +214,10 @@ fn write_node(
     }
     html.push('>');
     if VOID_ELEMENTS.contains(&name) {
-        return match node.has_children() {
-            true => Err(refuse(format!("has content in <{name}>"), "close it at once: <br/>")),
-            false => Ok(()),
+        return if node.has_children() {
+            Err(refuse(format!("has content in <{name}>"), "close it at once: <br/>"))
+        } else {
+            Ok(())
         };
     }
     for child in node.children() {

@@ -26,8 +26,11 @@ const HEADER_FIX: &str =
 pub struct PlaceNames {
     /// The language of each name of a row; empty for one of every language.
     languages: Vec<Box<str>>,
-    rows: BTreeMap<Box<str>, Box<[Box<str>]>>,
+    rows: BTreeMap<Box<str>, RowNames>,
 }
+
+/// The names of one code, by column.
+type RowNames = Box<[Box<str>]>;
 
 impl PlaceNames {
     /// Parses a CSV file in UTF-8, separated by commas. Of rows with the same code, the first
@@ -79,9 +82,9 @@ impl PlaceNames {
         let names = self.rows.get(code)?;
         let of = |tag: &str| self.languages.iter().position(|known| &**known == tag);
         let own = of(language).or_else(|| of("")).unwrap_or(0);
-        let is_known = |name: &&Box<str>| !name.is_empty();
-        let name = names.get(own).filter(is_known).or_else(|| names.iter().find(is_known));
-        name.map(|name| &**name)
+        let mut known = names.iter().map(|name| &**name).filter(|name| !name.is_empty());
+        let name = names.get(own).map(|name| &**name).filter(|name| !name.is_empty());
+        name.or_else(|| known.next())
     }
 
     /// Returns the number of codes.
@@ -123,7 +126,7 @@ impl Columns {
     }
 
     /// Returns code and names of a row; `None` if one is unusable.
-    fn row(&self, record: &StringRecord) -> Option<(Box<str>, Box<[Box<str>]>)> {
+    fn row(&self, record: &StringRecord) -> Option<(Box<str>, RowNames)> {
         let code = record.get(self.code).map(str::trim).filter(|code| !code.is_empty())?;
         let is_plain = |name: &str| {
             name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control)

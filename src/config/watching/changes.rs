@@ -260,6 +260,10 @@ impl Changes {
         for (id, change) in &self.data_providers {
             writeln!(text, "data provider {id}: {change}")?;
         }
+        self.write_single_files(text)
+    }
+
+    fn write_single_files(&self, text: &mut String) -> fmt::Result {
         if !self.scopes.is_empty() {
             writeln!(
                 text,

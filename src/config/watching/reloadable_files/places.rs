@@ -1,7 +1,7 @@
 //! Follows the tables of place names. They are not TOML, and one that is invalid stops nothing: the
 //! pages show codes instead of names.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -86,9 +86,9 @@ impl PlaceTables {
 
     /// Returns the folders of the files.
     pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let folders: BTreeMap<&Path, ()> =
-            self.0.iter().filter_map(|table| Some((table.path.parent()?, ()))).collect();
-        folders.into_keys().map(Path::to_owned).collect::<Vec<_>>().into_iter()
+        let folders: BTreeSet<&Path> =
+            self.0.iter().filter_map(|table| table.path.parent()).collect();
+        folders.into_iter().map(Path::to_owned)
     }
 }
 
