@@ -14,7 +14,8 @@ use self::logged_out::{IdpSession, logged_out_response};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
-use super::pages::{ConfirmLogOutPage, HiddenField, Locale};
+use super::page_language::PageLanguage;
+use super::pages::{ConfirmLogOutPage, HiddenField};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, landing_page_response, see_other};
@@ -317,7 +318,7 @@ async fn remember_redirect(
 /// destination, or a page.
 fn logout_response(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     outcome: LogoutOutcome,
     destination: &LogoutDestination,
 ) -> HttpResponse {
@@ -339,7 +340,7 @@ fn logout_response(
 
 fn confirmation_page(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
     destination: &LogoutDestination,
     params: &Params,

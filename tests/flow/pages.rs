@@ -66,7 +66,7 @@ async fn the_consent_page_names_the_person_and_shows_the_values() {
     let choice = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let page = choice.sign_in_as("angela").await;
     assert!(page.is_consent());
-    assert!(page.answer.body.contains("<strong>Angela Claire Louise DUBOIS</strong>"));
+    assert!(page.answer.body.contains("<strong><bdi>Angela Claire Louise DUBOIS</bdi></strong>"));
     assert_eq!(page.shown()["Family name at birth"], "DUBOIS");
 }
 

@@ -26,7 +26,9 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
         // The person's own stop is no failure.
         let outcome = if failure == "cancel" { "was stopped." } else { "did not work." };
         assert!(
-            page.answer.body.contains(&format!("Signing in with “Belvedere identity” {outcome}")),
+            page.answer
+                .body
+                .contains(&format!("Signing in with “<bdi>Belvedere identity</bdi>” {outcome}")),
             "{failure}"
         );
         // A reload shows the same, with the same id for the support; then another account helps.

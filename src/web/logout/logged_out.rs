@@ -5,7 +5,8 @@ use actix_web::HttpResponse;
 use crate::grant::logout::LogoutDestination;
 use crate::ids::ConnectorId;
 use crate::web::hub::Hub;
-use crate::web::pages::{Locale, LoggedOutPage};
+use crate::web::page_language::PageLanguage;
+use crate::web::pages::LoggedOutPage;
 use crate::web::responses::landing_page_response;
 
 /// What happened to the session at the identity provider.
@@ -21,7 +22,7 @@ const MAX_NAMED_SERVICES: usize = 10;
 /// Builds the page after a logout. A sandbox keeps no session.
 pub fn logged_out_response(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     destination: &LogoutDestination,
     idp_session: Option<IdpSession<'_>>,
 ) -> HttpResponse {
@@ -46,5 +47,5 @@ pub fn logged_out_response(
             .take(MAX_NAMED_SERVICES)
             .collect(),
     };
-    landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
+    landing_page_response(hub, 200, &locale.once(), |chrome| logged_out.render(chrome))
 }
