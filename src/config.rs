@@ -1,7 +1,8 @@
 //! Loads and checks the configuration: every file with its shape, its rules and its secrets.
 //!
 //! [`load_config`] reads a folder: `passerelle.toml` (overridden by `PASSERELLE_…` variables),
-//! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`, the theme
+//! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`,
+//! `locales/*.ftl`, the theme
 //! and the connectors' folder. It returns either a complete, checked [`LoadedConfig`] or every
 //! [`Diagnostic`]. A running hub reloads all of them except `passerelle.toml` and the theme
 //! ([`ReloadableFiles::rescan`]).
@@ -45,8 +46,8 @@ pub use validation::traces::TraceHeaders;
 pub use validation::validity::{Validity, ValidityStatus, format_rfc3339};
 pub use validation::{
     address, admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
-    connector_rules, connectors, data_providers, logo, mapping, notices, proxies, scopes,
-    service_providers, theme,
+    connector_rules, connectors, data_providers, fragments, logo, mapping, notices, proxies,
+    scopes, service_providers, support_url, theme,
 };
 pub use watching::current_federation::CurrentFederation;
 pub use watching::reloadable_files::ReloadableFiles;

@@ -7,8 +7,10 @@ use super::identify;
 use super::login_services::LoginServices;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
+use crate::digest;
 use crate::grant::logout::{LogoutDestination, RepeatableLogout};
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
+use crate::login::RejectedUser;
 use crate::login::upstream::EndSessionRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
@@ -30,7 +32,11 @@ pub enum LogoutOutcome {
     /// session.
     RedirectToIdp(Url),
     /// The session has ended, and the identity provider can't be notified.
-    EndedLocally { connector: ConnectorId },
+    EndedLocally {
+        connector: ConnectorId,
+        /// The other service providers of the session.
+        participants: Vec<ClientId>,
+    },
     /// The session had ended before.
     AlreadyEnded,
 }
@@ -111,10 +117,13 @@ impl Logouts {
         let grants = &self.services.grants;
         let connector = &session.login.connector;
         let state = self.services.core.env.entropy().token();
+        let others = |id: &&ClientId| Some(*id) != destination.service_provider.as_ref();
+        let participants: Vec<ClientId> = session.participants().filter(others).cloned().collect();
+        let stored = LogoutDestination { participants, ..destination.clone() };
         // The destination is stored first: the browser that comes back must find it. Without room
         // for it the session ends, and the identity provider is not notified.
         let is_saved = session.login.id_token.is_some()
-            && self.save_destination(connector, &state, destination).await;
+            && self.save_destination(connector, &state, &stored).await;
         let Some(ended) = grants.end_session(cookie).await? else {
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
@@ -124,12 +133,8 @@ impl Logouts {
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
-        let request = ended.login.id_token.filter(|_| is_saved).map(|id_token| EndSessionRequest {
-            id_token,
-            post_logout_redirect_uri: format!("{}/session/end/{connector}", grants.core.issuer),
-            state: state.clone(),
-        });
-        if let Some(url) = self.idp_logout_url(connector, request).await {
+        let id_token = ended.login.id_token.filter(|_| is_saved);
+        if let Some(url) = self.idp_logout_url(connector, id_token, &state).await {
             if let Err(code) = grants
                 .remember_logout_redirect(
                     cookie,
@@ -143,8 +148,46 @@ impl Logouts {
             Ok(LogoutOutcome::RedirectToIdp(url))
         } else {
             self.remove_destination(connector, &state).await;
-            Ok(LogoutOutcome::EndedLocally { connector: connector.clone() })
+            let participants = stored.participants;
+            Ok(LogoutOutcome::EndedLocally { connector: connector.clone(), participants })
         }
+    }
+
+    /// Ends the sessions of a person who is not the one at the browser: the hub's, if the login
+    /// reused it, and the identity provider's. The browser returns to the login.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still exist.
+    pub async fn end_rejected_user(
+        &self,
+        rejected: RejectedUser,
+        cookie: Option<&Secret<String>>,
+        login: &InteractionHash,
+    ) -> Result<Option<Url>, ErrorCode> {
+        let destination =
+            LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
+        let RejectedUser { connector, id_token, session } = rejected;
+        // Only the session whose user the page showed: another tab may have begun a new one.
+        let reused = cookie.filter(|cookie| {
+            session.as_ref().is_some_and(|it| *it == digest::fingerprint(cookie.reveal()))
+        });
+        if let Some(cookie) = reused
+            && let Some(session) = self.services.grants.session(cookie).await?
+        {
+            return Ok(match self.log_out(cookie, &session, &destination).await? {
+                LogoutOutcome::RedirectToIdp(url) => Some(url),
+                LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded => None,
+            });
+        }
+        let state = self.services.core.env.entropy().token();
+        if id_token.is_none() || !self.save_destination(&connector, &state, &destination).await {
+            return Ok(None);
+        }
+        let url = self.idp_logout_url(&connector, id_token, &state).await;
+        if url.is_none() {
+            self.remove_destination(&connector, &state).await;
+        }
+        Ok(url)
     }
 
     /// Repeats the answer to a logout whose session has ended. A double click or a lost answer must
@@ -172,10 +215,17 @@ impl Logouts {
     async fn idp_logout_url(
         &self,
         connector: &ConnectorId,
-        request: Option<EndSessionRequest>,
+        id_token: Option<Secret<String>>,
+        state: &str,
     ) -> Option<Url> {
         let handle = self.services.connectors.enabled_handle(connector)?;
-        let answer = handle.end_session(request?).await;
+        let issuer = &self.services.core.issuer;
+        let request = EndSessionRequest {
+            id_token: id_token?,
+            post_logout_redirect_uri: format!("{issuer}/session/end/{connector}"),
+            state: state.to_owned(),
+        };
+        let answer = handle.end_session(request).await;
         answer.inspect_err(|error| tracing::warn!(%connector, %error, "identity provider not notified of a logout")).ok()?
     }
 

@@ -65,7 +65,9 @@ impl<'m> StepAudit<'m> {
                 StepKind::ConsentYes
             }
             LoginRequest::Consent(_) => StepKind::ConsentNo,
-            LoginRequest::Cancel | LoginRequest::Displace => StepKind::Other,
+            LoginRequest::Cancel | LoginRequest::RejectUser | LoginRequest::Displace => {
+                StepKind::Other
+            }
         };
         let before = login.state.name();
         Self {
@@ -292,6 +294,7 @@ fn refusal_code(login: &Login, answer: &LoginAnswer, before: &str) -> Option<Err
         LoginAnswer::ServiceProvider { .. }
         | LoginAnswer::RedirectToIdp { .. }
         | LoginAnswer::RedirectToConsent
+        | LoginAnswer::UserRejected(_)
         | LoginAnswer::ConsentPage(_) => None,
     }
 }

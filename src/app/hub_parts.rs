@@ -210,6 +210,7 @@ impl HubParts<'_> {
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
+            favicon: loaded.theme.favicon.clone(),
             token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },

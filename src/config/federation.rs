@@ -13,15 +13,17 @@ use std::time::Duration;
 use connector_metadata::ConnectorMetadata;
 use provider_display::SortedProviders;
 
-use crate::config::model::Category;
+use crate::config::model::{Category, NoAccountText};
 use crate::config::validation::check_context::CheckContext;
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
+use crate::config::validation::place_names::PlaceNames;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::localization::Languages;
 use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
@@ -51,10 +53,16 @@ pub struct Federation {
     pub categories: Vec<Category>,
     /// The operator's notices, in force or not.
     pub notices: Arc<[Notice]>,
+    /// The languages of the pages.
+    pub languages: Arc<Languages>,
     /// How long a browser remembers the last choice; `None` if it doesn't.
     pub remember_last: Option<Duration>,
     /// True if the choice page asks for an e-mail address.
     pub ask_email: bool,
+    /// Advice for users who have none of the accounts.
+    pub no_account: Option<NoAccountText>,
+    /// Tables of place names; the first one with a code counts.
+    pub place_names: Arc<[Arc<PlaceNames>]>,
 }
 
 /// How the choice page displays connectors that can't be chosen.
@@ -88,8 +96,11 @@ impl Federation {
             discovery: Arc::default(),
             categories: Vec::new(),
             notices: Arc::default(),
+            languages: Arc::clone(Languages::built_in()),
             remember_last: None,
             ask_email: false,
+            no_account: None,
+            place_names: Arc::default(),
         }
     }
 
@@ -156,6 +167,12 @@ impl Federation {
     #[must_use]
     pub fn service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
         self.services.get(client_id)
+    }
+
+    /// Returns the name of a place or country by its code.
+    #[must_use]
+    pub fn place_name(&self, code: &str, language: &str) -> Option<&str> {
+        self.place_names.iter().find_map(|table| table.name(code, language))
     }
 
     /// Returns a service provider's logo by its version.

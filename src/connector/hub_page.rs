@@ -26,6 +26,11 @@ pub trait PasswordPage: Send + Sync {
         &self,
         credentials: PasswordCredentials,
     ) -> Result<PasswordOutcome, ConnectorError>;
+
+    /// Returns the page for users who forgot their password.
+    fn forgotten_password_url(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Username and password, with the login and attempt they were entered for.

@@ -77,6 +77,7 @@ pub struct LdapConnector {
     issuer: String,
     subject_attribute: String,
     attributes: Vec<String>,
+    forgotten_password_url: Option<String>,
     directory: Arc<LdapDirectory>,
     env: Env,
     acr_policy: AcrPolicy,
@@ -117,6 +118,7 @@ impl LdapConnector {
             id,
             subject_attribute: kind.subject_attribute.clone(),
             attributes: kind.attributes.clone(),
+            forgotten_password_url: kind.forgotten_password_url.clone(),
             directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
             acr_policy: acr_policy_from_file(&configured.file),
             backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &context.env),
@@ -298,6 +300,10 @@ impl PasswordPage for LdapConnector {
             return Ok(PasswordOutcome::Rejected);
         }
         self.sign_in_within_timeout(&credentials).await
+    }
+
+    fn forgotten_password_url(&self) -> Option<&str> {
+        self.forgotten_password_url.as_deref()
     }
 }
 

@@ -12,7 +12,7 @@ use super::records::{
 };
 use super::session::session_family;
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Secret};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::ProvenPostLogoutRedirect;
 use crate::session::Session;
@@ -26,12 +26,18 @@ const REDIRECT_LIFETIME: Duration = Duration::from_secs(60);
 const PENDING_REQUEST_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Where the browser goes after a logout.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LogoutDestination {
     pub service_provider: Option<ClientId>,
     /// Redirect to the service provider; without one, the hub shows its logout page.
     #[serde(rename = "back")]
     pub return_to: Option<ProvenPostLogoutRedirect>,
+    /// The login that continues, if the user of its page was another person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<InteractionHash>,
+    /// The other service providers of the session, for the logout page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub participants: Vec<ClientId>,
 }
 
 /// What makes two logout requests of a browser identical.

@@ -104,9 +104,10 @@ impl Completed {
                 }
                 Self::Refused(_) => self.repeat_answer(context),
             },
-            LoginRequest::Choose(_) | LoginRequest::OpenConsentPage | LoginRequest::Displace => {
-                self.answer_already_done(context)
-            }
+            LoginRequest::Choose(_)
+            | LoginRequest::OpenConsentPage
+            | LoginRequest::RejectUser
+            | LoginRequest::Displace => self.answer_already_done(context),
         }
     }
 

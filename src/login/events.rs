@@ -32,6 +32,8 @@ pub enum LoginRequest {
     /// The consent page was opened.
     OpenConsentPage,
     Consent(ConsentSubmission),
+    /// The person on the consent page is not the one at the browser.
+    RejectUser,
     /// Closes the login: eight younger ones are open in this browser.
     Displace,
 }
@@ -194,6 +196,8 @@ pub enum LoginAnswer {
     /// 303 to the consent page.
     RedirectToConsent,
     ConsentPage(Arc<Consenting>),
+    /// The login is back at the choice; the sessions of this person are to be ended.
+    UserRejected(RejectedUser),
     /// The operator has blocked the identity provider that was chosen.
     BlockedPage(ChoiceBanner),
     /// The answer to the service provider. The session cookie is set where a login has completed.
@@ -202,6 +206,16 @@ pub enum LoginAnswer {
         session: Option<Secret<String>>,
     },
     ErrorPage(LoginErrorPage),
+}
+
+/// A person whom the user at the browser does not recognize as themselves.
+#[derive(Clone)]
+pub struct RejectedUser {
+    pub connector: ConnectorId,
+    /// The `id_token_hint` of a logout at the identity provider.
+    pub id_token: Option<Secret<String>>,
+    /// Fingerprint of the reused session's cookie, if a session was reused.
+    pub session: Option<String>,
 }
 
 /// Content of an error page.
@@ -224,4 +238,4 @@ pub enum NextAction {
     HomePage,
 }
 
-silent!(Callback, IdentifiedUser, Grant, LoginAnswer);
+silent!(Callback, IdentifiedUser, Grant, LoginAnswer, RejectedUser);

@@ -7,6 +7,7 @@ use crate::config::logo::Logo;
 use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
 use crate::config::provider_display::ProviderDisplay;
+use crate::config::support_url::SupportUrl;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::protocol::acr::Level;
@@ -53,7 +54,8 @@ pub(crate) fn theme() -> PageTheme {
         link("Accessibilité : non conforme", "Accessibility", "accessibility"),
         link("Données personnelles", "Privacy", "privacy"),
     ];
-    PageTheme { footer, ..PageTheme::default() }
+    let support = "https://hub.example/help?code={code}&number={support_id}&service={service}&account={identity_provider}";
+    PageTheme { footer, support: SupportUrl::parse(support).ok(), ..PageTheme::default() }
 }
 
 /// Identity providers of a choice page: some available, some not.
@@ -146,6 +148,11 @@ pub(crate) fn choice_page(count: usize) -> ChoicePage {
         list: ProviderFixture::with_available(count).list(None, &ListQuery::default()),
         banner: None,
         email: None,
+        no_account: Some(NoAccountAdvice {
+            text: "Vous pouvez créer une identité numérique gratuitement, ou venir à la mairie."
+                .into(),
+            link: Some("https://hub.example/accounts".into()),
+        }),
     }
 }
 
@@ -201,6 +208,17 @@ fn choice_with_failures() -> ChoicePage {
         }),
         ..providers.choice_page(None, &ListQuery::default())
     }
+}
+
+/// The choice page after the user stopped, or said that the displayed person is another one.
+fn choice_after(code: ErrorCode) -> ChoicePage {
+    let banner = FailureBanner {
+        provider: "La Poste".into(),
+        code,
+        message: None,
+        support_id: "7K3Q9WZX2M4T".into(),
+    };
+    ChoicePage { banner: Some(banner), ..choice_page(3) }
 }
 
 /// Choice pages with many providers, in every state.
@@ -264,11 +282,16 @@ fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
 }
 
 pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
-    let claim =
-        |name: Claim, value: &str| ConsentClaim { name: name.into(), value: Some(value.into()) };
+    let claim = |name: Claim, value: &str| ConsentClaim {
+        name: name.into(),
+        value: Some(value.into()),
+        place: (name == Claim::Birthplace).then(|| "Paris 7e Arrondissement".into()),
+    };
     ConsentPage {
         interaction: HASH.into(),
         csrf: "c".repeat(43),
+        not_me_csrf: "n".repeat(43),
+        person: Some("Angela Claire Louise DUBOIS".into()),
         page_digest: "s".repeat(43),
         service: "Mairie de Saint-Étienne".into(),
         provider: "Impôts".into(),
@@ -291,6 +314,7 @@ fn unusual_consent_pages() -> [ConsentPage; 3] {
     let claim = |name: Claim, value: Option<&str>| ConsentClaim {
         name: name.into(),
         value: value.map(Into::into),
+        place: None,
     };
     let long = "Wolfeschlegelsteinhausenbergerdorff".repeat(4);
     [
@@ -325,6 +349,7 @@ pub(crate) fn error_page(code: ErrorCode) -> ErrorPage {
         provider: None,
         message: None,
         claim: None,
+        retry_after: matches!(code.entry().status, 429 | 503).then_some(5),
         actions: vec![
             PageAction::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
             PageAction::BackToService(ServiceReturn::Link {
@@ -397,6 +422,17 @@ fn error_pages() -> Vec<(&'static str, ErrorPage)> {
                     PageAction::BackToService(post),
                 ],
                 ..error_page(ErrorCode::IdpBlocked)
+            },
+        ),
+        (
+            "error-wait",
+            ErrorPage {
+                retry_after: Some(12),
+                actions: vec![
+                    PageAction::TryAgain { href: "/api/v2/authorize?client_id=sp".into() },
+                    PageAction::ServiceHome { href: "https://sp.example/".into() },
+                ],
+                ..error_page(ErrorCode::NetworkLimited)
             },
         ),
         (
@@ -491,6 +527,8 @@ fn diagnosed_request() -> DiagnosticsPage {
 fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     SignInPage {
         provider: "Annuaire de la ville".into(),
+        logo: Some("/assets/idp/town?v=1".into()),
+        forgotten_password_url: Some("https://hub.example/password".into()),
         service: "Mairie de Saint-Étienne".into(),
         action: "/connectors/town/login".into(),
         hidden: vec![HiddenField::new("state", "\"><script>"), HiddenField::new("csrf", "c")],
@@ -555,6 +593,8 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         add(&format!("choice-{count}"), choice_page(count).render(chrome));
     }
     add("choice-troubled", choice_with_failures().render(chrome));
+    add("choice-stopped", choice_after(ErrorCode::IdpDenied).render(chrome));
+    add("choice-not-me", choice_after(ErrorCode::UserCancelled).render(chrome));
     let shown_notices = notices();
     let with_notices = PageChrome { notices: &shown_notices, ..*chrome };
     add("notices-choice", choice_page(3).render(&with_notices));
@@ -589,13 +629,20 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         "log-out-requested",
         confirm_log_out_page(Some(service.clone()), Some(provider())).render(chrome),
     );
+    add("landing", LandingPage.render(chrome));
     add("logged-out", LoggedOutPage::default().render(chrome));
     let action =
         Some(PageAction::BackToService(ServiceReturn::Link { href: "https://sp.example/".into() }));
     add(
         "logged-out-back",
-        LoggedOutPage { service: Some(service), action, unreached_provider: Some(provider()) }
-            .render(chrome),
+        LoggedOutPage {
+            service: Some(service),
+            action,
+            ended_provider: None,
+            unreached_provider: Some(provider()),
+            services: vec!["Port de Saint-Malo".into(), "Université de Lille".into()],
+        }
+        .render(chrome),
     );
     add("sandbox", sandbox_page().render(chrome));
     add("diagnostics", DiagnosticsPage::Form.render(chrome));

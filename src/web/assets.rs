@@ -23,6 +23,16 @@ pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, R
     Ok(make_cacheable(logo_response(logo)))
 }
 
+/// Serves the theme's icon of browser tabs at `GET /assets/favicon`, and at `GET /favicon.ico`, which
+/// browsers request for pages without one.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn serve_favicon(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let favicon = context.hub.favicon.as_ref().ok_or(NOT_FOUND)?;
+    Ok(make_cacheable(logo_response(favicon)))
+}
+
 /// Serves a connector's logo at `GET /assets/idp/{connector}`. Pages link to it with `?v=` and the
 /// logo's version.
 ///

@@ -20,6 +20,8 @@ pub enum FormPurpose {
     ForgetLastChoice,
     /// Also binds the displayed claims.
     Consent,
+    /// Says that the displayed person is another one.
+    RejectUser,
     /// Sends a password to a connector; binds the attempt's `state`.
     SignIn,
     /// Keyed by the session's secret; binds the parameters of the logout request.
@@ -34,6 +36,7 @@ impl FormPurpose {
             Self::FindByEmail => b"email",
             Self::ForgetLastChoice => b"forget",
             Self::Consent => b"consent",
+            Self::RejectUser => b"reject user",
             Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
         }

@@ -4,16 +4,17 @@
 //! internals.
 
 use actix_web::HttpResponse;
+use actix_web::http::Method;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 
 use super::cookies::HeldLogin;
 use super::csrf::FormPurpose;
 use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
+use super::page_language::PageLanguage;
 use super::page_models::LoginPageContext;
 use super::pages::{
-    ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme, ServiceReturn,
-    negotiate_language,
+    ErrorDetail, ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, ServiceReturn,
 };
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
@@ -27,11 +28,14 @@ use crate::protocol::discovery::path;
 use crate::quota::RateLimitError;
 use crate::telemetry;
 
+/// `Retry-After` of a hub that is unavailable for a short time.
+const UNAVAILABLE_RETRY_SECONDS: u64 = 5;
+
 /// The page of a rejection, and what is recorded of it.
 struct RejectionPage<'a> {
     context: &'a RequestContext,
     page: ErrorPage,
-    locale: Locale,
+    locale: PageLanguage,
     /// Code in the log and in the audit log.
     recorded: ErrorCode,
     client_id: Option<&'a ClientId>,
@@ -45,7 +49,8 @@ impl<'a> RejectionPage<'a> {
         Self {
             context,
             page,
-            locale: context.locale(&[]),
+            // The request may come from an attacker, so the page repeats nothing of it.
+            locale: context.locale(&[]).once(),
             recorded: code,
             client_id: None,
             login: None,
@@ -59,9 +64,9 @@ impl<'a> RejectionPage<'a> {
         hash: &'a InteractionHash,
         summary: &'a LoginSummary,
     ) -> Self {
-        let locale = context.locale(&summary.ui_locales);
+        let locale = context.locale(&summary.ui_locales).or_return_to(interaction_path(hash));
         let page = ErrorPage {
-            service: context.hub.service_name(&summary.client_id, locale),
+            service: context.hub.service_name(&summary.client_id, &locale),
             actions: vec![PageAction::Continue { href: interaction_path(hash) }],
             ..new_error_page(&context.hub.core.env, code, Some(summary))
         };
@@ -74,7 +79,7 @@ impl<'a> RejectionPage<'a> {
         let Self { context, page, locale, recorded, client_id, login } = self;
         let rejected = RejectionContext { support_id: Some(&page.support_id), client_id, login };
         rejection::record_rejection(context, rejected, recorded, message);
-        error_page_response(&context.hub, locale, &page)
+        error_page_response(&context.hub, &locale, &page)
     }
 }
 
@@ -120,7 +125,8 @@ fn malformed_request_page(
 /// Builds the page for a logout with an invalid form token, or whose session could not be ended.
 pub(super) fn logout_failed(context: &RequestContext, code: ErrorCode) -> HttpResponse {
     let mut rejected = RejectionPage::new(context, code);
-    rejected.page.actions = vec![sign_out_action()];
+    rejected.page.actions = retry_action(context, code).into_iter().collect();
+    rejected.page.actions.push(sign_out_action());
     rejected.into_response("logout failed")
 }
 
@@ -130,7 +136,21 @@ fn sign_out_action() -> PageAction {
 
 /// Builds the page for an error outside any login.
 pub(super) fn outside_login(context: &RequestContext, code: ErrorCode) -> HttpResponse {
-    RejectionPage::new(context, code).into_response("request rejected")
+    let mut rejected = RejectionPage::new(context, code);
+    rejected.page.actions = retry_action(context, code).into_iter().collect();
+    rejected.into_response("request rejected")
+}
+
+/// Returns the action that repeats a request which failed for a short time only. A form is not
+/// repeated.
+fn retry_action(context: &RequestContext, code: ErrorCode) -> Option<PageAction> {
+    let is_temporary = matches!(code.entry().status, 429 | 503);
+    let request = &context.request;
+    // The URL is the one in the address bar, on this host: its path is that of a route, and so
+    // never begins with two slashes.
+    (is_temporary && request.method() == Method::GET).then(|| PageAction::TryAgain {
+        href: request.uri().path_and_query().map_or("/", |url| url.as_str()).to_owned(),
+    })
 }
 
 /// Builds the page for a browser that does not hold the login's cookie.
@@ -147,7 +167,7 @@ pub(super) fn login_of_other_browser(
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
     let page = new_error_page(&context.hub.core.env, code, Some(summary));
     let (client_id, login) = (Some(&summary.client_id), Some(hash));
-    let locale = context.locale(&[]);
+    let locale = context.locale(&[]).once();
     RejectionPage { context, page, locale, recorded: code, client_id, login }
         .into_response("login step rejected: the browser does not hold the login's cookie")
 }
@@ -161,7 +181,7 @@ pub(super) fn unusable_idp_response(
 ) -> HttpResponse {
     let UnusableIdpResponse { code, connector, hash, summary } = unusable;
     let mut rejected = RejectionPage::for_login(context, *code, hash, summary);
-    rejected.page.provider = context.hub.provider_name(connector, rejected.locale);
+    rejected.page.provider = context.hub.provider_name(connector, &rejected.locale);
     rejected.into_response("identity provider's response belongs to no login of this browser")
 }
 
@@ -176,16 +196,26 @@ pub(super) fn invalid_form(
         .into_response("form with an invalid CSRF token rejected")
 }
 
-/// Builds the page for a login that was not admitted, with a link to the service's home page.
+/// Builds the page for a login that was not admitted, with links to repeat the request and to the
+/// service's home page.
 pub(super) fn login_not_admitted(
     context: &RequestContext,
     code: ErrorCode,
     client_id: &ClientId,
 ) -> HttpResponse {
+    not_admitted_page(context, code, Some(client_id)).into_response("login not admitted")
+}
+
+fn not_admitted_page<'a>(
+    context: &'a RequestContext,
+    code: ErrorCode,
+    client_id: Option<&'a ClientId>,
+) -> RejectionPage<'a> {
     let mut rejected = RejectionPage::new(context, code);
-    rejected.page.service = context.hub.service_name(client_id, rejected.locale);
-    rejected.page.actions = context.hub.service_home(client_id).into_iter().collect();
-    RejectionPage { client_id: Some(client_id), ..rejected }.into_response("login not admitted")
+    let home = client_id.and_then(|id| context.hub.service_home(id));
+    rejected.page.service = client_id.and_then(|id| context.hub.service_name(id, &rejected.locale));
+    rejected.page.actions = retry_action(context, code).into_iter().chain(home).collect();
+    RejectionPage { client_id, ..rejected }
 }
 
 /// Builds the page for a login over a rate limit: 429 with `Retry-After` (RFC 6585 §4), and a link
@@ -199,13 +229,11 @@ pub(super) fn rate_limited(
     client_id: Option<&ClientId>,
 ) -> HttpResponse {
     let federation = context.hub.core.federation.load();
-    let mut response = match client_id.filter(|id| federation.active_service_provider(id).is_some())
-    {
-        Some(client_id) => login_not_admitted(context, code, client_id),
-        None => outside_login(context, code),
-    };
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after_seconds()));
-    response
+    let client_id = client_id.filter(|id| federation.active_service_provider(id).is_some());
+    let mut rejected = not_admitted_page(context, code, client_id);
+    rejected.page.retry_after = Some(over.retry_after_seconds());
+    let message = if client_id.is_some() { "login not admitted" } else { "request rejected" };
+    rejected.into_response(message)
 }
 
 /// Builds the page for a login step that could not be run.
@@ -230,7 +258,7 @@ pub(super) fn login_step_failed(
 
 /// Builds the page for an error of the login state machine, with the next action that it names.
 pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage) -> HttpResponse {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
         claim: problem.claim.and_then(|claim| {
@@ -257,7 +285,7 @@ pub(super) fn idp_blocked(
     login: &LoginPageContext<'_>,
     banner: &login::ChoiceBanner,
 ) -> HttpResponse {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let connector = banner.connector.as_ref();
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
@@ -287,7 +315,7 @@ pub fn render_early_error(
     head: &EarlyErrorContext,
     code: ErrorCode,
 ) -> String {
-    let locale = negotiate_language(&[], head.accept_language.as_deref());
+    let locale = &head.languages.negotiate(None, &[], head.accept_language.as_deref());
     let mut error = new_error_page(env, code, None);
     // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
@@ -302,7 +330,15 @@ pub fn render_early_error(
         code,
         "request rejected by the outer middleware",
     );
-    error.render(&PageChrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
+    error.render(&PageChrome {
+        locale,
+        nonce: "",
+        theme,
+        base_path: BASE_PATH,
+        notices: &[],
+        languages: &head.languages,
+        return_path: None,
+    })
 }
 
 /// Returns an error page without actions, with the login's support id or a new one.
@@ -318,20 +354,21 @@ fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> E
         provider: None,
         message: None,
         claim: None,
+        retry_after: (code.entry().status == 503).then_some(UNAVAILABLE_RETRY_SECONDS),
         actions: Vec::new(),
         support_id,
         at: env.now(),
     }
 }
 
-fn error_page_response(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
+fn error_page_response(hub: &Hub, locale: &PageLanguage, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
     if matches!(error.code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
         return landing_page_response(hub, status, locale, |chrome| error.render(chrome));
     }
     let mut response = page_response(hub, status, locale, |chrome| error.render(chrome));
-    if status == 503 {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    if let Some(seconds) = error.retry_after {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

@@ -5,17 +5,20 @@
 //! service provider, or to the identity provider of its own session.
 
 mod forwarded_params;
+mod logged_out;
 
 use actix_web::{HttpResponse, web};
 
 use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
+use self::logged_out::{IdpSession, logged_out_response};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
-use super::pages::{ConfirmLogOutPage, HiddenField, Locale, LoggedOutPage};
+use super::page_language::PageLanguage;
+use super::pages::{ConfirmLogOutPage, HiddenField};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
-use super::responses::{add_cookie, landing_page_response, see_other};
+use super::responses::{add_cookie, interaction_path, landing_page_response, see_other};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
 use crate::grant::logout::{LogoutDestination, RepeatableLogout};
@@ -151,18 +154,21 @@ pub async fn return_from_idp(
     };
     let locale = context.locale(&[]);
     let Some(destination) = stored.map_err(Rejection::OutsideLogin)? else {
-        return Ok(logged_out_response(hub, locale, None, None));
+        return Ok(logged_out_response(hub, &locale, &LogoutDestination::default(), None));
     };
     hub.core.metrics.record_logout("returned");
     hub.core.audit.record(|| {
         let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
-    Ok(match &destination.return_to {
-        // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
-        Some(return_to) => see_other(&format!("{}#", return_to.location())),
-        None => logged_out_response(hub, locale, Some(&destination), None),
-    })
+    if let Some(login) = &destination.login {
+        return Ok(see_other(&format!("{}#", interaction_path(login))));
+    }
+    // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
+    let back = destination.return_to.as_ref();
+    let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));
+    let ended = Some(IdpSession::Ended(&connector));
+    Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, ended)))
 }
 
 /// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
@@ -222,8 +228,9 @@ async fn end_session(
     let decided = hub.logouts.decide_logout(named.as_ref(), cookie.as_ref()).await;
     let (decision, session) = decided.map_err(Rejection::LogoutFailed)?;
     let locale = context.locale(&ui_locales(params));
-    let destination =
-        LogoutDestination { service_provider: named.map(|hint| hint.audience), return_to };
+    let service_provider = named.map(|hint| hint.audience);
+    let mut destination =
+        LogoutDestination { service_provider, return_to, ..LogoutDestination::default() };
     let outcome = match (decision, confirmation, &cookie, session) {
         (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
             hub.core.metrics.record_logout("confirmation");
@@ -234,8 +241,8 @@ async fn end_session(
             let provider = session.map(|session| session.login.connector);
             let cookie = cookie.as_ref();
             let page =
-                confirmation_page(hub, locale, (cookie, provider.as_ref()), &destination, params);
-            return Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)));
+                confirmation_page(hub, &locale, (cookie, provider.as_ref()), &destination, params);
+            return Ok(landing_page_response(hub, 200, &locale, |chrome| page.render(chrome)));
         }
         (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
@@ -247,7 +254,10 @@ async fn end_session(
     if let (true, Some(cookie)) = (by_session, &cookie) {
         remember_redirect(hub, params, cookie, &outcome, &destination).await;
     }
-    let mut response = logout_response(hub, locale, outcome, &destination);
+    if let LogoutOutcome::EndedLocally { participants, .. } = &outcome {
+        destination.participants.clone_from(participants);
+    }
+    let mut response = logout_response(hub, &locale, outcome, &destination);
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
@@ -308,7 +318,7 @@ async fn remember_redirect(
 /// destination, or a page.
 fn logout_response(
     hub: &Hub,
-    locale: Locale,
+    locale: &PageLanguage,
     outcome: LogoutOutcome,
     destination: &LogoutDestination,
 ) -> HttpResponse {
@@ -317,38 +327,20 @@ fn logout_response(
             hub.core.metrics.record_logout("identity_provider");
             return see_other(url.as_str());
         }
-        LogoutOutcome::EndedLocally { connector } => ("local", Some(connector)),
+        LogoutOutcome::EndedLocally { connector, .. } => ("local", Some(connector)),
         LogoutOutcome::AlreadyEnded => ("no_session", None),
     };
     hub.core.metrics.record_logout(outcome);
-    match &destination.return_to {
-        Some(return_to) => see_other(&return_to.location()),
-        None => logged_out_response(hub, locale, Some(destination), unreached.as_ref()),
+    if let Some(return_to) = &destination.return_to {
+        return see_other(&return_to.location());
     }
-}
-
-/// Builds the page after a logout. `unreached` is the identity provider whose session could not be
-/// ended; a sandbox keeps no session.
-fn logged_out_response(
-    hub: &Hub,
-    locale: Locale,
-    destination: Option<&LogoutDestination>,
-    unreached: Option<&ConnectorId>,
-) -> HttpResponse {
-    let service = destination.and_then(|destination| destination.service_provider.as_ref());
-    let logged_out = LoggedOutPage {
-        service: service.and_then(|id| hub.service_name(id, locale)),
-        action: service.and_then(|id| hub.service_home(id)),
-        unreached_provider: unreached
-            .filter(|id| hub.connectors.sandbox_offer(id).is_none())
-            .and_then(|id| hub.provider_name(id, locale)),
-    };
-    landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
+    let unreached = unreached.as_ref().map(IdpSession::Unreached);
+    logged_out_response(hub, locale, destination, unreached)
 }
 
 fn confirmation_page(
     hub: &Hub,
-    locale: Locale,
+    locale: &PageLanguage,
     (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
     destination: &LogoutDestination,
     params: &Params,

@@ -9,24 +9,25 @@ use super::csrf::{self, FormPurpose};
 use super::email_lookup::EmailLookup;
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
+use super::page_language::PageLanguage;
 use super::pages::{
     self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, EmailSearch, FailureBanner,
-    Locale, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
+    Locale, NoAccountAdvice, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
     build_provider_list,
 };
 use super::request_context::RequestContext;
+use super::responses::interaction_path;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
 use crate::config::ConnectorMetadata;
-use crate::identity::ClaimName;
+use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, ClaimsSource, Consenting};
 use crate::protocol::email_domain::EmailDomain;
 
 /// A login whose page is shown to the browser that started it.
-#[derive(Clone, Copy)]
 pub struct LoginPageContext<'a> {
     pub hub: &'a Hub,
-    pub locale: Locale,
+    pub locale: PageLanguage,
     pub login: &'a HeldLogin,
     pub summary: &'a LoginSummary,
 }
@@ -38,7 +39,9 @@ impl<'a> LoginPageContext<'a> {
         login: &'a HeldLogin,
         summary: &'a LoginSummary,
     ) -> Self {
-        Self { hub: &context.hub, locale: context.locale(&summary.ui_locales), login, summary }
+        let locale =
+            context.locale(&summary.ui_locales).or_return_to(interaction_path(&login.hash));
+        Self { hub: &context.hub, locale, login, summary }
     }
 
     /// Returns the hash that names the login in URLs.
@@ -53,7 +56,7 @@ impl<'a> LoginPageContext<'a> {
 
     /// Returns the name of the service provider; empty if it is no longer registered.
     pub fn service_name(&self) -> String {
-        self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
+        self.hub.service_name(&self.summary.client_id, &self.locale).unwrap_or_default()
     }
 
     /// Returns the connectors of `is_wanted` for the choice page.
@@ -78,7 +81,7 @@ pub fn choice_page(
     banner: Option<login::ChoiceBanner>,
     query: &ChoiceQuery,
 ) -> ChoicePage {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let federation = hub.core.federation.load();
     let (email, found) = email_search(login, banner.is_some(), &query.lookup);
     let entries = login.choices(|id, connector| match &found {
@@ -121,6 +124,10 @@ pub fn choice_page(
         },
         banner: banner.map(|banner| failure_banner(login, banner)),
         email,
+        no_account: federation.no_account.as_ref().map(|advice| NoAccountAdvice {
+            text: locale.localize(&advice.text).to_owned(),
+            link: advice.link.clone(),
+        }),
     }
 }
 
@@ -129,14 +136,14 @@ fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> 
         message: banner.connector.as_ref().and_then(|id| login.operator_message(id)),
         provider: banner
             .connector
-            .and_then(|id| login.hub.provider_name(&id, login.locale))
+            .and_then(|id| login.hub.provider_name(&id, &login.locale))
             .unwrap_or_default(),
         code: banner.code,
         support_id: login.summary.support_id.to_string(),
     }
 }
 
-fn candidate(locale: Locale, entry: &ChoiceEntry) -> ProviderCandidate<'_> {
+fn candidate<'a>(locale: &Locale, entry: &'a ChoiceEntry) -> ProviderCandidate<'a> {
     ProviderCandidate {
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
@@ -199,7 +206,7 @@ pub fn sole_connector_for_domain(
     let mut found = login.hub.core.federation.load().connectors_for_domain(domain);
     let only = found.pop().filter(|_| found.is_empty())?;
     let entries = login.choices(|id, _| *id == only);
-    candidate(login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
+    candidate(&login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
 }
 
 const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
@@ -219,7 +226,7 @@ const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
     }
 }
 
-fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
+fn blocked_label(locale: &Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
     if message.is_empty() {
         UnavailableLabel::Blocked
     } else {
@@ -231,11 +238,13 @@ fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> Unavaila
 pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> ConsentPage {
     let proven = &consenting.user;
     let page_digest = consenting.page_digest();
-    let provider = login.hub.provider_name(&proven.authentication.connector, login.locale);
+    let provider = login.hub.provider_name(&proven.authentication.connector, &login.locale);
     let federation = login.hub.core.federation.load();
     ConsentPage {
         interaction: login.hash().to_string(),
         csrf: login.form_token(FormPurpose::Consent, &page_digest),
+        not_me_csrf: login.form_token(FormPurpose::RejectUser, ""),
+        person: display_name(&proven.identity),
         page_digest,
         service: login.service_name(),
         provider: provider.unwrap_or_default(),
@@ -249,17 +258,37 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             .iter()
             .filter_map(|(name, value)| {
                 let claim = ClaimName::from_name(name);
+                let language = login.locale.language();
                 Some(pages::ConsentClaim {
                     name: login.locale.label_for(&claim, &federation.declared_claims)?,
-                    value: display_value(login.locale, value),
+                    value: display_value(&login.locale, value),
+                    place: place_code(&claim, value)
+                        .and_then(|code| federation.place_name(code, language))
+                        .map(str::to_owned),
                 })
             })
             .collect(),
     }
 }
 
+/// Returns the name by which the page greets a person; `None` if the hub knows none.
+fn display_name(identity: &Identity) -> Option<String> {
+    let parts = [identity.given_name(), identity.family_name.clone()];
+    let name = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let others = || identity.preferred_username.clone().or_else(|| identity.email.clone());
+    Some(name).filter(|name| !name.is_empty()).or_else(others)
+}
+
+/// Returns the code of a place or country.
+fn place_code<'a>(claim: &ClaimName, value: &'a Value) -> Option<&'a str> {
+    match claim {
+        ClaimName::Specified(Claim::Birthplace | Claim::Birthcountry) => value.as_str(),
+        _ => None,
+    }
+}
+
 /// Returns a claim's value as one line.
-fn display_value(locale: Locale, value: &Value) -> Option<String> {
+fn display_value(locale: &Locale, value: &Value) -> Option<String> {
     let join = |values: &mut dyn Iterator<Item = &Value>| {
         values.filter_map(|value| display_value(locale, value)).collect::<Vec<_>>().join(", ")
     };

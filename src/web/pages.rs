@@ -19,11 +19,11 @@ macro_rules! page_template {
                 #[template(path = $path)]
                 struct PageTemplate<'a> {
                     chrome: &'a super::PageChrome<'a>,
-                    t: super::Locale,
+                    t: &'a super::Locale,
                     title: String,
                     page: &'a $page,
                 }
-                let title: fn(&$page, super::Locale) -> String = $title;
+                let title: fn(&$page, &super::Locale) -> String = $title;
                 let t = chrome.locale;
                 super::render_template(&PageTemplate {
                     chrome,
@@ -35,6 +35,8 @@ macro_rules! page_template {
         }
     };
 }
+
+use crate::config::fragments::FragmentSlot;
 
 mod choice;
 mod consent;
@@ -50,29 +52,31 @@ mod short_pages;
 mod sign_in;
 mod theme;
 
+use crate::localization::Languages;
+pub use crate::localization::Locale;
 pub use choice::{
-    ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
-    UnavailableProvider,
+    ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, ProviderWarning,
+    UnavailableLabel, UnavailableProvider,
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
-pub use locale::{Locale, negotiate_language};
 pub use notice::DisplayedNotice;
 pub use oauth_error::OauthErrorPage;
 pub use provider_list::{
     CategoryHeading, ListQuery, ProviderCandidate, ProviderList, build_provider_list,
+    connector_logo_path,
 };
 pub use sandbox::{SandboxOption, SandboxPage};
-pub use short_pages::{ConfirmLogOutPage, FormPostPage, LoggedOutPage};
+pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
 pub use sign_in::{SignInError, SignInPage};
-pub use theme::{LOGO_PATH, PageTheme};
+pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
 
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]
 pub struct PageChrome<'a> {
-    pub locale: Locale,
+    pub locale: &'a Locale,
     /// The nonce of the `Content-Security-Policy` sent with this page.
     pub nonce: &'a str,
     pub theme: &'a PageTheme,
@@ -80,6 +84,25 @@ pub struct PageChrome<'a> {
     pub base_path: &'a str,
     /// Operator notices in force, for the pages on which a user stays.
     pub notices: &'a [DisplayedNotice],
+    pub languages: &'a Languages,
+    /// Path of the page to return to after the choice of a language; without one, the page has no
+    /// choice.
+    pub return_path: Option<&'a str>,
+}
+
+/// The operator's fragments, as checked HTML; empty without one.
+impl PageChrome<'_> {
+    fn header_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Header, self.locale.language())
+    }
+
+    fn help_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Help, self.locale.language())
+    }
+
+    fn footer_fragment(&self) -> &str {
+        self.theme.fragments.html(FragmentSlot::Footer, self.locale.language())
+    }
 }
 
 /// A hidden input of a form.

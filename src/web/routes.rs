@@ -9,13 +9,14 @@ use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 use super::cors::{self, CorsPolicy};
 use super::error_responses::{RejectionHandler, rejection_response};
 use super::hub::{Hub, SandboxRoutes};
+use super::language_choice::{LANGUAGE_PATH, choose_language};
 use super::outer_middleware::is_json_endpoint;
 use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, diagnostics, email_discovery, form, introspection, last_choice, login,
-    logout, metadata, oauth_errors, sandbox, sign_in, token,
+    assets, authorize, diagnostics, email_discovery, form, introspection, landing, last_choice,
+    login, logout, metadata, oauth_errors, rejected_user, sandbox, sign_in, token,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -96,8 +97,12 @@ fn documents() -> Vec<Endpoint> {
                 web::head().to(metadata::serve_client_jwks),
             ],
         ),
+        at(LANGUAGE_PATH, "GET", None, vec![get(choose_language)]),
         at("/api/v2/errors/{error}", "GET", None, vec![get(oauth_errors::show_error)]),
+        at("/", "GET", None, vec![get(landing::show_landing_page)]),
         at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
+        at("/assets/favicon", "GET", None, vec![get(assets::serve_favicon)]),
+        at("/favicon.ico", "GET", None, vec![get(assets::serve_favicon)]),
         at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),
         at("/assets/service/{version}", "GET", None, vec![get(assets::serve_service_logo)]),
     ]
@@ -120,6 +125,12 @@ fn logins() -> Vec<Endpoint> {
             "GET, POST",
             step,
             vec![get(login::show_consent), post(login::answer_consent)],
+        ),
+        at(
+            "/api/v2/interaction/{hash}/not-me",
+            "POST",
+            step,
+            vec![post(rejected_user::reject_user)],
         ),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
         at(

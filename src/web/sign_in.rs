@@ -15,7 +15,7 @@ use super::csrf::{self, FormPurpose};
 use super::form;
 use super::held_logins::{self, LoginByState};
 use super::page_models::LoginPageContext;
-use super::pages::{HiddenField, SignInError, SignInPage};
+use super::pages::{HiddenField, SignInError, SignInPage, connector_logo_path};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, page_response, see_other};
@@ -102,8 +102,10 @@ async fn sign_in(
         }
         Ok(PasswordOutcome::Rejected) => failed(SignInError::WrongCredentials),
         Ok(PasswordOutcome::RateLimited(wait)) => {
-            let mut response = failed(SignInError::Wait { minutes: whole_minutes(wait) });
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+            let minutes = whole_minutes(wait);
+            let mut response = failed(SignInError::Wait { minutes });
+            // As the page says.
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(minutes * 60));
             response
         }
         Err(code) => {
@@ -155,8 +157,11 @@ fn sign_in_response(
     };
     let SignInAttempt { connector, state, login, summary } = attempt;
     let login = LoginPageContext::new(context, login, summary);
+    let logo = login.hub.connectors.logo(connector);
     let form = SignInPage {
-        provider: login.hub.provider_name(connector, login.locale).unwrap_or_default(),
+        provider: login.hub.provider_name(connector, &login.locale).unwrap_or_default(),
+        logo: logo.map(|logo| connector_logo_path(connector.as_str(), &logo)),
+        forgotten_password_url: login.hub.connectors.forgotten_password_url(connector),
         service: login.service_name(),
         action: format!("/connectors/{connector}/login"),
         hidden: vec![
@@ -167,7 +172,7 @@ fn sign_in_response(
         error,
         back_url: interaction_path(login.hash()),
     };
-    page_response(login.hub, status, login.locale, |chrome| form.render(chrome))
+    page_response(login.hub, status, &login.locale, |chrome| form.render(chrome))
 }
 
 /// Rounds up to whole minutes, so that the user does not retry too early.

@@ -16,7 +16,7 @@ async fn beyond_the_limit_a_new_login_gets_an_honest_error() {
     }
     let fourth = hub.browser();
     let page = fourth.authorize(&Authorize::by("bakery")).await.assert_error(503, "Y500002");
-    assert_eq!(page.links(), [home_page("bakery")]);
+    assert_eq!(page.links(), [Authorize::by("bakery").url(), home_page("bakery")]);
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(
         fourth.authorize(&silent).await.received().error_at("bakery"),
@@ -73,7 +73,7 @@ async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
     assert!(page.answer.body.contains(
-        "<span>Closed account</span><span class=\"small quiet\">Closed at the moment</span>"
+        "<span><bdi>Closed account</bdi></span><span class=\"small quiet\">Closed at the moment</span>"
     ));
     let by_hand = page.form("/provider").with("provider", "closed");
     let page = browser.submit(&by_hand).await;

@@ -23,8 +23,12 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
             .await;
         assert!(page.is_choice(), "{failure} at {}", page.url);
         let page = page.assert_error(200, code);
+        // The person's own stop is no failure.
+        let outcome = if failure == "cancel" { "was stopped." } else { "did not work." };
         assert!(
-            page.answer.body.contains("Signing in with “Belvedere identity” did not work."),
+            page.answer
+                .body
+                .contains(&format!("Signing in with “<bdi>Belvedere identity</bdi>” {outcome}")),
             "{failure}"
         );
         // A reload shows the same, with the same id for the support; then another account helps.

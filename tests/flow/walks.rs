@@ -70,7 +70,16 @@ impl Walk {
         let recent = if dice.throw(4) == 0 { self.seen.len() } else { self.seen.len().min(8) };
         let page = match &self.seen[self.seen.len() - 1 - dice.throw(recent)] {
             Step::Open(url) => browser.open(url).await,
-            Step::Submit(form) => browser.submit(form).await,
+            Step::Submit(form) => {
+                let page = browser.submit(form).await;
+                // What the page showed is dropped, and must never be delivered.
+                if page.answer.body.contains("You said that this was not you.")
+                    && let Some(login) = form.action.strip_suffix("/not-me")
+                {
+                    self.shown.remove(&format!("{login}/consent"));
+                }
+                page
+            }
         };
         self.look(page, dice);
     }
@@ -96,7 +105,7 @@ impl Walk {
         }
         for form in page.forms() {
             // Ends are everywhere; most walks shall get further.
-            let is_end = form.action.ends_with("/cancel");
+            let is_end = ["/cancel", "/not-me"].iter().any(|end| form.action.ends_with(end));
             if is_end && dice.throw(8) > 0 {
                 continue;
             }

@@ -136,7 +136,7 @@ for (const { name, locale, viewport, level, press } of highRuns) {
         // Too low a level: refused, said so, and the person may go on.
         await page.locator('input[name=level][value=eidas1]').check();
         await press(at.sandbox(page));
-        await page.locator('.note.bad').waitFor();
+        await page.locator('.note.info').waitFor();
         await seen('3-too-low');
         await press(at.choice(page));
         await at.sandbox(page).waitFor();

@@ -142,3 +142,20 @@ test('R177: an identity provider that is switched off is not asked, and the pers
     await applied(on);
   }
 });
+
+test('“this is not me” ends the session at the identity provider, and comes back to the choice', async () => {
+  const { hub, idp, sp } = federation;
+  const browser = new Browser();
+  const asked = await request(client, sp);
+  const login = await choose(browser, await browser.open(asked.url), 'real');
+  const consent = await browser.submit(login, { values: { login: 'angela' } });
+  assert.match(consent.url, /\/consent#?$/);
+  const question = await browser.submit(consent, { pick: (form) => /\/not-me$/.test(form.action) });
+  assert.equal(new URL(question.url).origin, idp.issuer, 'its logout page asks');
+  const choice = await browser.submit(question, { pick: confirming, values: { logout: 'yes' } });
+  assert.equal(new URL(choice.url).origin, new URL(hub.base).origin);
+  assert.match(choice.html, /You said that this was not you/);
+  const again = await choose(browser, choice, 'real');
+  assert.ok(formsOf(again.html, again.url).some((form) => form.fields.some(([name]) => name === 'login')), 'the other person is not signed in there any more');
+  assert.deepEqual(idp.faults, []);
+});

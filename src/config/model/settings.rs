@@ -38,6 +38,11 @@ pub struct Settings {
     /// OAuth errors. Default: none.
     #[serde(default)]
     pub service_documentation: Option<String>,
+    /// Language of the pages for users whose browser asks for none that the pages have: a built-in
+    /// one (ar, de, en, es, fr, it, nl, pl, pt, ro) or one of the folder `locales`
+    /// (docs/languages.md).
+    #[serde(default = "defaults::default_language")]
+    pub default_language: String,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]
@@ -79,6 +84,10 @@ pub struct Settings {
     /// Theme file. Default: the built-in theme.
     #[serde(default)]
     pub theme: Option<PathBuf>,
+    /// CSV files with the names of places and countries by code, for the consent page. Default: none,
+    /// and the page shows codes.
+    #[serde(default)]
+    pub place_names: Vec<PathBuf>,
     /// The register of persons. Required with `identity_source = "register"` on the standard
     /// platform.
     #[serde(default)]
@@ -190,6 +199,19 @@ pub struct ChoiceConfig {
     pub remember_last: bool,
     /// Days until the last choice is forgotten; at most 180.
     pub remember_days: u64,
+    /// Advice for users who have none of the accounts. Default: none.
+    pub no_account: Option<NoAccountText>,
+}
+
+/// Advice for users who have none of the accounts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoAccountText {
+    /// Plain text by language: fr = "…", en = "…"; at most 600 characters each.
+    pub text: BTreeMap<String, String>,
+    /// Absolute https URL of a page with details.
+    #[serde(default)]
+    pub link: Option<String>,
 }
 
 impl Default for ChoiceConfig {
@@ -201,6 +223,7 @@ impl Default for ChoiceConfig {
             ask_email: false,
             remember_last: false,
             remember_days: defaults::MAX_REMEMBER_DAYS,
+            no_account: None,
         }
     }
 }

@@ -17,6 +17,17 @@ pub struct ThemeFile {
     /// SVG or PNG of at most 256 KiB; the path is relative to the theme file's folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,
+    /// Icon of browser tabs, likewise.
+    #[serde(default)]
+    pub favicon: Option<PathBuf>,
+    /// Folder of page fragments and a style sheet (docs/theme.md), relative to the theme file's
+    /// folder.
+    #[serde(default)]
+    pub fragments: Option<PathBuf>,
+    /// Address of your support: https, or mailto. Its query may hold `{code}`, `{support_id}`,
+    /// `{service}` and `{identity_provider}`, which pages fill in.
+    #[serde(default)]
+    pub support_url: Option<String>,
     /// Links at the bottom of every page, as `[[footer]]` tables.
     #[serde(default)]
     pub footer: Vec<FooterLink>,

@@ -16,7 +16,7 @@ use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, Settings, SubjectSource, by_platform,
+    ChoiceConfig, IdentitySource, LimitsConfig, NoAccountText, Settings, SubjectSource, by_platform,
 };
 use crate::identity::pivot::Derivation;
 use crate::ids::Secret;
@@ -322,6 +322,9 @@ fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<D
         }
         localized_text::check_texts(source, &format!("{key}.name"), &category.name, problems);
     }
+    if let Some(no_account) = &choice.no_account {
+        check_no_account(source, no_account, problems);
+    }
     check_range(
         source,
         "choice.remember_days",
@@ -331,6 +334,24 @@ fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<D
     );
 }
 
+const MAX_NO_ACCOUNT_CHARS: usize = 600;
+
+fn check_no_account(source: &SourceFile, advice: &NoAccountText, problems: &mut Vec<Diagnostic>) {
+    let key = "choice.no_account.text";
+    if advice.text.is_empty() {
+        let fix = "write { fr = \"…\", en = \"…\" }";
+        problems.push(source.diagnostic(key, "has no text in any language", fix));
+    }
+    let found = localized_text::text_diagnostics(key, &advice.text, MAX_NO_ACCOUNT_CHARS);
+    problems.extend(
+        found.into_iter().map(|found| source.diagnostic(&found.key, found.message, found.fix)),
+    );
+    let link = advice.link.as_deref().map(|link| address::parse_absolute_url(link, Http::Nowhere));
+    if let Some(Err((message, fix))) = link {
+        problems.push(source.diagnostic("choice.no_account.link", message, fix));
+    }
+}
+
 fn join_paths(settings: &mut Settings, folder: &Path) {
     let required = [
         &mut settings.keys,
@@ -338,8 +359,8 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.state,
         &mut settings.audit.path,
     ];
-    let paths = required.into_iter().map(Some).chain([settings.theme.as_mut()]);
-    for path in paths.flatten() {
+    let optional = settings.theme.iter_mut().chain(&mut settings.place_names);
+    for path in required.into_iter().chain(optional) {
         *path = folder.join(&*path);
     }
 }

@@ -2,11 +2,13 @@
 //! colours.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::address::{self, Http};
+use super::fragments::Fragments;
 use super::localized_text;
 use super::logo::Logo;
+use super::support_url::SupportUrl;
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{Accent, Accents, FooterLink, ThemeFile};
 
@@ -19,6 +21,12 @@ pub struct Theme {
     pub accent: Accents,
     /// The logo.
     pub logo: Option<Logo>,
+    /// The icon of browser tabs.
+    pub favicon: Option<Logo>,
+    /// Page fragments and a style sheet.
+    pub fragments: Fragments,
+    /// The address of the operator's support.
+    pub support: Option<SupportUrl>,
     /// Links at the bottom of every page.
     pub footer: Vec<FooterLink>,
 }
@@ -81,18 +89,28 @@ fn check_theme(
             problems.push(source.diagnostic(&format!("footer[{index}].url"), message, fix));
         }
     }
-    let logo = match file.logo.as_ref().map(|path| Logo::read_theme_logo(folder, path)).transpose()
-    {
-        Ok(logo) => logo,
-        Err((message, fix)) => {
-            problems.push(source.diagnostic("logo", message, fix));
-            None
-        }
+    let mut picture = |key: &str, path: &Option<PathBuf>| {
+        let read = Logo::read_theme_logo(folder, path.as_ref()?);
+        read.map_err(|(message, fix)| problems.push(source.diagnostic(key, message, fix))).ok()
     };
+    let (logo, favicon) = (picture("logo", &file.logo), picture("favicon", &file.favicon));
+    let fragments = file.fragments.as_ref().map(|path| folder.join(path));
+    let fragments = fragments.map(|folder| Fragments::read(&folder, problems)).unwrap_or_default();
+    let support = file.support_url.as_deref().and_then(|template| {
+        let parsed = SupportUrl::parse(template);
+        parsed
+            .map_err(|(message, fix)| {
+                problems.push(source.diagnostic("support_url", message, fix));
+            })
+            .ok()
+    });
     (problems.len() == before).then_some(Theme {
         name: file.name,
         accent: file.accent,
         logo,
+        favicon,
+        fragments,
+        support,
         footer: file.footer,
     })
 }
@@ -144,6 +162,12 @@ fn check_accent(
         let fix = format!("{fix} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
         problems.push(source.diagnostic(&format!("{key}.background"), message, fix));
     }
+}
+
+/// Returns the contrast ratio of two colours `#rrggbb`; `None` if one is none.
+#[must_use]
+pub fn contrast_between(one: &str, other: &str) -> Option<f64> {
+    Some(contrast_ratio(luminance(one)?, luminance(other)?))
 }
 
 /// Returns the contrast ratio as defined in WCAG 2.2.

@@ -27,6 +27,11 @@ pub struct Changes {
     pub scopes: Vec<String>,
     /// Changed keys of notices.toml.
     pub notices: Vec<String>,
+    /// Changed tables of place names.
+    pub places: Vec<String>,
+    /// Changed files of messages.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub languages: BTreeMap<String, FileChange>,
 }
 
 /// How a file has changed.
@@ -107,6 +112,11 @@ impl ConfigDigest {
             .collect(),
             scopes: self.scopes.differing_keys(&next.scopes),
             notices: self.notices.differing_keys(&next.notices),
+            places: self.places.differing_keys(&next.places),
+            languages: file_changes(&self.languages, &next.languages, Arc::clone)
+                .into_iter()
+                .map(|(file, change)| (file.clone(), change))
+                .collect(),
         }
     }
 
@@ -250,6 +260,10 @@ impl Changes {
         for (id, change) in &self.data_providers {
             writeln!(text, "data provider {id}: {change}")?;
         }
+        self.write_single_files(text)
+    }
+
+    fn write_single_files(&self, text: &mut String) -> fmt::Result {
         if !self.scopes.is_empty() {
             writeln!(
                 text,
@@ -259,6 +273,12 @@ impl Changes {
         }
         if !self.notices.is_empty() {
             writeln!(text, "notices.toml: changed; affects every user who logs in")?;
+        }
+        if !self.places.is_empty() {
+            writeln!(text, "place names: {} changed", self.places.join(", "))?;
+        }
+        for (file, change) in &self.languages {
+            writeln!(text, "{file}: {change}; affects the pages in this language")?;
         }
         Ok(())
     }
@@ -299,7 +319,9 @@ impl Display for Changes {
             self.data_providers.iter().map(|(id, change)| format!("data provider {id} {change}"));
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
         let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
-        let files = scopes.into_iter().chain(notices);
+        let places = (!self.places.is_empty()).then(|| "place names changed".to_owned());
+        let languages = self.languages.iter().map(|(file, change)| format!("{file} {change}"));
+        let files = scopes.into_iter().chain(notices).chain(places).chain(languages);
         f.write_str(&join_names(
             &connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>(),
         ))

@@ -43,6 +43,11 @@ impl FieldDigests {
         Self(fields)
     }
 
+    /// Creates the fingerprints of files that are not TOML, by name.
+    pub(in crate::config) fn from_hashes(files: impl Iterator<Item = (String, [u8; 32])>) -> Self {
+        Self(files.map(|(name, hash)| (name, fingerprint(&hash))).collect())
+    }
+
     /// Returns the keys whose fingerprints differ.
     #[must_use]
     pub fn differing_keys(&self, other: &Self) -> Vec<String> {
@@ -75,6 +80,12 @@ pub struct ConfigDigest {
     /// The fingerprints of `notices.toml`.
     #[serde(default)]
     pub notices: Arc<FieldDigests>,
+    /// The fingerprints of the tables of place names.
+    #[serde(default)]
+    pub places: Arc<FieldDigests>,
+    /// The messages of the pages, by file.
+    #[serde(default)]
+    pub languages: BTreeMap<String, Arc<FieldDigests>>,
 }
 
 /// Summary of a connector.

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
+use crate::config::address::{self, Http};
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
 
@@ -36,6 +37,12 @@ impl KindSettings for LdapKind {
                 "is not from 1 to 1440",
                 "write the period in which the directory counts wrong passwords, in minutes",
             );
+        }
+        let forgotten = self.forgotten_password_url.as_deref();
+        if let Some(Err((message, fix))) =
+            forgotten.map(|url| address::parse_absolute_url(url, Http::Loopback))
+        {
+            check.report("forgotten_password_url", message, fix);
         }
         check.check_hosts("internal_hosts", &self.internal_hosts);
         check.secret("bind_password", &self.bind_password)

@@ -14,7 +14,12 @@ fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
 }
 
-const NOWHERE: LogoutDestination = LogoutDestination { service_provider: None, return_to: None };
+static NOWHERE: LogoutDestination = LogoutDestination {
+    service_provider: None,
+    return_to: None,
+    login: None,
+    participants: Vec::new(),
+};
 
 #[tokio::test]
 async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it() {
@@ -81,11 +86,11 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
     };
     keep().await.unwrap();
     assert_eq!(take("other").await, None);
-    assert_eq!(take("idp").await, Some(NOWHERE));
+    assert_eq!(take("idp").await, Some(NOWHERE.clone()));
     assert_eq!(take("idp").await, None, "replayed");
     keep().await.unwrap();
     hub.clock.advance(Duration::from_secs(600) - MILLISECOND);
-    assert_eq!(take("idp").await, Some(NOWHERE));
+    assert_eq!(take("idp").await, Some(NOWHERE.clone()));
     keep().await.unwrap();
     hub.clock.advance(Duration::from_secs(600));
     assert_eq!(take("idp").await, None);
@@ -106,7 +111,7 @@ async fn a_flood_of_pending_logout_requests_is_bounded_and_displaces_no_logout_r
 #[tokio::test]
 async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     let hub = Hub::new();
-    let elsewhere = LogoutDestination { service_provider: Some("sp".into()), return_to: None };
+    let elsewhere = LogoutDestination { service_provider: Some("sp".into()), ..NOWHERE.clone() };
     hub.grants
         .remember_logout_redirect(
             &cookie("c"),

@@ -12,7 +12,7 @@ use crate::login::{
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::samples::{authentication, authorization_redirect, identified_user};
 
-const REQUESTS: [&str; 10] = [
+const REQUESTS: [&str; 11] = [
     "look",
     "choose",
     "cancel",
@@ -23,12 +23,13 @@ const REQUESTS: [&str; 10] = [
     "yes to another page",
     "displace",
     "late look",
+    "not me",
 ];
 
 /// Answers of each state to each of [`REQUESTS`]: `error X` goes to the service provider, `X, …` is
 /// an error page with its next action, `banner X` the choice page with a banner, and the rest an
 /// effect or a plain page.
-const MATRIX: [(&str, [&str; 10]); 11] = {
+const MATRIX: [(&str, [&str; 11]); 11] = {
     const OUT: &str = "StepOutOfOrder, choose";
     const UNKNOWN: &str = "StateUnknown, choose";
     const CANCEL: &str = "error UserCancelled";
@@ -39,7 +40,10 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
     const AGAIN: &str = "banner Interrupted";
     const FAILED: &str = "RegisterNotFound, back";
     [
-        ("choosing", ["choice", "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
+        (
+            "choosing",
+            ["choice", "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice"],
+        ),
         (
             "back at the choice",
             [
@@ -53,12 +57,16 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
                 OUT,
                 MANY,
                 LATE,
+                "banner IdpTimeout",
             ],
         ),
-        ("leaving", [AGAIN, "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
-        ("away", ["choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
-        ("verifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
-        ("identifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
+        ("leaving", [AGAIN, "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        (
+            "away",
+            ["choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice"],
+        ),
+        ("verifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        ("identifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
         (
             "consenting",
             [
@@ -72,9 +80,10 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
                 "CsrfWrong, choose",
                 MANY,
                 LATE,
+                "rejected user",
             ],
         ),
-        ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE]),
+        ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE, DONE]),
         (
             "refused",
             [
@@ -86,6 +95,7 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
                 DONE,
                 "error IdpDenied",
                 "error IdpDenied",
+                DONE,
                 DONE,
                 DONE,
             ],
@@ -103,9 +113,13 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
                 FAILED,
                 FAILED,
                 FAILED,
+                FAILED,
             ],
         ),
-        ("expired", [LATE, LATE, "error LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE]),
+        (
+            "expired",
+            [LATE, LATE, "error LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE, LATE],
+        ),
     ]
 };
 
@@ -181,6 +195,7 @@ fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequ
         },
         "yes to another page" => yes("another page".into()),
         "displace" => LoginRequest::Displace,
+        "not me" => LoginRequest::RejectUser,
         other => panic!("{other}"),
     }
 }
@@ -204,6 +219,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
         BrowserView::RedirectToIdp(_) => "leave".into(),
         BrowserView::RedirectToConsent => "to consent".into(),
         BrowserView::ConsentPage(_) => "page".into(),
+        BrowserView::UserRejected => "rejected user".into(),
         BrowserView::ServiceProvider(answer, session) => {
             let code = harness.login.outcome().unwrap().unwrap_err();
             assert_eq!(

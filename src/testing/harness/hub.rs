@@ -288,7 +288,11 @@ impl TestHub {
         let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
             panic!("it names no service provider")
         };
-        let kept = LogoutDestination { service_provider: Some(hint.audience), return_to: back };
+        let kept = LogoutDestination {
+            service_provider: Some(hint.audience),
+            return_to: back,
+            ..LogoutDestination::default()
+        };
         hub.grants.save_logout_destination(&connector.into(), state, &kept).await.unwrap();
     }
 

@@ -1,5 +1,6 @@
 //! The page on which the user chooses an identity provider.
 
+use askama::filters::Safe;
 use url::form_urlencoded::Serializer;
 
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
@@ -31,6 +32,16 @@ pub struct ChoicePage {
     pub banner: Option<FailureBanner>,
     /// `None` if the page knows nothing of e-mail addresses.
     pub email: Option<EmailSearch>,
+    /// The operator's advice for users without an account.
+    pub no_account: Option<NoAccountAdvice>,
+}
+
+/// The operator's advice for users who have none of the accounts, in the page's language.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoAccountAdvice {
+    pub text: String,
+    /// Absolute https address, from the configuration.
+    pub link: Option<String>,
 }
 
 /// How far the search for an account by an e-mail address is.
@@ -105,7 +116,32 @@ pub struct FailureBanner {
     pub support_id: String,
 }
 
-page_template!(ChoicePage, "choice.html", |_, t| t.text("choice-title"));
+page_template!(ChoicePage, "choice.html", |page, t| match page.service.as_str() {
+    "" => t.text("choice-title"),
+    service => t.text_with("choice-title-service", "service", service),
+});
+
+impl FailureBanner {
+    /// Returns how the banner looks: an alert, or a message if the user stopped the attempt.
+    const fn tone(&self) -> BannerTone {
+        match self.code {
+            ErrorCode::IdpDenied => BannerTone::Stopped,
+            ErrorCode::UserCancelled => BannerTone::OtherUser,
+            _ => BannerTone::Alert,
+        }
+    }
+}
+
+/// How a banner looks and begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BannerTone {
+    /// The attempt failed.
+    Alert,
+    /// The user stopped at the identity provider.
+    Stopped,
+    /// The user said that the displayed person is another one.
+    OtherUser,
+}
 
 impl ChoicePage {
     /// Returns the URL of the choice page without a query.
@@ -201,9 +237,9 @@ impl ProviderGroup {
     }
 
     /// Returns the text of the link to all providers of a category.
-    fn see_all_text(&self, t: &Locale, total: &usize) -> String {
+    fn see_all_text(&self, t: &Locale, total: &usize) -> Safe<String> {
         let category = self.heading(t).unwrap_or_default();
-        t.text_with_values(
+        t.html_with_values(
             "choice-see-category",
             [("total", (*total).into()), ("category", category.into())],
         )
@@ -211,15 +247,24 @@ impl ProviderGroup {
 }
 
 impl ProviderOption {
-    /// Returns the letter shown instead of a missing logo.
-    fn initial(&self) -> String {
-        self.name
-            .chars()
-            .find(|c| c.is_alphanumeric())
-            .map(|c| c.to_uppercase().collect())
-            .unwrap_or_default()
+    /// Returns the initials of the first and the last word with a capital letter or a digit, shown
+    /// instead of a missing logo.
+    fn initials(&self) -> String {
+        let initial = |word: &str| word.chars().find(|c| c.is_alphanumeric());
+        let is_named = |c: &char| !c.is_lowercase();
+        let mut named = self.name.split([' ', '’', '\'', '-']).filter_map(initial).filter(is_named);
+        let first = named.next().or_else(|| initial(&self.name));
+        first.into_iter().chain(named.next_back()).flat_map(char::to_uppercase).collect()
+    }
+
+    /// Returns the number of the colour behind the initials, the same one on every page.
+    fn tone(&self) -> u32 {
+        self.id.bytes().map(u32::from).sum::<u32>() % TONES
     }
 }
+
+/// Number of colours behind initials: `.tone0` … of the style sheet.
+pub(super) const TONES: u32 = 6;
 
 impl UnavailableLabel {
     fn text(&self, t: &Locale) -> String {

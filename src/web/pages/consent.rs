@@ -1,6 +1,8 @@
 //! The page that shows which claims the service provider gets, for information or for consent.
 
-use super::Locale;
+use askama::filters::Safe;
+
+use super::{Locale, PageChrome};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::{Claim, ClaimName};
 
@@ -11,6 +13,10 @@ pub struct ConsentPage {
     /// The login's hash, for the form's URL.
     pub interaction: String,
     pub csrf: String,
+    /// Token of the form to `…/not-me`.
+    pub not_me_csrf: String,
+    /// The name of the signed-in person, if the hub knows one.
+    pub person: Option<String>,
     /// Digest of the displayed claims; `csrf` binds it.
     pub page_digest: String,
     /// Name of the service provider.
@@ -60,6 +66,8 @@ pub struct ConsentClaim {
     pub name: ClaimLabel,
     /// The value as delivered; `None` if it is unknown.
     pub value: Option<String>,
+    /// The name of the place or country that the value is the code of, if the hub knows it.
+    pub place: Option<String>,
 }
 
 /// Returns whether pages name the claim: `sub` is a pseudonym, and `given_name_array` repeats
@@ -71,7 +79,7 @@ pub(super) const fn has_label(claim: Claim) -> bool {
 
 impl Locale {
     /// Returns the claim's label in the page's language.
-    pub(super) fn claim_label(self, claim: &ClaimLabel) -> String {
+    pub(super) fn claim_label(&self, claim: &ClaimLabel) -> String {
         match claim {
             ClaimLabel::Specified(Claim::GivenName) => self.text("claim-given-names"),
             ClaimLabel::Specified(claim) => {
@@ -83,7 +91,7 @@ impl Locale {
 
     /// Returns the label of a claim; `None` for one that pages don't name.
     #[must_use]
-    pub fn label_for(self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
+    pub fn label_for(&self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
         match claim {
             ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),
             ClaimName::Declared(name) => {
@@ -95,7 +103,7 @@ impl Locale {
 
     /// Returns `yes` or `no` in the page's language.
     #[must_use]
-    pub fn boolean_label(self, value: bool) -> String {
+    pub fn boolean_label(&self, value: bool) -> String {
         self.text(if value { "value-yes" } else { "value-no" })
     }
 }
@@ -103,6 +111,9 @@ impl Locale {
 impl ConsentClaim {
     /// Returns the value in the page's language.
     fn display_value(&self, t: &Locale) -> String {
+        if let Some(place) = &self.place {
+            return place.clone();
+        }
         let Some(value) = self.value.as_deref().filter(|value| !value.is_empty()) else {
             return t.text("value-none");
         };
@@ -126,25 +137,29 @@ page_template!(ConsentPage, "consent.html", |page, t| {
 });
 
 impl ConsentPage {
+    fn url(&self, chrome: &PageChrome<'_>) -> String {
+        format!("{}/interaction/{}", chrome.base_path, self.interaction)
+    }
+
     fn is_consent(&self) -> bool {
         self.mode == ConsentMode::Consent
     }
 
-    fn lead(&self, t: &Locale) -> String {
+    fn lead(&self, t: &Locale) -> Safe<String> {
         let lead = match self.mode {
             _ if self.claims.is_empty() => "consent-pseudonym",
             ConsentMode::Information => "inform-lead",
             ConsentMode::Consent => "consent-lead",
         };
-        t.text_with(lead, "service", &self.service)
+        t.html_with(lead, "service", &self.service)
     }
 
-    fn source(&self, t: &Locale) -> String {
+    fn source(&self, t: &Locale) -> Safe<String> {
         let source = match self.source {
             _ if self.claims.is_empty() => "consent-account",
             ClaimSource::Register => "consent-source-register",
             ClaimSource::Provider => "consent-source-provider",
         };
-        t.text_with(source, "provider", &self.provider)
+        t.html_with(source, "provider", &self.provider)
     }
 }

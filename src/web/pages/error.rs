@@ -1,7 +1,11 @@
 //! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
 
+use askama::filters::Safe;
+
 use super::consent::ClaimLabel;
-use super::{HiddenField, Locale};
+use super::{HiddenField, Locale, PageChrome};
+use crate::config::format_rfc3339;
+use crate::config::support_url::SupportDetails;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
@@ -19,6 +23,8 @@ pub struct ErrorPage {
     pub message: Option<String>,
     /// The claim that is missing or malformed; never its value.
     pub claim: Option<ClaimLabel>,
+    /// Seconds after which the request may be repeated, as `Retry-After` says.
+    pub retry_after: Option<u64>,
     /// The first one is the main button.
     pub actions: Vec<PageAction>,
     pub support_id: String,
@@ -65,26 +71,61 @@ impl ErrorPage {
         self.displayed_code().entry()
     }
 
-    /// Returns who can fix the error, and how.
-    fn responsible(&self, t: &Locale) -> String {
+    /// Returns who can fix the error, and how; or how long to wait.
+    fn advice(&self, t: &Locale) -> String {
+        match self.retry_after {
+            Some(seconds) => t.text_with_values("retry-wait", [("seconds", seconds.into())]),
+            None => t.text(self.advice_key()),
+        }
+    }
+
+    fn advice_key(&self) -> &'static str {
+        use ResponsibleParty::{IdentityProvider, Operator, ServiceProvider, User};
         let entry = self.entry();
-        let is_answer = entry.page_text == "error-idp-answer";
-        t.text(match (entry.responsible, self.actions.first()) {
-            (ResponsibleParty::IdentityProvider, None) if is_answer => "responsible-answer-alone",
-            (ResponsibleParty::IdentityProvider, Some(_)) if is_answer => "responsible-answer",
-            (ResponsibleParty::IdentityProvider, _) => "responsible-provider",
-            (ResponsibleParty::User, None) => "error-no-way",
-            (ResponsibleParty::User, Some(PageAction::OtherProvider { .. })) => {
-                "responsible-user-other"
+        match (entry.page_text, entry.responsible, self.actions.first()) {
+            ("error-idp-answer", _, None) => "responsible-answer-alone",
+            ("error-idp-answer", _, Some(_)) => "responsible-answer",
+            // Another account has the same person's details, so none is offered.
+            ("error-register", IdentityProvider, _) => "responsible-register",
+            ("error-identity-incomplete" | "error-identity-malformed", _, _) => {
+                "responsible-identity"
             }
-            (ResponsibleParty::User, Some(_)) => "responsible-user",
-            (ResponsibleParty::ServiceProvider, _) => "responsible-service",
-            (ResponsibleParty::Operator, _) => "responsible-operator",
+            ("error-login-other-browser", _, _) => "responsible-cookies",
+            ("error-login-too-many", _, _) => "responsible-newer-tab",
+            ("error-timeout", _, _) => "responsible-connection",
+            (_, IdentityProvider, _) => "responsible-provider",
+            (_, User, None) => "error-no-way",
+            (_, User, Some(PageAction::OtherProvider { .. })) => "responsible-user-other",
+            (_, User, Some(PageAction::Continue { .. })) => "responsible-user-continue",
+            (_, User, Some(_)) => "responsible-user",
+            (_, ServiceProvider, _) => "responsible-service",
+            (_, Operator, _) => "responsible-operator",
+        }
+    }
+
+    /// Returns the seconds after which script may repeat the request: only if a button does the
+    /// same.
+    fn automatic_retry(&self) -> Option<u64> {
+        let is_repeatable = matches!(self.actions.first(), Some(PageAction::TryAgain { .. }));
+        self.retry_after.filter(|_| is_repeatable)
+    }
+
+    /// Returns the support's address, with the references of this page.
+    fn support_link(&self, chrome: &PageChrome<'_>) -> Option<String> {
+        chrome.theme.support_link(&SupportDetails {
+            code: self.detail.as_ref().map_or(self.entry().code, |detail| &detail.code),
+            support_id: &self.support_id,
+            service: self.service.as_deref().unwrap_or_default(),
+            identity_provider: self.provider.as_deref().unwrap_or_default(),
         })
     }
 
     fn time(&self, t: &Locale) -> String {
         t.date_time(self.at)
+    }
+
+    fn datetime(&self) -> String {
+        format_rfc3339(self.at)
     }
 
     /// Returns the description for developers, for errors that a service provider can fix.
@@ -108,21 +149,18 @@ impl ErrorPage {
 
 impl PageAction {
     /// Returns the button's label in the page's language.
-    pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> String {
-        match (self, service) {
-            (Self::TryAgain { .. }, _) => t.text("action-again"),
-            (Self::Continue { .. }, _) => t.text("action-continue"),
-            (Self::OtherProvider { .. }, _) => t.text("action-other"),
-            (Self::BackToService(_), Some(service)) => {
-                t.text_with("action-service", "service", service)
-            }
-            (Self::BackToService(_), None) => t.text("action-service-unnamed"),
-            (Self::ServiceHome { .. }, Some(service)) => {
-                t.text_with("action-home", "service", service)
-            }
-            (Self::ServiceHome { .. }, None) => t.text("action-home-unnamed"),
-            (Self::SignOut { .. }, _) => t.text("action-sign-out"),
-        }
+    pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> Safe<String> {
+        let key = match (self, service) {
+            (Self::TryAgain { .. }, _) => "action-again",
+            (Self::Continue { .. }, _) => "action-continue",
+            (Self::OtherProvider { .. }, _) => "action-other",
+            (Self::BackToService(_), Some(_)) => "action-service",
+            (Self::BackToService(_), None) => "action-service-unnamed",
+            (Self::ServiceHome { .. }, Some(_)) => "action-home",
+            (Self::ServiceHome { .. }, None) => "action-home-unnamed",
+            (Self::SignOut { .. }, _) => "action-sign-out",
+        };
+        t.html_with(key, "service", service.unwrap_or_default())
     }
 
     /// Returns the form's URL and fields, if the action is a form.

@@ -4,6 +4,7 @@
 //! which ones can be chosen.
 
 use super::choice::{ProviderOption, ProviderWarning, UnavailableLabel, UnavailableProvider};
+use crate::config::logo::Logo;
 use crate::config::provider_display::{ProviderDisplay, SearchQuery};
 
 /// An identity provider that the page may show. The candidates are sorted.
@@ -228,10 +229,16 @@ impl ProviderCandidate<'_> {
     }
 }
 
+/// Returns the path of a connector's logo, which can be cached forever.
+#[must_use]
+pub fn connector_logo_path(id: &str, logo: &Logo) -> String {
+    format!("/assets/idp/{id}?v={}", logo.version)
+}
+
 impl ProviderOption {
     fn from_candidate(candidate: &ProviderCandidate<'_>) -> Self {
         let ProviderCandidate { id, name, shown, warning: trouble, .. } = *candidate;
-        let logo = shown.logo.as_ref().map(|logo| format!("/assets/idp/{id}?v={}", logo.version));
+        let logo = shown.logo.as_ref().map(|logo| connector_logo_path(id, logo));
         Self { id: id.to_owned(), name: name.to_owned(), logo, warning: trouble }
     }
 }

@@ -1,6 +1,26 @@
-//! The short pages: the form post response, the confirmation of a logout, the end of a logout.
+//! The short pages: the hub's root, the form post response, the confirmation of a logout, the end
+//! of a logout.
 
-use super::{HiddenField, PageAction};
+use super::{HiddenField, PageAction, PageChrome};
+use crate::config::support_url::SupportDetails;
+use crate::protocol::discovery::path;
+
+/// The page at the hub's root, for a user who opens its address.
+#[derive(Clone, Copy, Debug)]
+pub struct LandingPage;
+
+page_template!(LandingPage, "landing.html", |_, t| t.text("landing-title"));
+
+impl LandingPage {
+    /// Returns the page that asks whether to sign out.
+    const fn sign_out_url(self) -> &'static str {
+        path::END_SESSION
+    }
+
+    fn support_link(self, chrome: &PageChrome<'_>) -> Option<String> {
+        chrome.theme.support_link(&SupportDetails::default())
+    }
+}
 
 /// The page of `response_mode=form_post`: script submits the form; without script the user does.
 #[derive(Clone, Debug)]
@@ -36,8 +56,22 @@ pub struct LoggedOutPage {
     pub service: Option<String>,
     /// Return to the service provider, if known.
     pub action: Option<PageAction>,
+    /// Name of the identity provider whose session has ended too.
+    pub ended_provider: Option<String>,
     /// Name of the identity provider whose session could not be ended.
     pub unreached_provider: Option<String>,
+    /// Names of the service providers of the session, whose own sessions the hub does not end.
+    pub services: Vec<String>,
 }
 
 page_template!(LoggedOutPage, "logged_out.html", |_, t| t.text("logged-out-title"));
+
+impl LoggedOutPage {
+    fn support_link(&self, chrome: &PageChrome<'_>) -> Option<String> {
+        chrome.theme.support_link(&SupportDetails {
+            service: self.service.as_deref().unwrap_or_default(),
+            identity_provider: self.unreached_provider.as_deref().unwrap_or_default(),
+            ..SupportDetails::default()
+        })
+    }
+}

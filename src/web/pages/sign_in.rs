@@ -9,6 +9,10 @@ use crate::protocol::catalogue::ErrorCode;
 pub struct SignInPage {
     /// Name of the connector, whose password the user enters.
     pub provider: String,
+    /// Path of the connector's logo on this host.
+    pub logo: Option<String>,
+    /// The page for users who forgot their password, from the configuration.
+    pub forgotten_password_url: Option<String>,
     /// Name of the service provider.
     pub service: String,
     /// URL that the form posts to.

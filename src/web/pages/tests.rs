@@ -10,6 +10,7 @@ use super::*;
 use crate::config::model::NoticeSeverity;
 use crate::connector::persona::SimulatedFailure;
 use crate::identity::Claim;
+use crate::localization::Languages;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::page_gallery::{self as gallery, ProviderFixture};
@@ -23,22 +24,30 @@ const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
 /// Returns (language, page, HTML) of the whole gallery.
 fn every_page() -> Vec<(Locale, String, String)> {
     let theme = gallery::theme();
-    let draw = |locale| {
-        let chrome =
-            PageChrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
-        gallery::all_pages(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
+    let draw = |locale: &Locale| {
+        let chrome = chrome(locale, &theme);
+        let locale = locale.clone();
+        gallery::all_pages(&chrome)
+            .into_iter()
+            .map(move |(name, html)| (locale.clone(), name, html))
     };
-    Locale::all().flat_map(draw).collect()
+    Languages::built_in().locales().flat_map(draw).collect()
 }
 
 fn in_french<T>(render: impl FnOnce(&PageChrome<'_>) -> T) -> T {
-    render(&PageChrome {
-        locale: Locale::default(),
+    render(&chrome(Languages::built_in().default_locale(), &gallery::theme()))
+}
+
+fn chrome<'a>(locale: &'a Locale, theme: &'a PageTheme) -> PageChrome<'a> {
+    PageChrome {
+        locale,
         nonce: NONCE,
-        theme: &gallery::theme(),
+        theme,
         base_path: "/api/v2",
         notices: &[],
-    })
+        languages: Languages::built_in(),
+        return_path: Some("/api/v2/interaction/abc?a=b&c=d"),
+    }
 }
 
 /// Returns the values of an attribute, in document order.
@@ -157,8 +166,16 @@ fn script_in_names_and_values_stays_inert() {
         });
         let claims = Claim::all()
             .filter(|claim| consent::has_label(*claim))
-            .map(|name| ConsentClaim { name: name.into(), value: Some(evil()) })
-            .chain([ConsentClaim { name: ClaimLabel::Declared(evil()), value: Some(evil()) }])
+            .map(|name| ConsentClaim {
+                name: name.into(),
+                value: Some(evil()),
+                place: Some(evil()),
+            })
+            .chain([ConsentClaim {
+                name: ClaimLabel::Declared(evil()),
+                value: Some(evil()),
+                place: None,
+            }])
             .collect();
         let action = PageAction::BackToService(ServiceReturn::Post {
             action: evil(),
@@ -182,6 +199,7 @@ fn script_in_names_and_values_stays_inert() {
                 list,
                 banner,
                 email: Some(EmailSearch::Unknown { domain: evil() }),
+                no_account: Some(NoAccountAdvice { text: evil(), link: Some(evil()) }),
                 ..gallery::choice_page(0)
             }
             .render(chrome),
@@ -205,6 +223,8 @@ fn script_in_names_and_values_stays_inert() {
                 service: evil(),
                 provider: evil(),
                 csrf: evil(),
+                not_me_csrf: evil(),
+                person: Some(evil()),
                 claims,
                 ..gallery::consent_page(ConsentMode::Consent)
             }
@@ -228,7 +248,9 @@ fn script_in_names_and_values_stays_inert() {
             LoggedOutPage {
                 service: Some(evil()),
                 action: Some(action),
+                ended_provider: Some(evil()),
                 unreached_provider: Some(evil()),
+                services: vec![evil()],
             }
             .render(chrome),
             DemoSignedIn {
@@ -305,16 +327,10 @@ fn names_by_language_reach_the_page() {
         logo: Some(LOGO_PATH),
         ..PageTheme::default()
     };
-    let locale = negotiate_language(&["en".to_owned()], None);
-    let html = gallery::choice_page(1).render(&PageChrome {
-        locale,
-        nonce: NONCE,
-        theme: &theme,
-        base_path: "/api/v2",
-        notices: &[],
-    });
+    let locale = &Languages::built_in().negotiate(None, &["en".to_owned()], None);
+    let html = gallery::choice_page(1).render(&chrome(locale, &theme));
     assert!(
-        html.contains("<title>Choose an account – My Desk</title>")
+        html.contains("<title>Sign in to “Mairie de Saint-Étienne” – My Desk</title>")
             && html.contains("src=\"/assets/logo\"")
     );
 }

@@ -4,11 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::fragments::Fragments;
 use crate::config::model::{Accent, Accents, FooterLink};
+use crate::config::support_url::{SupportDetails, SupportUrl};
 use crate::config::theme;
 
 /// Path of the theme's logo. Pages load images from the hub only.
 pub const LOGO_PATH: &str = "/assets/logo";
+/// Path of the theme's icon of browser tabs.
+pub const FAVICON_PATH: &str = "/assets/favicon";
 
 /// Theme of the pages, built from a checked [`theme::Theme`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +22,20 @@ pub struct PageTheme {
     /// Path on this host, square.
     pub logo: Option<&'static str>,
     pub accent: Accents,
+    /// Path on this host.
+    pub favicon: Option<&'static str>,
+    /// Page fragments and a style sheet.
+    pub fragments: Fragments,
+    /// The operator's support.
+    pub support: Option<SupportUrl>,
     pub footer: Vec<FooterLink>,
+}
+
+impl PageTheme {
+    /// Returns the support's address, filled with what a page knows; `None` without a support.
+    pub(super) fn support_link(&self, details: &SupportDetails<'_>) -> Option<String> {
+        self.support.as_ref().map(|support| support.fill(details))
+    }
 }
 
 impl From<&theme::Theme> for PageTheme {
@@ -27,6 +44,9 @@ impl From<&theme::Theme> for PageTheme {
             name: theme.name.clone(),
             logo: theme.logo.as_ref().map(|_| LOGO_PATH),
             accent: theme.accent.clone(),
+            favicon: theme.favicon.as_ref().map(|_| FAVICON_PATH),
+            fragments: theme.fragments.clone(),
+            support: theme.support.clone(),
             footer: theme.footer.clone(),
         }
     }
@@ -47,6 +67,9 @@ impl Default for PageTheme {
                 light: accent("#0b4f8a", "#ffffff"),
                 dark: accent("#8cc4ff", "#0a1a2b"),
             },
+            favicon: None,
+            fragments: Fragments::default(),
+            support: None,
             footer: Vec::new(),
         }
     }
@@ -70,6 +93,17 @@ mod tests {
         let mut built_in = theme::built_in_theme(&mut Vec::new()).unwrap();
         built_in.logo = Some(Logo::new("image/png", b"png".to_vec()));
         assert_eq!(PageTheme::from(&built_in).logo, Some("/assets/logo"));
+    }
+
+    #[test]
+    fn initials_are_readable_on_each_of_their_colours() {
+        let style = include_str!("templates/style.css");
+        for tone in 0..super::super::choice::TONES {
+            let rule = style.split(&format!(".tone{tone}{{background:")).nth(1).unwrap();
+            let (background, rest) = rule.split_once(';').unwrap();
+            assert!(rest.starts_with("color:#fff}"), "{tone}");
+            assert!(theme::contrast_between(background, "#ffffff").unwrap() >= 4.5, "{tone}");
+        }
     }
 
     #[test]

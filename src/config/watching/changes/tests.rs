@@ -39,6 +39,8 @@ fn before() -> ConfigDigest {
         data_providers: BTreeMap::new(),
         scopes: fields(&[("scopes", "1")]),
         notices: Arc::default(),
+        places: Arc::default(),
+        languages: BTreeMap::new(),
     }
 }
 

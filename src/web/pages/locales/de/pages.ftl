@@ -2,8 +2,10 @@
 ### One word for one thing: „Dienst“ (who asks), „Konto“ (what you sign in with),
 ### „Anbieter“ (who runs the account), „Anmeldung“.
 
-direction = ltr
 footer-label = Nützliche Links
+language-name = Deutsch
+language-label = Sprache
+language-go = Sprache wechseln
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date } um { $time } Uhr (UTC)
 ## Choice of the account
 
 choice-title = Wählen Sie ein Konto
+choice-title-service = Anmelden bei „{ $service }“
+choice-lead = Wählen Sie das Konto, das Sie verwenden möchten.
+site-line = Mit „{ $hub }“ melden Sie sich bei Diensten mit einem Konto an, das Sie bereits haben.
 choice-asks = „{ $service }“ bittet Sie, sich anzumelden.
 level-eidas1 = Ihr gewohntes Konto genügt.
 level-eidas2 = Dieser Dienst verlangt eine stärkere Anmeldung mit zwei Nachweisen, zum Beispiel einem Passwort und Ihrem Telefon.
 level-eidas3 = Dieser Dienst verlangt die sicherste Anmeldung, zum Beispiel mit einem elektronischen Ausweis.
 choice-accounts = Verfügbare Konten
 choice-banner = Die Anmeldung mit „{ $provider }“ hat nicht funktioniert.
+choice-stopped = Die Anmeldung mit „{ $provider }“ wurde abgebrochen.
+choice-stopped-next = An den Dienst wurde nichts übermittelt. Wählen Sie dieses Konto erneut oder ein anderes.
+choice-not-me = Sie haben angegeben, dass Sie das nicht waren. An den Dienst wurde nichts übermittelt.
+choice-not-me-next = „{ $provider }“ kennt möglicherweise noch die andere Person: Wenn ihr Name wieder erscheint, melden Sie sich bei „{ $provider }“ ab und kommen Sie dann zurück.
 choice-search = Konto nach Namen suchen
 choice-search-go = Suchen
 choice-found-none = Kein verfügbares Konto passt zu „{ $query }“.
@@ -59,6 +68,7 @@ choice-pages = Seiten der Liste
 choice-previous = Vorherige Konten
 choice-next = Nächste Konten
 choice-none = Zurzeit ist kein Konto verfügbar.
+choice-no-account = Ich habe keines dieser Konten
 choice-unavailable = Zurzeit nicht verfügbar
 choice-recent-trouble = Hatte eben eine Störung
 choice-unavailable-more = { $total ->
@@ -78,6 +88,9 @@ why-blocked = Zurzeit ausgesetzt
 sign-in-title = Anmelden mit „{ $provider }“
 sign-in-username = Benutzername
 sign-in-password = Passwort
+sign-in-show = Passwort anzeigen
+sign-in-hide = Passwort verbergen
+sign-in-forgotten = Ich habe mein Passwort vergessen
 sign-in-whose = Geben Sie das Passwort ein, das Sie bei „{ $provider }“ verwenden, und kein anderes. Es wird dort geprüft und hier nirgends gespeichert.
 sign-in-go = Anmelden
 sign-in-other = Anderes Konto wählen
@@ -96,7 +109,8 @@ consent-title = Stimmen Sie der Übermittlung dieser Daten zu?
 consent-lead = „{ $service }“ bittet um diese Daten:
 consent-yes = Ja, ich stimme zu
 consent-no = Nein, ich lehne ab
-consent-values = Inhalt anzeigen
+consent-person = Sie melden sich an als
+consent-not-me = Das bin ich nicht
 consent-pseudonym = „{ $service }“ erhält weder Ihren Namen noch andere Daten. Der Dienst bekommt nur eine eigens für ihn erzeugte Nummer, um Sie beim nächsten Mal wiederzuerkennen.
 consent-source-register = Diese Daten stammen aus dem nationalen Personenregister und aus Ihrem Konto „{ $provider }“.
 consent-source-provider = Diese Daten stammen aus Ihrem Konto „{ $provider }“.
@@ -177,12 +191,25 @@ error-csrf = Aus Sicherheitsgründen wurde dieses Formular nicht angenommen.
 
 responsible-user = Es ist nichts verloren: Sie können neu beginnen.
 responsible-user-other = Sie können sich mit einem anderen Konto anmelden oder zum Dienst zurückkehren.
+responsible-register = Die Angaben Ihres Kontos weichen möglicherweise vom Register ab, zum Beispiel Ihre Namen oder Ihr Geburtsdatum. Bitten Sie den Anbieter Ihres Kontos, sie zu prüfen.
+responsible-identity = Bitten Sie den Anbieter Ihres Kontos, diese Angabe zu ergänzen oder zu berichtigen. Sie können auch zum Dienst zurückkehren und ein anderes Konto verwenden.
+responsible-cookies = Erlauben Sie Cookies für diese Website. Kehren Sie dann zur Website des Dienstes zurück und melden Sie sich erneut an, ohne den Browser zu wechseln.
+responsible-newer-tab = Fahren Sie in dem Tab oder Fenster fort, das Sie zuletzt geöffnet haben. Dieses können Sie schließen.
+responsible-connection = Ihre Internetverbindung ist möglicherweise langsam. Prüfen Sie sie und versuchen Sie es dann erneut.
+responsible-user-continue = Es ist nichts verloren: Sie können fortfahren.
+retry-wait = { $seconds ->
+    [one] Es ist nichts verloren. Sie können es in { $seconds } Sekunde erneut versuchen.
+   *[other] Es ist nichts verloren. Sie können es in { $seconds } Sekunden erneut versuchen.
+}
+retry-auto = Diese Seite versucht es dann von selbst erneut.
+retry-stop = Nicht von selbst versuchen
 responsible-service = Nur der Dienst, von dem Sie kommen, kann das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit.
 responsible-provider = Der Anbieter Ihres Kontos muss das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit. Mit einem anderen Konto kann es funktionieren.
 responsible-answer = Der Fehler liegt nicht beim Dienst: Der Anbieter des Kontos hat eine falsche Antwort gesendet oder eine Antwort auf einen früheren Versuch. Sie können Ihre Anmeldung fortsetzen; mit einem anderen Konto kann es funktionieren.
 responsible-answer-alone = Der Fehler liegt nicht beim Dienst: Der Anbieter des Kontos hat eine falsche Antwort gesendet, und in diesem Browser läuft keine Anmeldung. Sie können diese Seite schließen und dann zur Website des Dienstes zurückkehren.
 responsible-operator = Es liegt an uns, das zu beheben. Versuchen Sie es in einigen Minuten erneut.
 error-no-way = Sie können diese Seite schließen und dann zur Website des Dienstes zurückkehren.
+support-link = Hilfe anfordern
 error-claim = Betroffene Angabe: { $claim }.
 error-service = Dienst: „{ $service }“
 error-account = Konto: „{ $provider }“
@@ -213,8 +240,13 @@ log-out-no-session = In diesem Browser ist hier anscheinend niemand angemeldet. 
 log-out-go = Abmelden
 log-out-stay = Angemeldet bleiben und zurück zu „{ $service }“
 log-out-close = Um angemeldet zu bleiben, schließen Sie einfach diese Seite.
+landing-title = Eine Anmeldung für viele Dienste
+landing-go = Auf dieser Seite melden Sie sich nicht an. Gehen Sie zur Website des Dienstes, den Sie nutzen möchten, und wählen Sie dort die Anmeldung: Sie werden dann hierher geleitet.
+landing-shared = Haben Sie ein gemeinsam genutztes Gerät verwendet? Melden Sie sich hier ab, bevor Sie es verlassen.
 logged-out-title = Sie sind abgemeldet
 logged-out-lead = Ihre Anmeldung hier ist beendet.
+logged-out-provider = Sie sind auch von Ihrem Konto „{ $provider }“ abgemeldet.
+logged-out-services = Dienste, die Sie genutzt haben, lassen Sie möglicherweise noch angemeldet. Melden Sie sich auch bei jedem davon ab:
 logged-out-unreached = „{ $provider }“ konnte nicht benachrichtigt werden. Melden Sie sich sicherheitshalber auch dort ab oder schließen Sie Ihren Browser.
 
 ## Sandbox
@@ -236,8 +268,6 @@ demo-lead = Dieser erfundene Dienst zeigt eine ganze Anmeldung und dann alles, w
 demo-step-1 = Sie wählen ein Testkonto.
 demo-step-2 = Sie wählen, wer Sie sind.
 demo-step-3 = Sie sehen, was der Dienst erhält.
-demo-languages = Sprachen
-demo-language = Deutsch
 demo-standard = Standardplattform
 demo-standard-lead = Die Identität stammt aus dem nationalen Personenregister. Die Token sind signiert.
 demo-high = Plattform für höhere Niveaus

@@ -2,8 +2,10 @@
 ### One word for one thing: "service" (who asks), "account" (what you sign in with),
 ### "organisation" (who runs the account), "sign-in".
 
-direction = ltr
 footer-label = Useful links
+language-name = English
+language-label = Language
+language-go = Change the language
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date } at { $time } (UTC)
 ## Choice of the account
 
 choice-title = Choose an account
+choice-title-service = Sign in to “{ $service }”
+choice-lead = Choose the account that you want to use.
+site-line = “{ $hub }” lets you sign in to services with an account that you already have.
 choice-asks = “{ $service }” asks you to sign in.
 level-eidas1 = Your usual account is enough.
 level-eidas2 = This service asks for a stronger sign-in: two proofs, such as a password and your phone.
 level-eidas3 = This service asks for the safest sign-in, such as an electronic identity card.
 choice-accounts = Available accounts
 choice-banner = Signing in with “{ $provider }” did not work.
+choice-stopped = Signing in with “{ $provider }” was stopped.
+choice-stopped-next = Nothing was sent to the service. Choose this account again, or another one.
+choice-not-me = You said that this was not you. Nothing was sent to the service.
+choice-not-me-next = “{ $provider }” may still remember the other person: if that name appears again, sign out at “{ $provider }”, then come back.
 choice-search = Search for an account by name
 choice-search-go = Search
 choice-found-none = No available account matches “{ $query }”.
@@ -59,6 +68,7 @@ choice-pages = Pages of the list
 choice-previous = Previous accounts
 choice-next = Next accounts
 choice-none = No account is available at the moment.
+choice-no-account = I have none of these accounts
 choice-unavailable = Not available right now
 choice-recent-trouble = Had a problem a moment ago
 choice-unavailable-more = { $total ->
@@ -78,6 +88,9 @@ why-blocked = Suspended at the moment
 sign-in-title = Sign in with “{ $provider }”
 sign-in-username = User name
 sign-in-password = Password
+sign-in-show = Show the password
+sign-in-hide = Hide the password
+sign-in-forgotten = I forgot my password
 sign-in-whose = Type the password that you use at “{ $provider }”, and no other. It is checked there, and kept nowhere here.
 sign-in-go = Sign in
 sign-in-other = Choose another account
@@ -96,7 +109,8 @@ consent-title = Do you agree to send this information?
 consent-lead = “{ $service }” asks to receive:
 consent-yes = Yes, I agree
 consent-no = No, I refuse
-consent-values = Show the content
+consent-person = You are signing in as
+consent-not-me = This is not me
 consent-pseudonym = “{ $service }” will receive neither your name nor any other information. It will only get a number made for this service, to know you again next time.
 consent-source-register = This information comes from the national register and from your account “{ $provider }”.
 consent-source-provider = This information comes from your account “{ $provider }”.
@@ -177,12 +191,25 @@ error-csrf = For safety, this form was not accepted.
 
 responsible-user = Nothing is lost: you can start again.
 responsible-user-other = You can sign in with another account, or go back to the service.
+responsible-register = The details of your account may differ from those in the register, for example your names or your date of birth. Ask the organisation that runs your account to check them.
+responsible-identity = Ask the organisation that runs your account to complete or correct it. You can also go back to the service and use another account.
+responsible-cookies = Allow cookies for this site. Then go back to the service’s site and sign in again, without changing browser.
+responsible-newer-tab = Continue in the tab or window that you opened last. You can close this one.
+responsible-connection = Your internet connection may be slow. Check it, then try again.
+responsible-user-continue = Nothing is lost: you can continue.
+retry-wait = { $seconds ->
+    [one] Nothing is lost. You can try again in { $seconds } second.
+   *[other] Nothing is lost. You can try again in { $seconds } seconds.
+}
+retry-auto = This page then tries again by itself.
+retry-stop = Do not try by itself
 responsible-service = Only the service that you came from can fix this. Give it the references at the bottom of the page.
 responsible-provider = The organisation that runs your account has to fix this. Give it the references at the bottom of the page. Another account may work.
 responsible-answer = This is not the service’s fault: the organisation that runs the account sent a wrong answer, or one to an older attempt. You can go on with your sign-in; another account may work.
 responsible-answer-alone = This is not the service’s fault: the organisation that runs the account sent a wrong answer, and no sign-in is under way in this browser. You can close this page, then go back to the service’s site.
 responsible-operator = It is up to us to fix this. Try again in a few minutes.
 error-no-way = You can close this page, then go back to the service’s site.
+support-link = Ask for help
 error-claim = Information concerned: { $claim }.
 error-service = Service: “{ $service }”
 error-account = Account: “{ $provider }”
@@ -213,8 +240,13 @@ log-out-no-session = It seems that no one is signed in here in this browser. To 
 log-out-go = Sign out
 log-out-stay = Stay signed in and go back to “{ $service }”
 log-out-close = To stay signed in, just close this page.
+landing-title = One sign-in for many services
+landing-go = You do not sign in on this page. Go to the site of the service that you want to use, and choose to sign in there: it brings you back here.
+landing-shared = Have you used a shared device? Sign out here before you leave it.
 logged-out-title = You are signed out
 logged-out-lead = Your sign-in here is over.
+logged-out-provider = You are also signed out of your account “{ $provider }”.
+logged-out-services = Services that you have used may still keep you signed in. Sign out of each of them too:
 logged-out-unreached = “{ $provider }” could not be informed. To be safe, sign out of that account too, or close your browser.
 
 ## Sandbox
@@ -236,8 +268,6 @@ demo-lead = This make-believe service shows a whole sign-in, then everything it 
 demo-step-1 = You choose a trial account.
 demo-step-2 = You choose who you are.
 demo-step-3 = You see what the service receives.
-demo-languages = Languages
-demo-language = English
 demo-standard = Standard platform
 demo-standard-lead = The identity comes from the national register. The tokens are signed.
 demo-high = High platform

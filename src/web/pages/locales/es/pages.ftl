@@ -2,8 +2,10 @@
 ### One word for one thing: "servicio" (who asks), "cuenta" (what you sign in with),
 ### "entidad" (who runs the account), "inicio de sesión".
 
-direction = ltr
 footer-label = Enlaces útiles
+language-name = Español
+language-label = Idioma
+language-go = Cambiar de idioma
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date }, { $time } (UTC)
 ## Choice of the account
 
 choice-title = Elija una cuenta
+choice-title-service = Iniciar sesión en «{ $service }»
+choice-lead = Elija la cuenta que desea utilizar.
+site-line = «{ $hub }» le permite iniciar sesión en servicios con una cuenta que ya tiene.
 choice-asks = «{ $service }» le pide que inicie sesión.
 level-eidas1 = Basta con su cuenta habitual.
 level-eidas2 = Este servicio pide un inicio de sesión reforzado, con dos pruebas: por ejemplo, una contraseña y su teléfono.
 level-eidas3 = Este servicio pide el inicio de sesión más seguro: por ejemplo, con un documento de identidad electrónico.
 choice-accounts = Cuentas disponibles
 choice-banner = No se ha podido iniciar sesión con «{ $provider }».
+choice-stopped = Se detuvo el inicio de sesión con «{ $provider }».
+choice-stopped-next = No se envió nada al servicio. Elija de nuevo esta cuenta u otra.
+choice-not-me = Ha indicado que no era usted. No se envió nada al servicio.
+choice-not-me-next = Es posible que «{ $provider }» aún recuerde a la otra persona: si vuelve a aparecer su nombre, cierre la sesión en «{ $provider }» y regrese.
 choice-search = Buscar una cuenta por su nombre
 choice-search-go = Buscar
 choice-found-none = Ninguna cuenta disponible coincide con «{ $query }».
@@ -59,6 +68,7 @@ choice-pages = Páginas de la lista
 choice-previous = Cuentas anteriores
 choice-next = Cuentas siguientes
 choice-none = No hay ninguna cuenta disponible en este momento.
+choice-no-account = No tengo ninguna de estas cuentas
 choice-unavailable = No disponibles en este momento
 choice-recent-trouble = Ha tenido un problema hace un momento
 choice-unavailable-more = { $total ->
@@ -78,6 +88,9 @@ why-blocked = Suspendida en este momento
 sign-in-title = Iniciar sesión con «{ $provider }»
 sign-in-username = Nombre de usuario
 sign-in-password = Contraseña
+sign-in-show = Mostrar la contraseña
+sign-in-hide = Ocultar la contraseña
+sign-in-forgotten = He olvidado mi contraseña
 sign-in-whose = Escriba la contraseña que utiliza en «{ $provider }», y ninguna otra. Se comprueba allí y aquí no se guarda en ningún sitio.
 sign-in-go = Iniciar sesión
 sign-in-other = Elegir otra cuenta
@@ -96,7 +109,8 @@ consent-title = ¿Acepta que se envíen estos datos?
 consent-lead = «{ $service }» pide recibir:
 consent-yes = Sí, acepto
 consent-no = No acepto
-consent-values = Ver el contenido
+consent-person = Va a iniciar sesión como
+consent-not-me = No soy yo
 consent-pseudonym = «{ $service }» no recibirá su nombre ni ningún otro dato. Solo recibirá un número creado para este servicio, que servirá para reconocerle la próxima vez.
 consent-source-register = Estos datos proceden del registro nacional y de su cuenta «{ $provider }».
 consent-source-provider = Estos datos proceden de su cuenta «{ $provider }».
@@ -177,12 +191,25 @@ error-csrf = Por seguridad, este formulario no se ha aceptado.
 
 responsible-user = No se ha perdido nada: puede empezar de nuevo.
 responsible-user-other = Puede iniciar sesión con otra cuenta o volver al servicio.
+responsible-register = Es posible que los datos de su cuenta difieran de los del registro, por ejemplo sus nombres o su fecha de nacimiento. Pida a la entidad que gestiona su cuenta que los compruebe.
+responsible-identity = Pida a la entidad que gestiona su cuenta que la complete o la corrija. También puede volver al servicio y utilizar otra cuenta.
+responsible-cookies = Permita las cookies de este sitio. Después, vuelva al sitio del servicio e inicie sesión de nuevo, sin cambiar de navegador.
+responsible-newer-tab = Continúe en la pestaña o ventana que abrió en último lugar. Puede cerrar esta.
+responsible-connection = Es posible que su conexión a internet sea lenta. Compruébela e inténtelo de nuevo.
+responsible-user-continue = No se ha perdido nada: puede continuar.
+retry-wait = { $seconds ->
+    [one] No se ha perdido nada. Podrá intentarlo de nuevo dentro de { $seconds } segundo.
+   *[other] No se ha perdido nada. Podrá intentarlo de nuevo dentro de { $seconds } segundos.
+}
+retry-auto = Esta página lo intentará entonces por sí sola.
+retry-stop = No intentarlo automáticamente
 responsible-service = Solo el servicio del que viene puede resolverlo. Facilítele las referencias que figuran al final de la página.
 responsible-provider = Debe resolverlo la entidad que gestiona su cuenta. Facilítele las referencias que figuran al final de la página. Puede que otra cuenta funcione.
 responsible-answer = No es culpa del servicio: la entidad que gestiona la cuenta ha enviado una respuesta incorrecta, o una respuesta a un intento anterior. Puede continuar con su inicio de sesión; puede que otra cuenta funcione.
 responsible-answer-alone = No es culpa del servicio: la entidad que gestiona la cuenta ha enviado una respuesta incorrecta, y no hay ningún inicio de sesión en curso en este navegador. Puede cerrar esta página y volver al sitio web del servicio.
 responsible-operator = Nos corresponde a nosotros resolverlo. Vuelva a intentarlo dentro de unos minutos.
 error-no-way = Puede cerrar esta página y volver al sitio web del servicio.
+support-link = Pedir ayuda
 error-claim = Dato afectado: { $claim }.
 error-service = Servicio: «{ $service }»
 error-account = Cuenta: «{ $provider }»
@@ -213,8 +240,13 @@ log-out-no-session = Parece que nadie ha iniciado sesión aquí en este navegado
 log-out-go = Cerrar sesión
 log-out-stay = Mantener la sesión y volver a «{ $service }»
 log-out-close = Para mantener la sesión abierta, simplemente cierre esta página.
+landing-title = Un inicio de sesión para muchos servicios
+landing-go = En esta página no se inicia sesión. Vaya al sitio del servicio que desea utilizar y elija allí iniciar sesión: le traerá de vuelta aquí.
+landing-shared = ¿Ha utilizado un dispositivo compartido? Cierre aquí la sesión antes de dejarlo.
 logged-out-title = Ha cerrado la sesión
 logged-out-lead = Su sesión aquí ha terminado.
+logged-out-provider = También se ha cerrado la sesión de su cuenta «{ $provider }».
+logged-out-services = Los servicios que ha utilizado pueden mantener su sesión abierta. Ciérrela también en cada uno de ellos:
 logged-out-unreached = No se ha podido avisar a «{ $provider }». Para mayor seguridad, cierre también la sesión de esa cuenta o cierre el navegador.
 
 ## Sandbox
@@ -236,8 +268,6 @@ demo-lead = Este servicio ficticio muestra un inicio de sesión completo y, desp
 demo-step-1 = Usted elige una cuenta de prueba.
 demo-step-2 = Usted elige quién ser.
 demo-step-3 = Usted ve lo que recibe el servicio.
-demo-languages = Idiomas
-demo-language = Español
 demo-standard = Plataforma estándar
 demo-standard-lead = La identidad procede del registro nacional. Los tokens están firmados.
 demo-high = Plataforma de nivel alto

@@ -2,8 +2,10 @@
 ### Un mot pour une chose : « service » (qui demande), « compte » (avec quoi l’on se connecte),
 ### « organisme » (qui gère le compte), « connexion ».
 
-direction = ltr
 footer-label = Liens utiles
+language-name = Français
+language-label = Langue
+language-go = Changer de langue
 
 ## Dates
 
@@ -30,12 +32,19 @@ date-time = { $date } à { $time } (temps universel)
 ## Choix du compte
 
 choice-title = Choisissez un compte
+choice-title-service = Connexion à « { $service } »
+choice-lead = Choisissez le compte que vous voulez utiliser.
+site-line = « { $hub } » vous permet de vous connecter à des services avec un compte que vous avez déjà.
 choice-asks = « { $service } » vous demande de vous connecter.
 level-eidas1 = Votre compte habituel suffit.
 level-eidas2 = Ce service demande une connexion renforcée : deux preuves, par exemple un mot de passe et votre téléphone.
 level-eidas3 = Ce service demande la connexion la plus sûre, par exemple avec une carte d’identité électronique.
 choice-accounts = Comptes disponibles
 choice-banner = La connexion avec « { $provider } » n’a pas abouti.
+choice-stopped = La connexion avec « { $provider } » a été arrêtée.
+choice-stopped-next = Rien n’a été transmis au service. Choisissez à nouveau ce compte, ou un autre.
+choice-not-me = Vous avez indiqué que ce n’était pas vous. Rien n’a été transmis au service.
+choice-not-me-next = « { $provider } » peut encore se souvenir de l’autre personne : si son nom réapparaît, déconnectez-vous chez « { $provider } », puis revenez.
 choice-search = Chercher un compte par son nom
 choice-search-go = Chercher
 choice-found-none = Aucun compte disponible ne correspond à « { $query } ».
@@ -62,6 +71,7 @@ choice-pages = Pages de la liste
 choice-previous = Comptes précédents
 choice-next = Comptes suivants
 choice-none = Aucun compte n’est disponible pour le moment.
+choice-no-account = Je n’ai aucun de ces comptes
 choice-unavailable = Indisponibles pour l’instant
 choice-recent-trouble = A eu un problème à l’instant
 choice-unavailable-more = { $total ->
@@ -81,6 +91,9 @@ why-blocked = Suspendu en ce moment
 sign-in-title = Se connecter avec « { $provider } »
 sign-in-username = Nom d’utilisateur
 sign-in-password = Mot de passe
+sign-in-show = Afficher le mot de passe
+sign-in-hide = Masquer le mot de passe
+sign-in-forgotten = J’ai oublié mon mot de passe
 sign-in-whose = Tapez le mot de passe que vous utilisez chez « { $provider } », et aucun autre. Il y est vérifié, et n’est conservé nulle part ici.
 sign-in-go = Se connecter
 sign-in-other = Choisir un autre compte
@@ -99,7 +112,8 @@ consent-title = Acceptez-vous de transmettre ces informations ?
 consent-lead = « { $service } » demande à recevoir :
 consent-yes = Oui, j’accepte
 consent-no = Non, je refuse
-consent-values = Voir le contenu
+consent-person = Vous vous connectez en tant que
+consent-not-me = Ce n’est pas moi
 consent-pseudonym = « { $service } » ne recevra ni votre nom, ni aucune autre information. Il recevra seulement un numéro propre à ce service, pour vous reconnaître la prochaine fois.
 consent-source-register = Ces informations viennent du registre national et de votre compte « { $provider } ».
 consent-source-provider = Ces informations viennent de votre compte « { $provider } ».
@@ -180,12 +194,25 @@ error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
 
 responsible-user = Rien n’est perdu : vous pouvez recommencer.
 responsible-user-other = Vous pouvez vous connecter avec un autre compte, ou revenir au service.
+responsible-register = Les informations de votre compte diffèrent peut-être de celles du registre, par exemple vos noms ou votre date de naissance. Demandez à l’organisme de votre compte de les vérifier.
+responsible-identity = Demandez à l’organisme de votre compte de la compléter ou de la corriger. Vous pouvez aussi revenir au service et utiliser un autre compte.
+responsible-cookies = Autorisez les cookies pour ce site. Retournez ensuite sur le site du service et connectez-vous à nouveau, sans changer de navigateur.
+responsible-newer-tab = Poursuivez dans l’onglet ou la fenêtre que vous avez ouvert en dernier. Vous pouvez fermer celui-ci.
+responsible-connection = Votre connexion à internet est peut-être lente. Vérifiez-la, puis réessayez.
+responsible-user-continue = Rien n’est perdu : vous pouvez continuer.
+retry-wait = { $seconds ->
+    [one] Rien n’est perdu. Vous pourrez réessayer dans { $seconds } seconde.
+   *[other] Rien n’est perdu. Vous pourrez réessayer dans { $seconds } secondes.
+}
+retry-auto = Cette page réessaiera ensuite d’elle-même.
+retry-stop = Ne pas réessayer automatiquement
 responsible-service = Seul le service d’où vous venez peut corriger cela. Donnez-lui les références en bas de page.
 responsible-provider = C’est à l’organisme de votre compte d’y remédier. Donnez-lui les références en bas de page. Un autre compte peut fonctionner.
 responsible-answer = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, ou une réponse à un essai précédent. Vous pouvez poursuivre votre connexion ; un autre compte peut fonctionner.
 responsible-answer-alone = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, et aucune connexion n’est en cours dans ce navigateur. Vous pouvez fermer cette page, puis retourner sur le site du service.
 responsible-operator = C’est à nous d’y remédier. Réessayez dans quelques minutes.
 error-no-way = Vous pouvez fermer cette page, puis retourner sur le site du service.
+support-link = Demander de l’aide
 error-claim = Information concernée : { $claim }.
 error-service = Service : « { $service } »
 error-account = Compte : « { $provider } »
@@ -216,8 +243,13 @@ log-out-no-session = Il semble que personne ne soit connecté ici dans ce naviga
 log-out-go = Me déconnecter
 log-out-stay = Rester connecté et revenir à « { $service } »
 log-out-close = Pour rester connecté, fermez simplement cette page.
+landing-title = Une connexion pour de nombreux services
+landing-go = On ne se connecte pas sur cette page. Allez sur le site du service que vous voulez utiliser, et demandez-y à vous connecter : il vous ramènera ici.
+landing-shared = Vous avez utilisé un appareil partagé ? Déconnectez-vous ici avant de le quitter.
 logged-out-title = Vous êtes déconnecté
 logged-out-lead = Votre connexion ici est terminée.
+logged-out-provider = Vous êtes aussi déconnecté de votre compte « { $provider } ».
+logged-out-services = Les services que vous avez utilisés peuvent encore vous garder connecté. Déconnectez-vous aussi de chacun d’eux :
 logged-out-unreached = « { $provider } » n’a pas pu être prévenu. Pour plus de sûreté, déconnectez-vous aussi de ce compte, ou fermez votre navigateur.
 
 ## Bac à sable
@@ -239,8 +271,6 @@ demo-lead = Ce faux service montre une connexion complète, puis tout ce qu’il
 demo-step-1 = Vous choisissez un compte d’essai.
 demo-step-2 = Vous choisissez qui vous êtes.
 demo-step-3 = Vous voyez ce que reçoit le service.
-demo-languages = Langues
-demo-language = Français
 demo-standard = Plateforme standard
 demo-standard-lead = L’identité vient du répertoire national. Les jetons sont signés.
 demo-high = Plateforme élevée

@@ -2,8 +2,10 @@
 ### One word for one thing: "servizio" (who asks), "account" (what you sign in with),
 ### "gestore" (who runs the account), "accesso".
 
-direction = ltr
 footer-label = Link utili
+language-name = Italiano
+language-label = Lingua
+language-go = Cambia lingua
 
 ## Dates
 
@@ -30,12 +32,19 @@ date-time = { $date } alle ore { $time } (UTC)
 ## Choice of the account
 
 choice-title = Scelga un account
+choice-title-service = Accedere a «{ $service }»
+choice-lead = Scelga l’account che desidera usare.
+site-line = «{ $hub }» Le permette di accedere ai servizi con un account che ha già.
 choice-asks = «{ $service }» le chiede di accedere.
 level-eidas1 = È sufficiente il suo account abituale.
 level-eidas2 = Questo servizio richiede un accesso più sicuro, con due prove: ad esempio una password e il suo telefono.
 level-eidas3 = Questo servizio richiede l’accesso più sicuro, ad esempio con una carta d’identità elettronica.
 choice-accounts = Account disponibili
 choice-banner = L’accesso con «{ $provider }» non è riuscito.
+choice-stopped = L’accesso con «{ $provider }» è stato interrotto.
+choice-stopped-next = Nulla è stato trasmesso al servizio. Scelga di nuovo questo account o un altro.
+choice-not-me = Ha indicato che non era Lei. Nulla è stato trasmesso al servizio.
+choice-not-me-next = «{ $provider }» potrebbe ricordare ancora l’altra persona: se il suo nome riappare, si disconnetta da «{ $provider }» e poi ritorni qui.
 choice-search = Cerca un account per nome
 choice-search-go = Cerca
 choice-found-none = Nessun account disponibile corrisponde a «{ $query }».
@@ -62,6 +71,7 @@ choice-pages = Pagine dell’elenco
 choice-previous = Account precedenti
 choice-next = Account successivi
 choice-none = Al momento nessun account è disponibile.
+choice-no-account = Non ho nessuno di questi account
 choice-unavailable = Non disponibili al momento
 choice-recent-trouble = Ha avuto un problema poco fa
 choice-unavailable-more = { $total ->
@@ -81,6 +91,9 @@ why-blocked = Sospeso al momento
 sign-in-title = Accesso con «{ $provider }»
 sign-in-username = Nome utente
 sign-in-password = Password
+sign-in-show = Mostra la password
+sign-in-hide = Nascondi la password
+sign-in-forgotten = Ho dimenticato la password
 sign-in-whose = Inserisca la password che usa per «{ $provider }», e nessun’altra. Viene verificata lì e qui non viene conservata.
 sign-in-go = Accedi
 sign-in-other = Usa un altro account
@@ -99,7 +112,8 @@ consent-title = Acconsente all’invio di questi dati?
 consent-lead = «{ $service }» chiede di ricevere:
 consent-yes = Sì, acconsento
 consent-no = No, rifiuto
-consent-values = Mostra il contenuto
+consent-person = Sta accedendo come
+consent-not-me = Non sono io
 consent-pseudonym = «{ $service }» non riceverà né il suo nome né altri dati. Riceverà solo un numero creato per questo servizio, per riconoscerla la prossima volta.
 consent-source-register = Questi dati provengono dal registro nazionale e dal suo account «{ $provider }».
 consent-source-provider = Questi dati provengono dal suo account «{ $provider }».
@@ -180,12 +194,25 @@ error-csrf = Per sicurezza, questo modulo non è stato accettato.
 
 responsible-user = Nulla è andato perso: può ricominciare.
 responsible-user-other = Può accedere con un altro account o tornare al servizio.
+responsible-register = I dati del suo account potrebbero essere diversi da quelli del registro, per esempio i nomi o la data di nascita. Chieda al gestore del suo account di verificarli.
+responsible-identity = Chieda al gestore del suo account di completarla o correggerla. Può anche tornare al servizio e usare un altro account.
+responsible-cookies = Consenta i cookie per questo sito. Torni poi al sito del servizio e acceda di nuovo, senza cambiare browser.
+responsible-newer-tab = Continui nella scheda o finestra aperta per ultima. Può chiudere questa.
+responsible-connection = La sua connessione a internet potrebbe essere lenta. La verifichi, poi riprovi.
+responsible-user-continue = Nulla è andato perso: può continuare.
+retry-wait = { $seconds ->
+    [one] Nulla è andato perso. Potrà riprovare tra { $seconds } secondo.
+   *[other] Nulla è andato perso. Potrà riprovare tra { $seconds } secondi.
+}
+retry-auto = Questa pagina riproverà poi da sola.
+retry-stop = Non riprovare automaticamente
 responsible-service = Solo il servizio da cui proviene può risolvere il problema. Gli comunichi i riferimenti in fondo alla pagina.
 responsible-provider = Il problema deve essere risolto dal gestore del suo account. Gli comunichi i riferimenti in fondo alla pagina. Un altro account potrebbe funzionare.
 responsible-answer = La colpa non è del servizio: il gestore dell’account ha inviato una risposta errata, o una risposta a un tentativo precedente. Può proseguire con l’accesso; un altro account potrebbe funzionare.
 responsible-answer-alone = La colpa non è del servizio: il gestore dell’account ha inviato una risposta errata, e in questo browser non è in corso nessun accesso. Può chiudere questa pagina e tornare al sito del servizio.
 responsible-operator = Spetta a noi risolvere il problema. Riprovi tra qualche minuto.
 error-no-way = Può chiudere questa pagina e tornare al sito del servizio.
+support-link = Chiedere aiuto
 error-claim = Dato interessato: { $claim }.
 error-service = Servizio: «{ $service }»
 error-account = Account: «{ $provider }»
@@ -216,8 +243,13 @@ log-out-no-session = Sembra che in questo browser nessuno abbia effettuato l’a
 log-out-go = Disconnetti
 log-out-stay = Mantieni l’accesso e torna a «{ $service }»
 log-out-close = Per mantenere l’accesso, basta chiudere questa pagina.
+landing-title = Un accesso per molti servizi
+landing-go = Su questa pagina non si accede. Vada al sito del servizio che desidera usare e scelga lì di accedere: verrà riportato qui.
+landing-shared = Ha usato un dispositivo condiviso? Si disconnetta qui prima di lasciarlo.
 logged-out-title = Disconnessione effettuata
 logged-out-lead = Il suo accesso qui è terminato.
+logged-out-provider = Si è disconnesso anche dal suo account «{ $provider }».
+logged-out-services = I servizi che ha usato potrebbero mantenere aperto l’accesso. Si disconnetta anche da ciascuno di essi:
 logged-out-unreached = Non è stato possibile avvisare «{ $provider }». Per sicurezza, si disconnetta anche da quell’account o chiuda il browser.
 
 ## Sandbox
@@ -239,8 +271,6 @@ demo-lead = Questo servizio fittizio mostra un accesso completo, poi tutto ciò 
 demo-step-1 = Lei sceglie un account di prova.
 demo-step-2 = Lei sceglie chi essere.
 demo-step-3 = Lei vede che cosa riceve il servizio.
-demo-languages = Lingue
-demo-language = Italiano
 demo-standard = Piattaforma standard
 demo-standard-lead = L’identità proviene dal registro nazionale. I token sono firmati.
 demo-high = Piattaforma di livello elevato

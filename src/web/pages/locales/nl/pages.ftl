@@ -2,8 +2,10 @@
 ### One word for one thing: ‘dienst’ (who asks), ‘account’ (what you sign in with),
 ### ‘organisatie’ (who runs the account), ‘inloggen’ (one sign-in: ‘inlogpoging’).
 
-direction = ltr
 footer-label = Handige links
+language-name = Nederlands
+language-label = Taal
+language-go = Taal wijzigen
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date } om { $time } uur (UTC)
 ## Choice of the account
 
 choice-title = Kies een account
+choice-title-service = Inloggen bij ‘{ $service }’
+choice-lead = Kies het account dat u wilt gebruiken.
+site-line = Met ‘{ $hub }’ logt u bij diensten in met een account dat u al hebt.
 choice-asks = ‘{ $service }’ vraagt u om in te loggen.
 level-eidas1 = Uw gewone account is voldoende.
 level-eidas2 = Deze dienst vraagt u om sterker in te loggen, met twee bewijzen: bijvoorbeeld een wachtwoord en uw telefoon.
 level-eidas3 = Deze dienst vraagt u om op de veiligste manier in te loggen, bijvoorbeeld met een elektronische identiteitskaart.
 choice-accounts = Beschikbare accounts
 choice-banner = Inloggen met ‘{ $provider }’ is niet gelukt.
+choice-stopped = Het inloggen met ‘{ $provider }’ is gestopt.
+choice-stopped-next = Er is niets naar de dienst gestuurd. Kies dit account opnieuw, of een ander.
+choice-not-me = U hebt aangegeven dat u dit niet was. Er is niets naar de dienst gestuurd.
+choice-not-me-next = ‘{ $provider }’ kan de andere persoon nog kennen: verschijnt die naam opnieuw, log dan uit bij ‘{ $provider }’ en kom daarna terug.
 choice-search = Zoek een account op naam
 choice-search-go = Zoeken
 choice-found-none = Er is geen beschikbaar account gevonden voor ‘{ $query }’.
@@ -59,6 +68,7 @@ choice-pages = Pagina’s van de lijst
 choice-previous = Vorige accounts
 choice-next = Volgende accounts
 choice-none = Er is nu geen account beschikbaar.
+choice-no-account = Ik heb geen van deze accounts
 choice-unavailable = Nu niet beschikbaar
 choice-recent-trouble = Had zojuist een storing
 choice-unavailable-more = { $total ->
@@ -78,6 +88,9 @@ why-blocked = Tijdelijk stopgezet
 sign-in-title = Inloggen met ‘{ $provider }’
 sign-in-username = Gebruikersnaam
 sign-in-password = Wachtwoord
+sign-in-show = Wachtwoord tonen
+sign-in-hide = Wachtwoord verbergen
+sign-in-forgotten = Ik ben mijn wachtwoord vergeten
 sign-in-whose = Vul het wachtwoord in dat u bij ‘{ $provider }’ gebruikt, en geen ander. Het wordt daar gecontroleerd en hier nergens bewaard.
 sign-in-go = Inloggen
 sign-in-other = Ander account kiezen
@@ -96,7 +109,8 @@ consent-title = Gaat u akkoord met het versturen van deze gegevens?
 consent-lead = ‘{ $service }’ vraagt om deze gegevens:
 consent-yes = Ja, ik ga akkoord
 consent-no = Nee, ik weiger
-consent-values = Inhoud tonen
+consent-person = U logt in als
+consent-not-me = Dit ben ik niet
 consent-pseudonym = ‘{ $service }’ ontvangt uw naam niet, en ook geen andere gegevens. De dienst krijgt alleen een nummer dat speciaal voor deze dienst is gemaakt, om u de volgende keer te herkennen.
 consent-source-register = Deze gegevens komen uit het nationale personenregister en uit uw account ‘{ $provider }’.
 consent-source-provider = Deze gegevens komen uit uw account ‘{ $provider }’.
@@ -177,12 +191,25 @@ error-csrf = Om veiligheidsredenen is dit formulier niet geaccepteerd.
 
 responsible-user = Er is niets verloren: u kunt opnieuw beginnen.
 responsible-user-other = U kunt met een ander account inloggen of teruggaan naar de dienst.
+responsible-register = De gegevens van uw account wijken misschien af van die in het register, bijvoorbeeld uw namen of uw geboortedatum. Vraag de organisatie van uw account om ze te controleren.
+responsible-identity = Vraag de organisatie van uw account om dit gegeven aan te vullen of te verbeteren. U kunt ook teruggaan naar de dienst en een ander account gebruiken.
+responsible-cookies = Sta cookies toe voor deze site. Ga daarna terug naar de site van de dienst en log opnieuw in, zonder van browser te wisselen.
+responsible-newer-tab = Ga verder in het tabblad of venster dat u het laatst hebt geopend. U kunt dit sluiten.
+responsible-connection = Uw internetverbinding is misschien traag. Controleer die en probeer het opnieuw.
+responsible-user-continue = Er is niets verloren: u kunt verdergaan.
+retry-wait = { $seconds ->
+    [one] Er is niets verloren. U kunt het over { $seconds } seconde opnieuw proberen.
+   *[other] Er is niets verloren. U kunt het over { $seconds } seconden opnieuw proberen.
+}
+retry-auto = Deze pagina probeert het dan vanzelf opnieuw.
+retry-stop = Niet vanzelf proberen
 responsible-service = Alleen de dienst waar u vandaan komt, kan dit oplossen. Geef de gegevens onder aan de pagina door aan de dienst.
 responsible-provider = De organisatie die uw account beheert, moet dit oplossen. Geef de gegevens onder aan de pagina door aan de organisatie. Met een ander account lukt het misschien wel.
 responsible-answer = Dit ligt niet aan de dienst: de organisatie die het account beheert, heeft een verkeerd antwoord gestuurd, of een antwoord op een eerdere poging. U kunt verdergaan met inloggen; met een ander account lukt het misschien wel.
 responsible-answer-alone = Dit ligt niet aan de dienst: de organisatie die het account beheert, heeft een verkeerd antwoord gestuurd, en in deze browser is niemand bezig met inloggen. U kunt deze pagina sluiten en daarna teruggaan naar de website van de dienst.
 responsible-operator = Wij moeten dit oplossen. Probeer het over een paar minuten opnieuw.
 error-no-way = U kunt deze pagina sluiten en daarna teruggaan naar de website van de dienst.
+support-link = Hulp vragen
 error-claim = Het gaat om dit gegeven: { $claim }.
 error-service = Dienst: ‘{ $service }’
 error-account = Account: ‘{ $provider }’
@@ -213,8 +240,13 @@ log-out-no-session = In deze browser lijkt hier niemand ingelogd te zijn. Voor d
 log-out-go = Uitloggen
 log-out-stay = Ingelogd blijven en terug naar ‘{ $service }’
 log-out-close = Wilt u ingelogd blijven? Sluit dan gewoon deze pagina.
+landing-title = Eén keer inloggen voor veel diensten
+landing-go = Op deze pagina logt u niet in. Ga naar de site van de dienst die u wilt gebruiken en kies daar voor inloggen: u komt dan hier terug.
+landing-shared = Hebt u een gedeeld apparaat gebruikt? Log hier uit voordat u weggaat.
 logged-out-title = U bent uitgelogd
 logged-out-lead = U bent hier niet meer ingelogd.
+logged-out-provider = U bent ook uitgelogd van uw account ‘{ $provider }’.
+logged-out-services = Diensten die u hebt gebruikt, kunnen u nog ingelogd houden. Log ook bij elk daarvan uit:
 logged-out-unreached = Wij konden dit niet doorgeven aan ‘{ $provider }’. Log voor de zekerheid ook uit bij dat account, of sluit uw browser.
 
 ## Sandbox
@@ -236,8 +268,6 @@ demo-lead = Deze verzonnen dienst laat zien hoe inloggen van begin tot eind gaat
 demo-step-1 = U kiest een testaccount.
 demo-step-2 = U kiest wie u bent.
 demo-step-3 = U ziet wat de dienst ontvangt.
-demo-languages = Talen
-demo-language = Nederlands
 demo-standard = Standaardplatform
 demo-standard-lead = De identiteit komt uit het nationale personenregister. De tokens zijn ondertekend.
 demo-high = Platform voor hogere niveaus

@@ -2,8 +2,10 @@
 ### One word for one thing: „usługa” (who asks), „konto” (what you sign in with),
 ### „instytucja” (who runs the account), „logowanie”.
 
-direction = ltr
 footer-label = Przydatne linki
+language-name = Polski
+language-label = Język
+language-go = Zmień język
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date }, godz. { $time } (UTC)
 ## Choice of the account
 
 choice-title = Wybór konta
+choice-title-service = Logowanie do „{ $service }”
+choice-lead = Proszę wybrać konto, którego chcą Państwo użyć.
+site-line = „{ $hub }” umożliwia logowanie się do usług za pomocą konta, które już Państwo mają.
 choice-asks = Usługa „{ $service }” prosi o zalogowanie się.
 level-eidas1 = Wystarczy zwykłe konto.
 level-eidas2 = Ta usługa wymaga bezpieczniejszego logowania: dwóch potwierdzeń, na przykład hasła i telefonu.
 level-eidas3 = Ta usługa wymaga najbezpieczniejszego logowania, na przykład za pomocą elektronicznego dowodu osobistego.
 choice-accounts = Dostępne konta
 choice-banner = Nie udało się zalogować za pomocą konta „{ $provider }”.
+choice-stopped = Logowanie za pomocą „{ $provider }” zostało przerwane.
+choice-stopped-next = Do usługi nic nie przekazano. Proszę ponownie wybrać to konto lub inne.
+choice-not-me = Wskazali Państwo, że to nie Państwo. Do usługi nic nie przekazano.
+choice-not-me-next = „{ $provider }” może nadal pamiętać inną osobę: jeśli jej nazwisko pojawi się ponownie, proszę wylogować się w „{ $provider }”, a następnie wrócić.
 choice-search = Wyszukaj konto według nazwy
 choice-search-go = Szukaj
 choice-found-none = Nie znaleziono dostępnego konta o nazwie „{ $query }”.
@@ -61,6 +70,7 @@ choice-pages = Strony listy
 choice-previous = Poprzednie konta
 choice-next = Następne konta
 choice-none = Obecnie żadne konto nie jest dostępne.
+choice-no-account = Nie mam żadnego z tych kont
 choice-unavailable = Obecnie niedostępne
 choice-recent-trouble = Przed chwilą wystąpił problem
 choice-unavailable-more = { $total ->
@@ -82,6 +92,9 @@ why-blocked = Obecnie zawieszone
 sign-in-title = Logowanie za pomocą konta „{ $provider }”
 sign-in-username = Nazwa użytkownika
 sign-in-password = Hasło
+sign-in-show = Pokaż hasło
+sign-in-hide = Ukryj hasło
+sign-in-forgotten = Nie pamiętam hasła
 sign-in-whose = Proszę wpisać wyłącznie hasło do konta „{ $provider }”. Sprawdza je instytucja prowadząca konto; tutaj nie jest ono nigdzie zapisywane.
 sign-in-go = Zaloguj się
 sign-in-other = Wybierz inne konto
@@ -100,7 +113,8 @@ consent-title = Czy wyrażają Państwo zgodę na przekazanie tych danych?
 consent-lead = Usługa „{ $service }” prosi o przekazanie:
 consent-yes = Tak, zgadzam się
 consent-no = Nie, odmawiam
-consent-values = Pokaż treść
+consent-person = Loguje się
+consent-not-me = To nie ja
 consent-pseudonym = Usługa „{ $service }” nie otrzyma imienia i nazwiska ani żadnych innych danych. Otrzyma tylko numer utworzony dla tej usługi, aby następnym razem rozpoznać tę samą osobę.
 consent-source-register = Te dane pochodzą z rejestru państwowego i z konta „{ $provider }”.
 consent-source-provider = Te dane pochodzą z konta „{ $provider }”.
@@ -181,12 +195,26 @@ error-csrf = Ze względów bezpieczeństwa formularz nie został przyjęty.
 
 responsible-user = Nic nie zostało utracone: można zacząć od nowa.
 responsible-user-other = Można zalogować się za pomocą innego konta lub wrócić do usługi.
+responsible-register = Dane Państwa konta mogą różnić się od danych w rejestrze, na przykład imiona, nazwisko lub data urodzenia. Proszę zwrócić się do instytucji prowadzącej konto o ich sprawdzenie.
+responsible-identity = Proszę zwrócić się do instytucji prowadzącej konto o ich uzupełnienie lub poprawienie. Mogą Państwo także wrócić do usługi i użyć innego konta.
+responsible-cookies = Proszę zezwolić na pliki cookie dla tej witryny. Następnie proszę wrócić na stronę usługi i zalogować się ponownie w tej samej przeglądarce.
+responsible-newer-tab = Proszę kontynuować w karcie lub oknie otwartym jako ostatnie. Tę stronę można zamknąć.
+responsible-connection = Połączenie z internetem może być wolne. Proszę je sprawdzić i spróbować ponownie.
+responsible-user-continue = Nic nie zostało utracone: mogą Państwo kontynuować.
+retry-wait = { $seconds ->
+    [one] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekundę.
+    [few] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekundy.
+   *[other] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekund.
+}
+retry-auto = Ta strona spróbuje wtedy ponownie sama.
+retry-stop = Nie próbuj automatycznie
 responsible-service = Ten błąd może usunąć tylko usługa, z której nastąpiło przejście na tę stronę. Proszę przekazać jej informacje podane na dole strony.
 responsible-provider = Ten problem musi rozwiązać instytucja prowadząca konto. Proszę przekazać jej informacje podane na dole strony. Inne konto może zadziałać.
 responsible-answer = To nie jest wina usługi: instytucja prowadząca konto przysłała błędną odpowiedź albo odpowiedź na wcześniejszą próbę. Można kontynuować logowanie; inne konto może zadziałać.
 responsible-answer-alone = To nie jest wina usługi: instytucja prowadząca konto przysłała błędną odpowiedź, a w tej przeglądarce nie trwa żadne logowanie. Można zamknąć tę stronę i wrócić na stronę usługi.
 responsible-operator = Usunięcie tego błędu należy do nas. Proszę spróbować ponownie za kilka minut.
 error-no-way = Można zamknąć tę stronę i wrócić na stronę usługi.
+support-link = Poproś o pomoc
 error-claim = Dotyczy danych: { $claim }.
 error-service = Usługa: „{ $service }”
 error-account = Konto: „{ $provider }”
@@ -217,8 +245,13 @@ log-out-no-session = Wygląda na to, że w tej przeglądarce nikt nie jest tutaj
 log-out-go = Wyloguj się
 log-out-stay = Nie wylogowuj i wróć do usługi „{ $service }”
 log-out-close = Aby się nie wylogować, wystarczy zamknąć tę stronę.
+landing-title = Jedno logowanie do wielu usług
+landing-go = Na tej stronie nie można się zalogować. Proszę przejść na stronę usługi, z której chcą Państwo skorzystać, i tam wybrać logowanie: nastąpi powrót tutaj.
+landing-shared = Korzystali Państwo ze wspólnego urządzenia? Proszę się tu wylogować przed odejściem.
 logged-out-title = Wylogowano
 logged-out-lead = Sesja została tutaj zakończona.
+logged-out-provider = Nastąpiło także wylogowanie z konta „{ $provider }”.
+logged-out-services = Usługi, z których Państwo korzystali, mogą nadal utrzymywać zalogowanie. Proszę wylogować się także z każdej z nich:
 logged-out-unreached = Nie udało się przekazać informacji o wylogowaniu do konta „{ $provider }”. Dla bezpieczeństwa proszę wylogować się także z tego konta lub zamknąć przeglądarkę.
 
 ## Sandbox
@@ -240,8 +273,6 @@ demo-lead = Ta fikcyjna usługa pokazuje całe logowanie, a potem wszystko, co o
 demo-step-1 = Wybór konta testowego.
 demo-step-2 = Wybór osoby.
 demo-step-3 = Podgląd tego, co otrzymuje usługa.
-demo-languages = Języki
-demo-language = Polski
 demo-standard = Platforma standardowa
 demo-standard-lead = Tożsamość pochodzi z rejestru państwowego. Tokeny są podpisane.
 demo-high = Platforma o wysokim poziomie

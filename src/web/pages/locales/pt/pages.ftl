@@ -2,8 +2,10 @@
 ### One word for one thing: "serviço" (who asks), "conta" (what you sign in with),
 ### "entidade" (who runs the account), "autenticação" (the sign-in), "sessão" (what lasts after it).
 
-direction = ltr
 footer-label = Ligações úteis
+language-name = Português
+language-label = Idioma
+language-go = Mudar de idioma
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date }, às { $time } (UTC)
 ## Choice of the account
 
 choice-title = Escolha uma conta
+choice-title-service = Autenticar-se em «{ $service }»
+choice-lead = Escolha a conta que pretende utilizar.
+site-line = «{ $hub }» permite-lhe autenticar-se em serviços com uma conta que já tem.
 choice-asks = «{ $service }» pede-lhe que se autentique.
 level-eidas1 = A sua conta habitual é suficiente.
 level-eidas2 = Este serviço pede uma autenticação reforçada: duas provas, por exemplo uma palavra-passe e o seu telemóvel.
 level-eidas3 = Este serviço pede a autenticação mais segura, por exemplo com um cartão de identidade eletrónico.
 choice-accounts = Contas disponíveis
 choice-banner = A autenticação com «{ $provider }» não foi concluída.
+choice-stopped = A autenticação com «{ $provider }» foi interrompida.
+choice-stopped-next = Nada foi enviado ao serviço. Escolha novamente esta conta ou outra.
+choice-not-me = Indicou que não era a pessoa apresentada. Nada foi enviado ao serviço.
+choice-not-me-next = «{ $provider }» pode ainda recordar a outra pessoa: se o nome voltar a aparecer, termine a sessão em «{ $provider }» e depois regresse.
 choice-search = Procurar uma conta pelo nome
 choice-search-go = Procurar
 choice-found-none = Nenhuma conta disponível corresponde a «{ $query }».
@@ -59,6 +68,7 @@ choice-pages = Páginas da lista
 choice-previous = Contas anteriores
 choice-next = Contas seguintes
 choice-none = De momento, não há nenhuma conta disponível.
+choice-no-account = Não tenho nenhuma destas contas
 choice-unavailable = Indisponíveis de momento
 choice-recent-trouble = Teve um problema há instantes
 choice-unavailable-more = { $total ->
@@ -78,6 +88,9 @@ why-blocked = Suspensa neste momento
 sign-in-title = Autenticação com «{ $provider }»
 sign-in-username = Nome de utilizador
 sign-in-password = Palavra-passe
+sign-in-show = Mostrar a palavra-passe
+sign-in-hide = Ocultar a palavra-passe
+sign-in-forgotten = Esqueci-me da palavra-passe
 sign-in-whose = Introduza a palavra-passe que usa em «{ $provider }», e nenhuma outra. É lá que é verificada; aqui não fica guardada.
 sign-in-go = Autenticar
 sign-in-other = Escolher outra conta
@@ -96,7 +109,8 @@ consent-title = Aceita enviar estas informações?
 consent-lead = «{ $service }» pede para receber:
 consent-yes = Sim, aceito
 consent-no = Não, recuso
-consent-values = Ver o conteúdo
+consent-person = Está a autenticar-se como
+consent-not-me = Não sou eu
 consent-pseudonym = «{ $service }» não vai receber o seu nome nem qualquer outra informação. Recebe apenas um número criado para este serviço, para saber da próxima vez que é a mesma pessoa.
 consent-source-register = Estas informações vêm do registo nacional e da sua conta «{ $provider }».
 consent-source-provider = Estas informações vêm da sua conta «{ $provider }».
@@ -177,12 +191,25 @@ error-csrf = Por segurança, este formulário não foi aceite.
 
 responsible-user = Nada se perdeu: pode recomeçar.
 responsible-user-other = Pode autenticar-se com outra conta ou voltar ao serviço.
+responsible-register = Os dados da sua conta podem ser diferentes dos do registo, por exemplo os nomes ou a data de nascimento. Peça à entidade que gere a sua conta que os verifique.
+responsible-identity = Peça à entidade que gere a sua conta que a complete ou corrija. Também pode voltar ao serviço e utilizar outra conta.
+responsible-cookies = Permita os cookies deste sítio. Depois, volte ao sítio do serviço e autentique-se novamente, sem mudar de navegador.
+responsible-newer-tab = Continue no separador ou na janela que abriu por último. Pode fechar esta página.
+responsible-connection = A sua ligação à internet pode estar lenta. Verifique-a e tente novamente.
+responsible-user-continue = Nada se perdeu: pode continuar.
+retry-wait = { $seconds ->
+    [one] Nada se perdeu. Poderá tentar novamente dentro de { $seconds } segundo.
+   *[other] Nada se perdeu. Poderá tentar novamente dentro de { $seconds } segundos.
+}
+retry-auto = Esta página tentará depois novamente sozinha.
+retry-stop = Não tentar automaticamente
 responsible-service = Só o serviço de onde vem pode corrigir este problema. Indique-lhe as referências que estão ao fundo da página.
 responsible-provider = Cabe à entidade que gere a sua conta corrigir este problema. Indique-lhe as referências que estão ao fundo da página. Outra conta pode funcionar.
 responsible-answer = A culpa não é do serviço: a entidade que gere a conta enviou uma resposta errada ou a resposta a uma tentativa anterior. Pode prosseguir a sua autenticação; outra conta pode funcionar.
 responsible-answer-alone = A culpa não é do serviço: a entidade que gere a conta enviou uma resposta errada, e não há nenhuma autenticação em curso neste navegador. Pode fechar esta página e voltar ao sítio do serviço.
 responsible-operator = Cabe-nos corrigir este problema. Tente novamente daqui a alguns minutos.
 error-no-way = Pode fechar esta página e voltar ao sítio do serviço.
+support-link = Pedir ajuda
 error-claim = Informação em causa: { $claim }.
 error-service = Serviço: «{ $service }»
 error-account = Conta: «{ $provider }»
@@ -213,8 +240,13 @@ log-out-no-session = Parece não haver aqui nenhuma sessão iniciada neste naveg
 log-out-go = Terminar sessão
 log-out-stay = Manter a sessão e voltar a «{ $service }»
 log-out-close = Para manter a sessão, basta fechar esta página.
+landing-title = Uma autenticação para muitos serviços
+landing-go = Não é nesta página que se autentica. Vá ao sítio do serviço que pretende utilizar e escolha aí autenticar-se: será trazido de volta aqui.
+landing-shared = Utilizou um dispositivo partilhado? Termine aqui a sessão antes de o deixar.
 logged-out-title = Sessão terminada
 logged-out-lead = A sua sessão aqui chegou ao fim.
+logged-out-provider = Também terminou a sessão na sua conta «{ $provider }».
+logged-out-services = Os serviços que utilizou podem ainda manter a sua sessão aberta. Termine-a também em cada um deles:
 logged-out-unreached = Não foi possível informar «{ $provider }». Por segurança, termine também a sessão nessa conta ou feche o navegador.
 
 ## Sandbox
@@ -236,8 +268,6 @@ demo-lead = Este serviço fictício mostra uma autenticação completa e, depois
 demo-step-1 = Escolhe uma conta de teste.
 demo-step-2 = Escolhe quem quer ser.
 demo-step-3 = Vê o que o serviço recebe.
-demo-languages = Idiomas
-demo-language = Português
 demo-standard = Plataforma normal
 demo-standard-lead = A identidade vem do registo nacional. Os tokens são assinados.
 demo-high = Plataforma elevada

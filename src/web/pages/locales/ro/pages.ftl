@@ -2,8 +2,10 @@
 ### One word for one thing: "serviciu" (who asks), "cont" (what you sign in with),
 ### "organizație" (who runs the account), "autentificare" (the sign-in).
 
-direction = ltr
 footer-label = Linkuri utile
+language-name = Română
+language-label = Limbă
+language-go = Schimbați limba
 
 ## Dates
 
@@ -27,12 +29,19 @@ date-time = { $date }, ora { $time } (UTC)
 ## Choice of the account
 
 choice-title = Alegeți un cont
+choice-title-service = Autentificare la „{ $service }”
+choice-lead = Alegeți contul pe care doriți să îl folosiți.
+site-line = „{ $hub }” vă permite să vă autentificați la servicii cu un cont pe care îl aveți deja.
 choice-asks = „{ $service }” vă solicită să vă autentificați.
 level-eidas1 = Contul dumneavoastră obișnuit este suficient.
 level-eidas2 = Acest serviciu solicită o autentificare mai sigură: două dovezi, de exemplu o parolă și telefonul dumneavoastră.
 level-eidas3 = Acest serviciu solicită cea mai sigură autentificare, de exemplu cu o carte electronică de identitate.
 choice-accounts = Conturi disponibile
 choice-banner = Autentificarea cu „{ $provider }” nu a reușit.
+choice-stopped = Autentificarea cu „{ $provider }” a fost oprită.
+choice-stopped-next = Nu s-a transmis nimic serviciului. Alegeți din nou acest cont sau altul.
+choice-not-me = Ați indicat că nu erați dumneavoastră. Nu s-a transmis nimic serviciului.
+choice-not-me-next = Este posibil ca „{ $provider }” să rețină încă cealaltă persoană: dacă numele ei apare din nou, deconectați-vă de la „{ $provider }”, apoi reveniți.
 choice-search = Căutați un cont după nume
 choice-search-go = Căutați
 choice-found-none = Niciun cont disponibil nu corespunde cu „{ $query }”.
@@ -64,6 +73,7 @@ choice-pages = Paginile listei
 choice-previous = Conturile anterioare
 choice-next = Conturile următoare
 choice-none = Niciun cont nu este disponibil momentan.
+choice-no-account = Nu am niciunul dintre aceste conturi
 choice-unavailable = Indisponibile momentan
 choice-recent-trouble = Tocmai a avut o problemă
 choice-unavailable-more = { $total ->
@@ -84,6 +94,9 @@ why-blocked = Suspendat momentan
 sign-in-title = Autentificare cu „{ $provider }”
 sign-in-username = Nume de utilizator
 sign-in-password = Parolă
+sign-in-show = Afișați parola
+sign-in-hide = Ascundeți parola
+sign-in-forgotten = Am uitat parola
 sign-in-whose = Introduceți parola pe care o folosiți la „{ $provider }” și nicio alta. Parola este verificată acolo și nu se păstrează aici.
 sign-in-go = Autentificare
 sign-in-other = Alegeți alt cont
@@ -102,7 +115,8 @@ consent-title = Sunteți de acord să trimiteți aceste informații?
 consent-lead = „{ $service }” solicită să primească:
 consent-yes = Da, sunt de acord
 consent-no = Nu, refuz
-consent-values = Vedeți conținutul
+consent-person = Vă autentificați ca
+consent-not-me = Nu sunt eu
 consent-pseudonym = „{ $service }” nu va primi nici numele dumneavoastră, nici alte informații. Va primi doar un număr creat pentru acest serviciu, ca să vă recunoască data viitoare.
 consent-source-register = Aceste informații provin din registrul național și din contul dumneavoastră „{ $provider }”.
 consent-source-provider = Aceste informații provin din contul dumneavoastră „{ $provider }”.
@@ -183,12 +197,26 @@ error-csrf = Din motive de siguranță, acest formular nu a fost acceptat.
 
 responsible-user = Nu s-a pierdut nimic: puteți începe din nou.
 responsible-user-other = Vă puteți autentifica cu alt cont sau puteți reveni la serviciu.
+responsible-register = Este posibil ca datele contului dumneavoastră să difere de cele din registru, de exemplu numele sau data nașterii. Cereți organizației care administrează contul să le verifice.
+responsible-identity = Cereți organizației care administrează contul să o completeze sau să o corecteze. Puteți, de asemenea, să reveniți la serviciu și să folosiți alt cont.
+responsible-cookies = Permiteți cookie-urile pentru acest site. Reveniți apoi la site-ul serviciului și autentificați-vă din nou, fără a schimba browserul.
+responsible-newer-tab = Continuați în fila sau fereastra pe care ați deschis-o ultima. Pe aceasta o puteți închide.
+responsible-connection = Conexiunea dumneavoastră la internet poate fi lentă. Verificați-o, apoi încercați din nou.
+responsible-user-continue = Nu s-a pierdut nimic: puteți continua.
+retry-wait = { $seconds ->
+    [one] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } secundă.
+    [few] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } secunde.
+   *[other] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } de secunde.
+}
+retry-auto = Această pagină va încerca apoi din nou singură.
+retry-stop = Nu încerca automat
 responsible-service = Numai serviciul de la care ați venit poate remedia problema. Comunicați-i referințele din partea de jos a paginii.
 responsible-provider = Organizația care administrează contul dumneavoastră trebuie să remedieze problema. Comunicați-i referințele din partea de jos a paginii. Un alt cont ar putea funcționa.
 responsible-answer = Nu este vina serviciului: organizația care administrează contul a trimis un răspuns greșit sau un răspuns la o încercare mai veche. Puteți continua autentificarea; un alt cont ar putea funcționa.
 responsible-answer-alone = Nu este vina serviciului: organizația care administrează contul a trimis un răspuns greșit, iar în acest browser nu este în curs nicio autentificare. Puteți închide această pagină, apoi puteți reveni la site-ul serviciului.
 responsible-operator = Remedierea problemei ține de noi. Încercați din nou peste câteva minute.
 error-no-way = Puteți închide această pagină, apoi puteți reveni la site-ul serviciului.
+support-link = Cereți ajutor
 error-claim = Informația în cauză: { $claim }.
 error-service = Serviciu: „{ $service }”
 error-account = Cont: „{ $provider }”
@@ -219,8 +247,13 @@ log-out-no-session = Se pare că nimeni nu este autentificat aici în acest brow
 log-out-go = Deconectare
 log-out-stay = Nu vă deconectați și reveniți la „{ $service }”
 log-out-close = Dacă nu doriți să vă deconectați, închideți pur și simplu această pagină.
+landing-title = O singură autentificare pentru mai multe servicii
+landing-go = Pe această pagină nu vă autentificați. Mergeți la site-ul serviciului pe care doriți să îl folosiți și alegeți acolo autentificarea: veți fi adus înapoi aici.
+landing-shared = Ați folosit un dispozitiv comun? Deconectați-vă aici înainte de a pleca.
 logged-out-title = V-ați deconectat
 logged-out-lead = Sesiunea dumneavoastră de aici s-a încheiat.
+logged-out-provider = V-ați deconectat și de la contul „{ $provider }”.
+logged-out-services = Serviciile pe care le-ați folosit vă pot păstra în continuare conectat. Deconectați-vă și de la fiecare dintre ele:
 logged-out-unreached = Nu am putut informa „{ $provider }”. Pentru siguranță, deconectați-vă și de la acel cont sau închideți browserul.
 
 ## Sandbox
@@ -242,8 +275,6 @@ demo-lead = Acest serviciu fictiv arată o autentificare completă, apoi tot ce 
 demo-step-1 = Alegeți un cont de probă.
 demo-step-2 = Alegeți cine sunteți.
 demo-step-3 = Vedeți ce primește serviciul.
-demo-languages = Limbi
-demo-language = Română
 demo-standard = Platforma standard
 demo-standard-lead = Identitatea provine din registrul național. Tokenurile sunt semnate.
 demo-high = Platforma de nivel ridicat

@@ -1,0 +1,1 @@
+document.querySelectorAll("time").forEach(function(e){var d=new Date(e.dateTime);if(!isNaN(d))e.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle:"long",timeStyle:"long"}).format(d)});

@@ -1,0 +1,47 @@
+//! `POST /api/v2/interaction/{hash}/not-me`: the person on the consent page is not the one at the
+//! browser.
+//!
+//! The login goes back to the choice, and the person's sessions end: the hub's, if the login reused
+//! it, and the identity provider's where it has a logout. From there the browser returns to the
+//! login.
+
+use actix_web::{HttpResponse, web};
+
+use super::csrf::FormPurpose;
+use super::login::{ResponseOrigin, step_response};
+use super::login_verification::verify_login_form;
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{add_cookie, interaction_path, see_other};
+use crate::actor::{Reply, StepError};
+use crate::login::{LoginAnswer, LoginRequest};
+
+/// Handles `POST /api/v2/interaction/{hash}/not-me`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn reject_user(
+    context: RequestContext,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::RejectUser).await?;
+    let hub = &context.hub;
+    let cookie = hub.cookies.session(&context.request);
+    let failed = |error| Rejection::StepFailed(login.hash.clone(), error);
+    let stepped = hub.logins.run_step(&login.hash, LoginRequest::RejectUser, cookie.clone()).await;
+    let rejected = match stepped.map_err(failed)? {
+        Reply { answer: LoginAnswer::UserRejected(rejected), .. } => rejected,
+        reply => return Ok(step_response(&context, &login, reply, ResponseOrigin::Form)),
+    };
+    let reused = rejected.session.is_some();
+    let ended = hub.logouts.end_rejected_user(rejected, cookie.as_ref(), &login.hash).await;
+    let mut response = match ended.map_err(|code| failed(StepError::Hub(code)))? {
+        Some(url) => see_other(url.as_str()),
+        None => see_other(&interaction_path(&login.hash)),
+    };
+    if reused {
+        add_cookie(&mut response, &hub.cookies.expired_session_cookie());
+    }
+    Ok(response)
+}

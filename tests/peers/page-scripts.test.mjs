@@ -1,0 +1,88 @@
+// The scripts of the pages, alone in a real browser with a clock of its own: what they add, and how a person stops them.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { serve } from './harness.mjs';
+
+const script = (name) => readFileSync(new URL(`../../src/web/pages/templates/${name}`, import.meta.url), 'utf8');
+const WAIT = `<!doctype html><p id="retry" data-after="12" hidden><span>again</span> <button type="button">stop</button></p>
+<a class="button main" href="/wait?again">Try again</a><script>${script('retry.js')}</script>`;
+const PASSWORD = `<!doctype html><form method="post"><input type="password" id="password" name="password">
+<button type="button" id="show" data-hide="Hide" hidden>Show</button><button class="main">Go</button></form><script>${script('show_password.js')}</script>`;
+
+let browser, site, visits;
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+  site = await serve((request, response) => {
+    if (request.url.startsWith('/wait')) visits.push(request.url);
+    response.writeHead(200, { 'content-type': 'text/html' }).end(request.url.startsWith('/wait') ? WAIT : PASSWORD);
+  });
+});
+after(async () => {
+  await browser?.close();
+  await site?.close();
+});
+
+async function open(path, options = {}) {
+  visits = [];
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  if (options.javaScriptEnabled !== false) await page.clock.install();
+  await page.goto(`http://127.0.0.1:${site.port}${path}`);
+  return { context, page };
+}
+
+test('a page that must wait repeats its request after the time it names, five times, and then leaves it to the person', async () => {
+  const { context, page } = await open('/wait');
+  assert.ok(await page.locator('#retry').isVisible());
+  await page.clock.runFor(11_900);
+  assert.equal(visits.length, 1, 'never before the time');
+  for (let tries = 1; tries <= 5; tries += 1) {
+    // Each try waits longer, and up to half as long again, so that browsers do not come back at once.
+    await Promise.all([page.waitForURL('**/wait?again'), page.clock.runFor(12_000 * tries * 1.5 + 1000)]);
+    await page.locator('a.main').waitFor();
+    while (visits.length < tries + 1) await page.waitForTimeout(20);
+  }
+  await page.waitForLoadState();
+  assert.ok(await page.locator('#retry').isHidden(), 'after five tries the button remains');
+  await page.clock.runFor(600_000);
+  assert.equal(visits.length, 6);
+  await context.close();
+});
+
+test('a person can stop it, and the button has the focus', async () => {
+  const { context, page } = await open('/wait');
+  await page.locator('#retry button').click();
+  assert.ok(await page.locator('#retry').isHidden());
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Try again');
+  await page.clock.runFor(600_000);
+  assert.equal(visits.length, 1);
+  await context.close();
+});
+
+test('without script the page stays, with its button', async () => {
+  const { context, page } = await open('/wait', { javaScriptEnabled: false });
+  assert.ok(await page.locator('#retry').isHidden());
+  await page.locator('a.main').click();
+  assert.deepEqual(visits, ['/wait', '/wait?again']);
+  await context.close();
+});
+
+test('the password is shown and hidden by a button, and never sent as text', async () => {
+  const { context, page } = await open('/password');
+  const field = page.locator('#password');
+  const button = page.locator('#show');
+  await button.click();
+  assert.deepEqual([await field.getAttribute('type'), await button.innerText()], ['text', 'Hide']);
+  await button.click();
+  assert.deepEqual([await field.getAttribute('type'), await button.innerText()], ['password', 'Show']);
+  await button.click();
+  await page.evaluate(() => addEventListener('submit', (event) => event.preventDefault()));
+  await page.locator('button.main').click();
+  assert.equal(await field.getAttribute('type'), 'password', 'so that no password manager or form history keeps it as text');
+  await context.close();
+  const plain = await open('/password', { javaScriptEnabled: false });
+  assert.ok(await plain.page.locator('#show').isHidden());
+  await plain.context.close();
+});
