@@ -1,7 +1,8 @@
 //! Loads and checks the configuration: every file with its shape, its rules and its secrets.
 //!
 //! [`load_config`] reads a folder: `passerelle.toml` (overridden by `PASSERELLE_…` variables),
-//! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`, the theme
+//! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`,
+//! `locales/*.ftl`, the theme
 //! and the connectors' folder. It returns either a complete, checked [`LoadedConfig`] or every
 //! [`Diagnostic`]. A running hub reloads all of them except `passerelle.toml` and the theme
 //! ([`ReloadableFiles::rescan`]).

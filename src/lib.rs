@@ -16,7 +16,7 @@
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
-//! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`client_network`], [`atomic_file`] | nothing above |
+//! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`localization`], [`client_network`], [`atomic_file`] | nothing above |
 //!
 //! A kind of connector, store or register is one folder behind a trait, with one line in a list:
 //! [`connector::KINDS`], [`store::KINDS`], [`register::KINDS`]. [`app::KINDS`] joins them, and
@@ -78,6 +78,7 @@ pub mod env;
 pub mod grant;
 pub mod identity;
 pub mod ids;
+pub mod localization;
 pub mod login;
 pub mod protocol;
 pub mod quota;

@@ -104,6 +104,9 @@ pub(super) fn record_config_changes(audit: &Audit, outline: &ConfigDigest, chang
     for (id, change) in &changes.data_providers {
         audit.record(|| changed(change).dp(id));
     }
+    for (file, change) in &changes.languages {
+        audit.record(|| changed(change).file(file));
+    }
     for (file, is_changed) in
         [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())]
     {

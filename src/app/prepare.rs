@@ -31,7 +31,7 @@ use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
-use crate::web::pages::{self, Locale};
+use crate::web::pages;
 
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {
@@ -230,7 +230,8 @@ impl DiscoveryPublisher {
             .map(|listed| &*listed.name)
             .collect();
         let level_names: Vec<String> = level_names.into_iter().map(ToOwned::to_owned).collect();
-        let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
+        let ui_locales: Vec<String> =
+            federation.languages.locales().map(ToString::to_string).collect();
         let document = discovery::discovery_document(&discovery::DiscoveryInput {
             issuer: &self.issuer,
             base_url: &self.base_url,

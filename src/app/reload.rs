@@ -147,7 +147,7 @@ struct ScanResult {
     digest: ConfigDigest,
     diagnostics: Vec<Diagnostic>,
     unverified: Vec<Diagnostic>,
-    invalid_counts: [(FileKind, usize); 5],
+    invalid_counts: [(FileKind, usize); 6],
     settings: Option<[u8; 32]>,
     /// `None` if nothing has changed.
     next: Option<Result<Candidate, BuildError>>,

@@ -22,6 +22,7 @@ use crate::config::validation::service_providers::RegisteredClient;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::localization::Languages;
 use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
@@ -51,6 +52,8 @@ pub struct Federation {
     pub categories: Vec<Category>,
     /// The operator's notices, in force or not.
     pub notices: Arc<[Notice]>,
+    /// The languages of the pages.
+    pub languages: Arc<Languages>,
     /// How long a browser remembers the last choice; `None` if it doesn't.
     pub remember_last: Option<Duration>,
     /// True if the choice page asks for an e-mail address.
@@ -88,6 +91,7 @@ impl Federation {
             discovery: Arc::default(),
             categories: Vec::new(),
             notices: Arc::default(),
+            languages: Arc::clone(Languages::built_in()),
             remember_last: None,
             ask_email: false,
         }

@@ -29,7 +29,7 @@ use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, email_domains, leftovers, scopes, settings,
+    connector_diagnostics, connectors, email_domains, languages, leftovers, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
@@ -104,6 +104,10 @@ fn load_all_files(
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
+    problems.extend(main.as_ref().zip(settings.as_ref()).and_then(|(source, settings)| {
+        let language = &settings.default_language;
+        languages::default_language_diagnostic(source, language, &parsed.languages)
+    }));
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -214,6 +218,7 @@ fn load_context(
         declarations: Arc::new(Declarations::from_settings(settings)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
+        default_language: settings.default_language.clone(),
     }
 }
 

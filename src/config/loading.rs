@@ -3,6 +3,7 @@
 pub(super) mod closest_word;
 pub(super) mod diagnostic;
 pub(super) mod environment;
+mod fluent_file;
 pub(super) mod folder;
 pub(super) mod markdown_reference;
 pub(super) mod safe_read;

@@ -19,6 +19,7 @@ pub mod data_providers;
 pub(super) mod dated_secret;
 pub mod declarations;
 pub(super) mod email_domains;
+pub(super) mod languages;
 pub(super) mod leftovers;
 pub(super) mod level_names;
 pub(super) mod levels;

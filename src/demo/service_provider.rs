@@ -288,7 +288,7 @@ impl DemoServiceProvider {
     }
 
     /// Builds the logout request (RP-Initiated Logout 1.0 §2).
-    fn end_session_url(&self, sign_out: &LogoutTarget, locale: Locale) -> Option<String> {
+    fn end_session_url(&self, sign_out: &LogoutTarget, locale: &Locale) -> Option<String> {
         let mut url = Url::parse(&sign_out.endpoint).ok()?;
         let (state, now) = (self.env.entropy().token(), self.env.now());
         url.query_pairs_mut()
@@ -296,7 +296,7 @@ impl DemoServiceProvider {
             .append_pair("post_logout_redirect_uri", &self.settings.post_logout_redirect_uri)
             .append_pair("state", &state)
             .append_pair("ui_locales", &locale.to_string());
-        self.logouts.insert(state, locale, now + LOGIN_LIFETIME, now);
+        self.logouts.insert(state, locale.clone(), now + LOGIN_LIFETIME, now);
         Some(url.into())
     }
 }

@@ -161,14 +161,14 @@ fn rejection_to_service(
 ) -> impl Fn(ErrorCode) -> Rejection + use<> {
     let locale = context.locale(&authorization.ui_locales);
     let client_id = authorization.client_id.clone();
-    let service = context.hub.service_name(&client_id, locale).unwrap_or_default();
+    let service = context.hub.service_name(&client_id, &locale).unwrap_or_default();
     let redirect = authorization.redirect.clone();
     move |code| {
         Rejection::Authorization(Box::new(AuthorizationRejection {
             code,
             redirect: redirect.clone(),
             client_id: Some(client_id.clone()),
-            locale,
+            locale: locale.clone(),
             service: service.clone(),
             message: "authorization request failed",
         }))

@@ -81,7 +81,7 @@ pub async fn explain_request(
 }
 
 fn diagnostics_page(context: &RequestContext, status: u16, page: DiagnosticsPage) -> HttpResponse {
-    landing_page_response(&context.hub, status, context.locale(&[]), |chrome| page.render(chrome))
+    landing_page_response(&context.hub, status, &context.locale(&[]), |chrome| page.render(chrome))
 }
 
 /// Shows why one token request failed, once.
@@ -105,7 +105,7 @@ pub async fn show_token_diagnostic(
         reason: error.reason,
         at,
     };
-    let locale = context.locale(&[]);
+    let locale = &context.locale(&[]);
     Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)))
 }
 

@@ -13,7 +13,6 @@ use super::outer_middleware::EarlyErrorContext;
 use super::page_models::LoginPageContext;
 use super::pages::{
     ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme, ServiceReturn,
-    negotiate_language,
 };
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
@@ -61,7 +60,7 @@ impl<'a> RejectionPage<'a> {
     ) -> Self {
         let locale = context.locale(&summary.ui_locales);
         let page = ErrorPage {
-            service: context.hub.service_name(&summary.client_id, locale),
+            service: context.hub.service_name(&summary.client_id, &locale),
             actions: vec![PageAction::Continue { href: interaction_path(hash) }],
             ..new_error_page(&context.hub.core.env, code, Some(summary))
         };
@@ -74,7 +73,7 @@ impl<'a> RejectionPage<'a> {
         let Self { context, page, locale, recorded, client_id, login } = self;
         let rejected = RejectionContext { support_id: Some(&page.support_id), client_id, login };
         rejection::record_rejection(context, rejected, recorded, message);
-        error_page_response(&context.hub, locale, &page)
+        error_page_response(&context.hub, &locale, &page)
     }
 }
 
@@ -161,7 +160,7 @@ pub(super) fn unusable_idp_response(
 ) -> HttpResponse {
     let UnusableIdpResponse { code, connector, hash, summary } = unusable;
     let mut rejected = RejectionPage::for_login(context, *code, hash, summary);
-    rejected.page.provider = context.hub.provider_name(connector, rejected.locale);
+    rejected.page.provider = context.hub.provider_name(connector, &rejected.locale);
     rejected.into_response("identity provider's response belongs to no login of this browser")
 }
 
@@ -183,7 +182,7 @@ pub(super) fn login_not_admitted(
     client_id: &ClientId,
 ) -> HttpResponse {
     let mut rejected = RejectionPage::new(context, code);
-    rejected.page.service = context.hub.service_name(client_id, rejected.locale);
+    rejected.page.service = context.hub.service_name(client_id, &rejected.locale);
     rejected.page.actions = context.hub.service_home(client_id).into_iter().collect();
     RejectionPage { client_id: Some(client_id), ..rejected }.into_response("login not admitted")
 }
@@ -230,7 +229,7 @@ pub(super) fn login_step_failed(
 
 /// Builds the page for an error of the login state machine, with the next action that it names.
 pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage) -> HttpResponse {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
         claim: problem.claim.and_then(|claim| {
@@ -257,7 +256,7 @@ pub(super) fn idp_blocked(
     login: &LoginPageContext<'_>,
     banner: &login::ChoiceBanner,
 ) -> HttpResponse {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let connector = banner.connector.as_ref();
     let error = ErrorPage {
         service: hub.service_name(&summary.client_id, locale),
@@ -287,7 +286,7 @@ pub fn render_early_error(
     head: &EarlyErrorContext,
     code: ErrorCode,
 ) -> String {
-    let locale = negotiate_language(&[], head.accept_language.as_deref());
+    let locale = &head.languages.negotiate(None, &[], head.accept_language.as_deref());
     let mut error = new_error_page(env, code, None);
     // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
@@ -324,7 +323,7 @@ fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> E
     }
 }
 
-fn error_page_response(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
+fn error_page_response(hub: &Hub, locale: &Locale, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
     if matches!(error.code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
         return landing_page_response(hub, status, locale, |chrome| error.render(chrome));

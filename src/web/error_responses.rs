@@ -87,7 +87,7 @@ fn authorization_error_response(
     let rejected =
         RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
     record_rejection(context, rejected, *code, message);
-    authorization_response(&context.hub, *locale, service, redirect.error_response(*code))
+    authorization_response(&context.hub, locale, service, redirect.error_response(*code))
 }
 
 /// Builds the error response for a client, with `Retry-After` if it failed to authenticate too

@@ -48,7 +48,7 @@ pub struct Hub {
 impl Hub {
     /// Returns the name of a service provider; `None` if it is not registered.
     #[must_use]
-    pub fn service_name(&self, client_id: &ClientId, locale: Locale) -> Option<String> {
+    pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<String> {
         let federation = self.core.federation.load();
         Some(locale.localize(&federation.service_provider(client_id)?.name).to_owned())
     }
@@ -63,7 +63,7 @@ impl Hub {
 
     /// Returns the name of an identity provider; `None` if there is no such connector.
     #[must_use]
-    pub fn provider_name(&self, connector: &ConnectorId, locale: Locale) -> Option<String> {
+    pub fn provider_name(&self, connector: &ConnectorId, locale: &Locale) -> Option<String> {
         Some(locale.localize(&*self.connectors.display_name(connector)?).to_owned())
     }
 }

@@ -250,7 +250,7 @@ fn choice_response(
     query: &ChoiceQuery,
 ) -> HttpResponse {
     let choice = page_models::choice_page(page, banner, query);
-    let mut response = page_response(page.hub, 200, page.locale, |chrome| choice.render(chrome));
+    let mut response = page_response(page.hub, 200, &page.locale, |chrome| choice.render(chrome));
     if let Some(cookie) = last_choice::outdated_cookie_removal(context) {
         add_cookie(&mut response, &cookie);
     }
@@ -282,7 +282,7 @@ pub(super) fn step_response(
         }
         LoginAnswer::ConsentPage(consenting) => {
             let consent = page_models::consent_page(&page, &consenting);
-            page_response(hub, 200, page.locale, |chrome| consent.render(chrome))
+            page_response(hub, 200, &page.locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
             let mut response = service_provider_response(&page, answer, from);
@@ -318,7 +318,7 @@ fn service_provider_response(
         },
         form @ AuthorizationResponse::FormPost { .. } => form,
     };
-    authorization_response(page.hub, page.locale, &page.service_name(), answer)
+    authorization_response(page.hub, &page.locale, &page.service_name(), answer)
 }
 
 fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {

@@ -151,7 +151,7 @@ pub async fn return_from_idp(
     };
     let locale = context.locale(&[]);
     let Some(destination) = stored.map_err(Rejection::OutsideLogin)? else {
-        return Ok(logged_out_response(hub, locale, None, None));
+        return Ok(logged_out_response(hub, &locale, None, None));
     };
     hub.core.metrics.record_logout("returned");
     hub.core.audit.record(|| {
@@ -161,7 +161,7 @@ pub async fn return_from_idp(
     Ok(match &destination.return_to {
         // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
         Some(return_to) => see_other(&format!("{}#", return_to.location())),
-        None => logged_out_response(hub, locale, Some(&destination), None),
+        None => logged_out_response(hub, &locale, Some(&destination), None),
     })
 }
 
@@ -234,8 +234,8 @@ async fn end_session(
             let provider = session.map(|session| session.login.connector);
             let cookie = cookie.as_ref();
             let page =
-                confirmation_page(hub, locale, (cookie, provider.as_ref()), &destination, params);
-            return Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)));
+                confirmation_page(hub, &locale, (cookie, provider.as_ref()), &destination, params);
+            return Ok(landing_page_response(hub, 200, &locale, |chrome| page.render(chrome)));
         }
         (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
@@ -247,7 +247,7 @@ async fn end_session(
     if let (true, Some(cookie)) = (by_session, &cookie) {
         remember_redirect(hub, params, cookie, &outcome, &destination).await;
     }
-    let mut response = logout_response(hub, locale, outcome, &destination);
+    let mut response = logout_response(hub, &locale, outcome, &destination);
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
@@ -308,7 +308,7 @@ async fn remember_redirect(
 /// destination, or a page.
 fn logout_response(
     hub: &Hub,
-    locale: Locale,
+    locale: &Locale,
     outcome: LogoutOutcome,
     destination: &LogoutDestination,
 ) -> HttpResponse {
@@ -331,7 +331,7 @@ fn logout_response(
 /// ended; a sandbox keeps no session.
 fn logged_out_response(
     hub: &Hub,
-    locale: Locale,
+    locale: &Locale,
     destination: Option<&LogoutDestination>,
     unreached: Option<&ConnectorId>,
 ) -> HttpResponse {
@@ -348,7 +348,7 @@ fn logged_out_response(
 
 fn confirmation_page(
     hub: &Hub,
-    locale: Locale,
+    locale: &Locale,
     (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
     destination: &LogoutDestination,
     params: &Params,

@@ -20,7 +20,7 @@ pub async fn show_error(
     let hub = &context.hub;
     let page = OauthErrorPage::for_error(&path, hub.service_documentation.clone())
         .ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
-    let locale = context.locale(&[]);
+    let locale = &context.locale(&[]);
     Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)))
 }
 

@@ -13,13 +13,16 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
+use actix_web::web::Data;
 use actix_web::{Error, HttpResponse};
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout};
 
 use super::host::{PublicHost, Scheme};
+use super::hub::Hub;
 use super::responses::status_code;
 use super::spans;
+use crate::localization::Languages;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::error_response::ErrorResponse;
@@ -53,6 +56,7 @@ type EarlyErrorRenderer = Box<dyn Fn(&EarlyErrorContext, ErrorCode) -> String + 
 #[derive(Clone, Debug)]
 pub struct EarlyErrorContext {
     pub path: String,
+    pub languages: Arc<Languages>,
     pub accept_language: Option<String>,
 }
 
@@ -60,7 +64,13 @@ impl EarlyErrorContext {
     fn from_request(request: &ServiceRequest) -> Self {
         let accepted =
             request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        Self { path: request.path().to_owned(), accept_language: accepted.map(str::to_owned) }
+        let hub = request.app_data::<Data<Hub>>();
+        let languages = hub.map(|hub| Arc::clone(&hub.core.federation.load().languages));
+        Self {
+            path: request.path().to_owned(),
+            languages: languages.unwrap_or_else(|| Arc::clone(Languages::built_in())),
+            accept_language: accepted.map(str::to_owned),
+        }
     }
 }
 

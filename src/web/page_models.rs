@@ -23,7 +23,6 @@ use crate::login::{self, ClaimsSource, Consenting};
 use crate::protocol::email_domain::EmailDomain;
 
 /// A login whose page is shown to the browser that started it.
-#[derive(Clone, Copy)]
 pub struct LoginPageContext<'a> {
     pub hub: &'a Hub,
     pub locale: Locale,
@@ -53,7 +52,7 @@ impl<'a> LoginPageContext<'a> {
 
     /// Returns the name of the service provider; empty if it is no longer registered.
     pub fn service_name(&self) -> String {
-        self.hub.service_name(&self.summary.client_id, self.locale).unwrap_or_default()
+        self.hub.service_name(&self.summary.client_id, &self.locale).unwrap_or_default()
     }
 
     /// Returns the connectors of `is_wanted` for the choice page.
@@ -78,7 +77,7 @@ pub fn choice_page(
     banner: Option<login::ChoiceBanner>,
     query: &ChoiceQuery,
 ) -> ChoicePage {
-    let LoginPageContext { hub, locale, summary, .. } = *login;
+    let LoginPageContext { hub, locale, summary, .. } = login;
     let federation = hub.core.federation.load();
     let (email, found) = email_search(login, banner.is_some(), &query.lookup);
     let entries = login.choices(|id, connector| match &found {
@@ -129,14 +128,14 @@ fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> 
         message: banner.connector.as_ref().and_then(|id| login.operator_message(id)),
         provider: banner
             .connector
-            .and_then(|id| login.hub.provider_name(&id, login.locale))
+            .and_then(|id| login.hub.provider_name(&id, &login.locale))
             .unwrap_or_default(),
         code: banner.code,
         support_id: login.summary.support_id.to_string(),
     }
 }
 
-fn candidate(locale: Locale, entry: &ChoiceEntry) -> ProviderCandidate<'_> {
+fn candidate<'a>(locale: &Locale, entry: &'a ChoiceEntry) -> ProviderCandidate<'a> {
     ProviderCandidate {
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
@@ -199,7 +198,7 @@ pub fn sole_connector_for_domain(
     let mut found = login.hub.core.federation.load().connectors_for_domain(domain);
     let only = found.pop().filter(|_| found.is_empty())?;
     let entries = login.choices(|id, _| *id == only);
-    candidate(login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
+    candidate(&login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
 }
 
 const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
@@ -219,7 +218,7 @@ const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
     }
 }
 
-fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
+fn blocked_label(locale: &Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
     if message.is_empty() {
         UnavailableLabel::Blocked
     } else {
@@ -231,7 +230,7 @@ fn blocked_label(locale: Locale, message: &BTreeMap<String, String>) -> Unavaila
 pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> ConsentPage {
     let proven = &consenting.user;
     let page_digest = consenting.page_digest();
-    let provider = login.hub.provider_name(&proven.authentication.connector, login.locale);
+    let provider = login.hub.provider_name(&proven.authentication.connector, &login.locale);
     let federation = login.hub.core.federation.load();
     ConsentPage {
         interaction: login.hash().to_string(),
@@ -251,7 +250,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
                 let claim = ClaimName::from_name(name);
                 Some(pages::ConsentClaim {
                     name: login.locale.label_for(&claim, &federation.declared_claims)?,
-                    value: display_value(login.locale, value),
+                    value: display_value(&login.locale, value),
                 })
             })
             .collect(),
@@ -259,7 +258,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
 }
 
 /// Returns a claim's value as one line.
-fn display_value(locale: Locale, value: &Value) -> Option<String> {
+fn display_value(locale: &Locale, value: &Value) -> Option<String> {
     let join = |values: &mut dyn Iterator<Item = &Value>| {
         values.filter_map(|value| display_value(locale, value)).collect::<Vec<_>>().join(", ")
     };

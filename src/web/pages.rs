@@ -19,11 +19,11 @@ macro_rules! page_template {
                 #[template(path = $path)]
                 struct PageTemplate<'a> {
                     chrome: &'a super::PageChrome<'a>,
-                    t: super::Locale,
+                    t: &'a super::Locale,
                     title: String,
                     page: &'a $page,
                 }
-                let title: fn(&$page, super::Locale) -> String = $title;
+                let title: fn(&$page, &super::Locale) -> String = $title;
                 let t = chrome.locale;
                 super::render_template(&PageTemplate {
                     chrome,
@@ -50,6 +50,7 @@ mod short_pages;
 mod sign_in;
 mod theme;
 
+pub use crate::localization::Locale;
 pub use choice::{
     ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
     UnavailableProvider,
@@ -58,7 +59,6 @@ pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPag
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
-pub use locale::{Locale, negotiate_language};
 pub use notice::DisplayedNotice;
 pub use oauth_error::OauthErrorPage;
 pub use provider_list::{
@@ -72,7 +72,7 @@ pub use theme::{LOGO_PATH, PageTheme};
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]
 pub struct PageChrome<'a> {
-    pub locale: Locale,
+    pub locale: &'a Locale,
     /// The nonce of the `Content-Security-Policy` sent with this page.
     pub nonce: &'a str,
     pub theme: &'a PageTheme,

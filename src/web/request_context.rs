@@ -10,7 +10,7 @@ use actix_web::{Error, FromRequest, HttpRequest};
 
 use super::form::{self, FormError};
 use super::hub::Hub;
-use super::pages::{Locale, negotiate_language};
+use super::pages::Locale;
 use crate::protocol::params::Params;
 
 /// A request and the hub that handles it.
@@ -21,10 +21,11 @@ pub struct RequestContext {
 
 impl RequestContext {
     /// Returns the page language: `ui_locales` of the service provider first, then
-    /// `Accept-Language`.
+    /// `Accept-Language`, then the default language.
     #[must_use]
     pub fn locale(&self, ui_locales: &[String]) -> Locale {
-        negotiate_language(ui_locales, self.header(&ACCEPT_LANGUAGE))
+        let languages = &self.hub.core.federation.load().languages;
+        languages.negotiate(None, ui_locales, self.header(&ACCEPT_LANGUAGE))
     }
 
     /// Returns the content type that the request names.

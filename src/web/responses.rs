@@ -36,7 +36,7 @@ pub fn interaction_path(hash: &InteractionHash) -> String {
 pub fn page_response(
     hub: &Hub,
     status: u16,
-    locale: Locale,
+    locale: &Locale,
     render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
     let nonce = hub.core.env.entropy().token();
@@ -71,7 +71,7 @@ pub fn page_response(
 pub fn landing_page_response(
     hub: &Hub,
     status: u16,
-    locale: Locale,
+    locale: &Locale,
     render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
     let mut response = page_response(hub, status, locale, render);
@@ -119,7 +119,7 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
 #[must_use]
 pub fn authorization_response(
     hub: &Hub,
-    locale: Locale,
+    locale: &Locale,
     service: &str,
     answer: AuthorizationResponse,
 ) -> HttpResponse {

@@ -33,7 +33,7 @@ pub async fn show_form(
         .ok()
         .flatten()
         .and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
-    let locale = context.locale(&[]);
+    let locale = &context.locale(&[]);
     let name = hub.provider_name(&id, locale).unwrap_or_default();
     let sandbox = sandbox_page(locale, (&id, &name), state, requested, &offer);
     Ok(page_response(hub, 200, locale, |chrome| sandbox.render(chrome)))
@@ -71,7 +71,7 @@ impl From<SandboxError> for Rejection {
 /// Builds the form. `requested` is the level of the login: it is selected, and lower levels carry a
 /// hint that they are too low.
 fn sandbox_page(
-    locale: Locale,
+    locale: &Locale,
     (id, provider): (&ConnectorId, &str),
     state: &str,
     requested: Option<Level>,

@@ -156,7 +156,7 @@ fn sign_in_response(
     let SignInAttempt { connector, state, login, summary } = attempt;
     let login = LoginPageContext::new(context, login, summary);
     let form = SignInPage {
-        provider: login.hub.provider_name(connector, login.locale).unwrap_or_default(),
+        provider: login.hub.provider_name(connector, &login.locale).unwrap_or_default(),
         service: login.service_name(),
         action: format!("/connectors/{connector}/login"),
         hidden: vec![
@@ -167,7 +167,7 @@ fn sign_in_response(
         error,
         back_url: interaction_path(login.hash()),
     };
-    page_response(login.hub, status, login.locale, |chrome| form.render(chrome))
+    page_response(login.hub, status, &login.locale, |chrome| form.render(chrome))
 }
 
 /// Rounds up to whole minutes, so that the user does not retry too early.

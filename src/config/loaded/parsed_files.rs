@@ -1,6 +1,7 @@
 //! Reads and checks the files of a configuration folder other than `passerelle.toml` and connectors.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{DataProviderFile, ServiceProviderFile};
@@ -9,8 +10,9 @@ use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
-use crate::config::validation::{notices, scopes, settings};
+use crate::config::validation::{languages, notices, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
+use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
@@ -19,6 +21,7 @@ pub struct ParsedFiles {
     pub notices: Option<(SourceFile, Vec<notices::Notice>)>,
     pub services: Vec<(SourceFile, ServiceProviderFile)>,
     pub data_providers: Vec<(SourceFile, DataProviderFile)>,
+    pub languages: Vec<(SourceFile, Arc<MessageFile>)>,
 }
 
 impl ParsedFiles {
@@ -44,6 +47,7 @@ impl ParsedFiles {
                 &folder.join(data_providers::FOLDER),
                 problems,
             ),
+            languages: languages::load_languages(&folder.join(languages::FOLDER), problems),
         }
     }
 
@@ -92,7 +96,7 @@ impl<'a> ClientChecks<'a> {
     /// Checks every service provider and data provider.
     pub fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
         let Self { context, settings } = self;
-        let ParsedFiles { scopes, notices, services, data_providers } = parsed;
+        let ParsedFiles { scopes, notices, services, data_providers, languages } = parsed;
         let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
         let service = |(source, file): (SourceFile, ServiceProviderFile)| {
             service_providers::check_scopes(&source, &file, &tables, problems);
@@ -107,7 +111,7 @@ impl<'a> ClientChecks<'a> {
             (source, registered)
         };
         let data_providers = data_providers.into_iter().map(provider).collect();
-        CheckedClients { services, data_providers, scopes, notices }
+        CheckedClients { services, data_providers, scopes, notices, languages }
     }
 }
 
@@ -117,6 +121,7 @@ pub struct CheckedClients {
     data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
     scopes: Option<(SourceFile, scopes::ScopeTables)>,
     notices: Option<(SourceFile, Vec<notices::Notice>)>,
+    languages: Vec<(SourceFile, Arc<MessageFile>)>,
 }
 
 impl CheckedClients {
@@ -131,8 +136,8 @@ impl CheckedClients {
         self,
         connectors: Vec<(SourceFile, ConfiguredConnector)>,
     ) -> Option<CheckedFiles> {
-        let Self { services, data_providers, scopes, notices } = self;
+        let Self { services, data_providers, scopes, notices, languages } = self;
         let (scopes, notices) = scopes.zip(notices)?;
-        Some(CheckedFiles { services, data_providers, connectors, scopes, notices })
+        Some(CheckedFiles { services, data_providers, connectors, scopes, notices, languages })
     }
 }

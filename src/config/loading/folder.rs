@@ -1,4 +1,4 @@
-//! Lists and parses the TOML files of a folder.
+//! Lists the files of a folder, and parses those in TOML.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,14 @@ pub fn parse_folder<T: DeserializeOwned + JsonSchema>(
 /// # Errors
 /// Returns a diagnostic with `fix` if the folder can't be read.
 pub fn list_toml_files(folder: &Path, fix: &str) -> Result<Vec<PathBuf>, Diagnostic> {
+    list_files(folder, "toml", fix)
+}
+
+/// Lists the entries of a folder with this extension, likewise.
+///
+/// # Errors
+/// Returns a diagnostic with `fix` if the folder can't be read.
+pub fn list_files(folder: &Path, extension: &str, fix: &str) -> Result<Vec<PathBuf>, Diagnostic> {
     let entries = std::fs::read_dir(folder)
         .map_err(|_| file_diagnostic(folder, "the folder is missing or can't be read", fix))?;
     let is_ours = |path: &PathBuf| {
@@ -38,7 +46,7 @@ pub fn list_toml_files(folder: &Path, fix: &str) -> Result<Vec<PathBuf>, Diagnos
             .file_name()
             .and_then(|name| name.to_str())
             .is_none_or(|name| name.starts_with('.'));
-        !hidden && path.extension().is_some_and(|extension| extension == "toml")
+        !hidden && path.extension().is_some_and(|found| found == extension)
     };
     let mut files: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();

@@ -1,4 +1,4 @@
-//! One parsed TOML file: its values, the line of each key, and diagnostics for values that don't
+//! One parsed TOML or Fluent file: its values, the line of each key, and diagnostics for values that don't
 //! fit.
 //!
 //! Messages of figment and toml contain values, so only the kind of error and its place are used.
@@ -17,6 +17,7 @@ use toml::de::DeTable;
 use super::closest_word::closest_word;
 use super::diagnostic::Diagnostic;
 use super::environment::Overlay;
+use super::fluent_file::parse_fluent;
 use super::safe_read;
 use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
@@ -66,10 +67,12 @@ impl SourceFile {
     /// Parses the bytes of a file.
     ///
     /// # Errors
-    /// Returns a diagnostic if they are not UTF-8 or not valid TOML.
+    /// Returns a diagnostic if they are not UTF-8, or not valid TOML; for `*.ftl`, not valid Fluent.
     pub fn from_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
         let not_text = |_| file_diagnostic(file, "the file is not UTF-8 text", "save it as UTF-8");
-        Self::parse(file, &String::from_utf8(bytes).map_err(not_text)?)
+        let text = String::from_utf8(bytes).map_err(not_text)?;
+        let is_fluent = file.extension().is_some_and(|extension| extension == "ftl");
+        if is_fluent { parse_fluent(file, &text) } else { Self::parse(file, &text) }
     }
 
     /// Parses TOML text. `file` is only used in messages.
@@ -90,8 +93,18 @@ impl SourceFile {
         let mut lines = BTreeMap::new();
         index_table(text, "", spanned.get_ref(), &mut lines);
         let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
+        Ok(Self::from_values(file, text, values, lines))
+    }
+
+    /// Creates a file from its parsed values and the line of each key.
+    pub(super) fn from_values(
+        file: &Path,
+        text: &str,
+        values: Dict,
+        lines: BTreeMap<String, usize>,
+    ) -> Self {
         let hash = digest::sha256(text.as_bytes());
-        Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash })
+        Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash }
     }
 
     /// Returns the path as the operator gave it, for messages.

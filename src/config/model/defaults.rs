@@ -9,6 +9,10 @@ pub const MAX_REMEMBER_DAYS: u64 = 180;
 pub const fn yes() -> bool {
     true
 }
+/// Returns the default of `default_language`.
+pub fn default_language() -> String {
+    crate::localization::DEFAULT_LANGUAGE.into()
+}
 /// Returns the default of `cookie_prefix`.
 pub fn cookie_prefix() -> String {
     "passerelle".into()

@@ -38,6 +38,11 @@ pub struct Settings {
     /// OAuth errors. Default: none.
     #[serde(default)]
     pub service_documentation: Option<String>,
+    /// Language of the pages for users whose browser asks for none that the pages have: a built-in
+    /// one (ar, de, en, es, fr, it, nl, pl, pt, ro) or one of the folder `locales`
+    /// (docs/languages.md).
+    #[serde(default = "defaults::default_language")]
+    pub default_language: String,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]

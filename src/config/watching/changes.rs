@@ -27,6 +27,9 @@ pub struct Changes {
     pub scopes: Vec<String>,
     /// Changed keys of notices.toml.
     pub notices: Vec<String>,
+    /// Changed files of messages.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub languages: BTreeMap<String, FileChange>,
 }
 
 /// How a file has changed.
@@ -107,6 +110,10 @@ impl ConfigDigest {
             .collect(),
             scopes: self.scopes.differing_keys(&next.scopes),
             notices: self.notices.differing_keys(&next.notices),
+            languages: file_changes(&self.languages, &next.languages, Arc::clone)
+                .into_iter()
+                .map(|(file, change)| (file.clone(), change))
+                .collect(),
         }
     }
 
@@ -260,6 +267,9 @@ impl Changes {
         if !self.notices.is_empty() {
             writeln!(text, "notices.toml: changed; affects every user who logs in")?;
         }
+        for (file, change) in &self.languages {
+            writeln!(text, "{file}: {change}; affects the pages in this language")?;
+        }
         Ok(())
     }
 }
@@ -299,7 +309,8 @@ impl Display for Changes {
             self.data_providers.iter().map(|(id, change)| format!("data provider {id} {change}"));
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
         let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
-        let files = scopes.into_iter().chain(notices);
+        let languages = self.languages.iter().map(|(file, change)| format!("{file} {change}"));
+        let files = scopes.into_iter().chain(notices).chain(languages);
         f.write_str(&join_names(
             &connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>(),
         ))

@@ -75,6 +75,9 @@ pub struct ConfigDigest {
     /// The fingerprints of `notices.toml`.
     #[serde(default)]
     pub notices: Arc<FieldDigests>,
+    /// The messages of the pages, by file.
+    #[serde(default)]
+    pub languages: BTreeMap<String, Arc<FieldDigests>>,
 }
 
 /// Summary of a connector.

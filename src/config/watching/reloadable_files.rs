@@ -1,5 +1,5 @@
 //! Reloads the files that may change while the hub runs: connectors, service providers, data
-//! providers, scopes, notices.
+//! providers, scopes, notices, messages of the pages.
 //!
 //! Responsible for the active version of each file. An invalid file keeps its last valid version;
 //! one that was never valid is ignored. A conflict between files is attributed to the file that
@@ -28,12 +28,14 @@ use crate::config::loading::{
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_diagnostics;
 use crate::config::validation::data_providers::RegisteredDataProvider;
+use crate::config::validation::languages;
 use crate::config::validation::notices::Notice;
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
+use crate::localization::{Languages, MessageFile};
 
 pub use entries::LoadContext;
 pub use file_set::ScanOutcome;
@@ -47,6 +49,7 @@ pub struct ReloadableFiles {
     connectors: FileSet<ConnectorEntry>,
     scopes: FileSet<ScopesEntry>,
     notices: FileSet<Arc<[Notice]>>,
+    languages: FileSet<Arc<MessageFile>>,
     /// Conflicts that no pending change has caused, for example dangling references to a removed
     /// file.
     unattributed: Vec<Diagnostic>,
@@ -61,12 +64,19 @@ pub enum FileKind {
     DataProvider,
     Scopes,
     Notices,
+    Language,
 }
 
 impl FileKind {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Connector, Self::ServiceProvider, Self::DataProvider, Self::Scopes, Self::Notices];
+    pub const ALL: [Self; 6] = [
+        Self::Connector,
+        Self::ServiceProvider,
+        Self::DataProvider,
+        Self::Scopes,
+        Self::Notices,
+        Self::Language,
+    ];
 
     /// Returns the label.
     #[must_use]
@@ -77,6 +87,7 @@ impl FileKind {
             Self::DataProvider => "data_provider",
             Self::Scopes => "scopes",
             Self::Notices => "notices",
+            Self::Language => "language",
         }
     }
 }
@@ -96,6 +107,8 @@ pub(in crate::config) struct CheckedFiles {
     pub scopes: (SourceFile, ScopeTables),
     /// The notices.
     pub notices: (SourceFile, Vec<Notice>),
+    /// The messages of the pages.
+    pub languages: Vec<(SourceFile, Arc<MessageFile>)>,
 }
 
 impl ReloadableFiles {
@@ -111,6 +124,10 @@ impl ReloadableFiles {
         let (mut services, mut data_providers) = (FileSet::default(), FileSet::default());
         let (mut connectors, mut scopes, mut notices) =
             (FileSet::default(), FileSet::default(), FileSet::default());
+        let mut languages = FileSet::default();
+        for (source, messages) in checked.languages {
+            languages.insert_checked(FileVersion::new(source, messages, &folder), &folder);
+        }
         for (source, client) in checked.services {
             services.insert_checked(
                 FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder),
@@ -142,6 +159,7 @@ impl ReloadableFiles {
             connectors,
             scopes,
             notices,
+            languages,
             unattributed: Vec::new(),
             scan_count: 0,
         })
@@ -160,6 +178,7 @@ impl ReloadableFiles {
             self.scan_connectors(&scan, &load_context, &context, buildable),
             self.scan_scopes(&scan, &load_context.declarations.claims),
             self.scan_notices(&scan),
+            self.scan_languages(&scan),
         ];
         self.resolve_conflicts();
         if outcomes.contains(&ScanOutcome::BeingWritten) {
@@ -195,6 +214,11 @@ impl ReloadableFiles {
             .next()
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
+        let messages = self.languages.active_versions().map(|version| Arc::clone(&version.content));
+        federation.languages = Arc::new(Languages::new(
+            &self.context.default_language,
+            &messages.collect::<Vec<_>>(),
+        ));
         federation.categories.clone_from(&choice.categories);
         federation.ask_email = choice.ask_email;
         federation.remember_last =
@@ -246,6 +270,7 @@ impl ReloadableFiles {
             .chain(self.data_providers.diagnostics());
         all.chain(self.scopes.diagnostics())
             .chain(self.notices.diagnostics())
+            .chain(self.languages.diagnostics())
             .chain(&self.unattributed)
             .cloned()
             .collect()
@@ -260,6 +285,7 @@ impl ReloadableFiles {
             FileKind::DataProvider => self.data_providers.bad_file_count(),
             FileKind::Scopes => self.scopes.bad_file_count(),
             FileKind::Notices => self.notices.bad_file_count(),
+            FileKind::Language => self.languages.bad_file_count(),
         }
     }
 
@@ -267,12 +293,15 @@ impl ReloadableFiles {
     #[must_use]
     pub fn watched_folders(&self) -> Vec<PathBuf> {
         let root = &self.context.folder;
-        vec![
+        let mut folders = vec![
             root.clone(),
             scanning::service_provider_folder(root),
             scanning::data_provider_folder(root),
             self.context.connectors.clone(),
-        ]
+            root.join(languages::FOLDER),
+        ];
+        folders.extend(languages::language_folders(&root.join(languages::FOLDER)));
+        folders
     }
 
     /// Returns the SHA-256 of `passerelle.toml`, which only a restart reads again.

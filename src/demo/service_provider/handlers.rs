@@ -25,7 +25,7 @@ pub async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpR
     });
     let locale =
         negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
-    this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
+    this.page(StatusCode::OK, &locale, |chrome| match outcome.as_deref() {
         None => DemoSignedOut.render(chrome),
         Some(LoginResult::SignedIn(signed_in, _)) => signed_in.render(chrome),
         Some(LoginResult::Failed(error)) => error.render(chrome),
@@ -41,18 +41,18 @@ pub async fn log_in(
     let form = UniqueParams::parse(&body);
     let locale = negotiate_locale(&request, &form, "ui_locales");
     if let Some(reason) = cross_site_reason(&request) {
-        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
+        return this.error_page(StatusCode::FORBIDDEN, &locale, reason);
     }
     let Some(level) = form.one("level").and_then(parse_level) else {
         return this.error_page(
             StatusCode::BAD_REQUEST,
-            locale,
+            &locale,
             "The form has no level of assurance, or an unknown one.",
         );
     };
     let metadata = match this.hub.discover(&this.settings.registration_for(level).issuer).await {
         Ok(metadata) => metadata,
-        Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
+        Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, &locale, &fault.to_string()),
     };
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
@@ -63,12 +63,12 @@ pub async fn log_in(
         verifier,
         binding: digest::fingerprint(&binding),
         metadata,
-        locale,
+        locale: locale.clone(),
     };
     let Some(url) = this.authorization_url(&pending, &state) else {
         return this.error_page(
             StatusCode::BAD_GATEWAY,
-            locale,
+            &locale,
             &OpClientError::Malformed("configuration document").to_string(),
         );
     };
@@ -93,7 +93,7 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
     let Some(pending) = pending else {
         return this.error_page(
             StatusCode::BAD_REQUEST,
-            negotiate_locale(&request, &answer, "lang"),
+            &negotiate_locale(&request, &answer, "lang"),
             "The response belongs to no sign-in of this browser (its state is unknown).",
         );
     };
@@ -111,7 +111,7 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
         now,
     );
     redirect_to(
-        &home_path(pending.locale),
+        &home_path(&pending.locale),
         vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
     )
 }
@@ -124,14 +124,14 @@ pub async fn log_out(
 ) -> HttpResponse {
     let locale = negotiate_locale(&request, &UniqueParams::parse(&body), "ui_locales");
     if let Some(reason) = cross_site_reason(&request) {
-        return this.error_page(StatusCode::FORBIDDEN, locale, reason);
+        return this.error_page(StatusCode::FORBIDDEN, &locale, reason);
     }
     let location = match this.remove_session(&request).as_deref() {
-        Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
+        Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, &locale),
         Some(LoginResult::SignedIn(_, None) | LoginResult::Failed(_)) | None => None,
     };
     redirect_to(
-        &location.unwrap_or_else(|| home_path(locale)),
+        &location.unwrap_or_else(|| home_path(&locale)),
         vec![this.removal_cookie(this.session_cookie())],
     )
 }
@@ -142,7 +142,7 @@ pub async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> Http
     let locale =
         answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));
     redirect_to(
-        &home_path(locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))),
+        &home_path(&locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))),
         vec![],
     )
 }

@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use super::DemoServiceProvider;
 use super::http::UniqueParams;
 use super::verify::VerifiedToken;
-use crate::web::pages::{DemoError, Locale, PageChrome, TokenParts, negotiate_language};
+use crate::localization::{Languages, Locale};
+use crate::web::pages::{DemoError, PageChrome, TokenParts};
 
 impl DemoServiceProvider {
     /// Renders an error page.
-    pub fn error_page(&self, status: StatusCode, locale: Locale, reason: &str) -> HttpResponse {
+    pub fn error_page(&self, status: StatusCode, locale: &Locale, reason: &str) -> HttpResponse {
         self.page(status, locale, |chrome| {
             DemoError::Refused { reason: reason.to_owned() }.render(chrome)
         })
@@ -22,7 +23,7 @@ impl DemoServiceProvider {
     pub fn page(
         &self,
         status: StatusCode,
-        locale: Locale,
+        locale: &Locale,
         render: impl FnOnce(&PageChrome<'_>) -> String,
     ) -> HttpResponse {
         let nonce = self.env.entropy().token();
@@ -55,11 +56,11 @@ pub fn negotiate_locale(request: &HttpRequest, parameters: &UniqueParams, name: 
         parameters.one(name).unwrap_or_default().split(' ').map(str::to_owned).collect();
     let accepted =
         request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    negotiate_language(&chosen, accepted)
+    Languages::built_in().negotiate(None, &chosen, accepted)
 }
 
 /// Returns the path of the start page.
-pub fn home_path(locale: Locale) -> String {
+pub fn home_path(locale: &Locale) -> String {
     format!("/?lang={locale}")
 }
 

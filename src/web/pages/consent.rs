@@ -71,7 +71,7 @@ pub(super) const fn has_label(claim: Claim) -> bool {
 
 impl Locale {
     /// Returns the claim's label in the page's language.
-    pub(super) fn claim_label(self, claim: &ClaimLabel) -> String {
+    pub(super) fn claim_label(&self, claim: &ClaimLabel) -> String {
         match claim {
             ClaimLabel::Specified(Claim::GivenName) => self.text("claim-given-names"),
             ClaimLabel::Specified(claim) => {
@@ -83,7 +83,7 @@ impl Locale {
 
     /// Returns the label of a claim; `None` for one that pages don't name.
     #[must_use]
-    pub fn label_for(self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
+    pub fn label_for(&self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
         match claim {
             ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),
             ClaimName::Declared(name) => {
@@ -95,7 +95,7 @@ impl Locale {
 
     /// Returns `yes` or `no` in the page's language.
     #[must_use]
-    pub fn boolean_label(self, value: bool) -> String {
+    pub fn boolean_label(&self, value: bool) -> String {
         self.text(if value { "value-yes" } else { "value-no" })
     }
 }

@@ -7,6 +7,7 @@
 use askama::Template;
 
 use super::{Locale, PageChrome, render_template};
+use crate::localization::Languages;
 use crate::protocol::acr::Level;
 
 /// The page without a signed-in user.
@@ -69,7 +70,7 @@ page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
 
 impl Locale {
     /// Returns the label of the button that starts a sign-in.
-    fn demo_sign_in(self, level: Level) -> String {
+    fn demo_sign_in(&self, level: Level) -> String {
         self.text(match level {
             Level::Eidas1 => "demo-sign-in-eidas1",
             Level::Eidas2 => "demo-sign-in-eidas2",
@@ -82,6 +83,6 @@ impl Locale {
 #[template(path = "demo_signed_out.html")]
 struct DemoSignedOutTemplate<'a> {
     chrome: &'a PageChrome<'a>,
-    t: Locale,
+    t: &'a Locale,
     title: String,
 }

@@ -17,7 +17,7 @@ pub struct DisplayedNotice {
 impl DisplayedNotice {
     /// Returns the notices that are in force at `now`.
     #[must_use]
-    pub fn in_force(all: &[notices::Notice], locale: Locale, now: Timestamp) -> Vec<Self> {
+    pub fn in_force(all: &[notices::Notice], locale: &Locale, now: Timestamp) -> Vec<Self> {
         let shown = |notice: &notices::Notice| Self {
             text: locale.localize(&notice.text).to_owned(),
             severity: notice.severity,

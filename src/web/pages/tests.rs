@@ -10,6 +10,7 @@ use super::*;
 use crate::config::model::NoticeSeverity;
 use crate::connector::persona::SimulatedFailure;
 use crate::identity::Claim;
+use crate::localization::Languages;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::page_gallery::{self as gallery, ProviderFixture};
@@ -23,17 +24,18 @@ const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
 /// Returns (language, page, HTML) of the whole gallery.
 fn every_page() -> Vec<(Locale, String, String)> {
     let theme = gallery::theme();
-    let draw = |locale| {
+    let draw = |locale: &Locale| {
         let chrome =
             PageChrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
-        gallery::all_pages(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
+        let locale = locale.clone();
+        gallery::all_pages(&chrome).into_iter().map(move |(name, html)| (locale.clone(), name, html))
     };
-    Locale::all().flat_map(draw).collect()
+    Languages::built_in().locales().flat_map(draw).collect()
 }
 
 fn in_french<T>(render: impl FnOnce(&PageChrome<'_>) -> T) -> T {
     render(&PageChrome {
-        locale: Locale::default(),
+        locale: Languages::built_in().default_locale(),
         nonce: NONCE,
         theme: &gallery::theme(),
         base_path: "/api/v2",
@@ -305,7 +307,7 @@ fn names_by_language_reach_the_page() {
         logo: Some(LOGO_PATH),
         ..PageTheme::default()
     };
-    let locale = negotiate_language(&["en".to_owned()], None);
+    let locale = &Languages::built_in().negotiate(None, &["en".to_owned()], None);
     let html = gallery::choice_page(1).render(&PageChrome {
         locale,
         nonce: NONCE,

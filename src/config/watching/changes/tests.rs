@@ -39,6 +39,7 @@ fn before() -> ConfigDigest {
         data_providers: BTreeMap::new(),
         scopes: fields(&[("scopes", "1")]),
         notices: Arc::default(),
+        languages: BTreeMap::new(),
     }
 }
 

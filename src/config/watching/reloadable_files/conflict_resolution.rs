@@ -40,6 +40,7 @@ impl ReloadableFiles {
         self.connectors.activate_pending(&mut rejected);
         self.scopes.activate_pending(&mut rejected);
         self.notices.activate_pending(&mut rejected);
+        self.languages.activate_pending(&mut rejected);
     }
 
     /// Accepts rejected files that cause no further conflict on their own.

@@ -42,6 +42,8 @@ pub struct LoadContext {
     pub declarations: Arc<Declarations>,
     /// The `[choice]` table.
     pub choice: ChoiceConfig,
+    /// The default language of the pages.
+    pub default_language: String,
     /// The order of the choice page.
     pub order: Arc<ConnectorOrder>,
 }

@@ -10,6 +10,7 @@ use super::file_set::{ScanContext, ScanOutcome};
 use super::{BuildCheck, ReloadableFiles};
 use crate::config::loading::folder::list_toml_files;
 use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SourceFile, source_file};
+use crate::config::validation::languages;
 use crate::config::validation::notices;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::service_providers::{self, HubSettings};
@@ -121,6 +122,17 @@ impl ReloadableFiles {
             let mut problems = Vec::new();
             notices::parse_notices(source, &mut problems).map(Arc::from).ok_or(problems)
         })
+    }
+
+    /// Reads and checks the changed files of messages. Their folder is optional.
+    pub(super) fn scan_languages(&mut self, scan: &ScanContext<'_>) -> ScanOutcome {
+        let folder = scan.folder.join(languages::FOLDER);
+        let paths = match languages::list_message_files(&folder, FOLDER_FIX) {
+            Err(_) if self.languages.is_empty() && !folder.exists() => Ok(Vec::new()),
+            paths => paths,
+        };
+        let read = |path: &Path| source_file::read_bytes_in(&folder, path);
+        self.languages.scan(paths, scan, read, languages::check_source)
     }
 }
 

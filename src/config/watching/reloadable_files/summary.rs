@@ -1,5 +1,6 @@
 //! Summarizes the active files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::ReloadableFiles;
@@ -10,6 +11,11 @@ use crate::config::watching::config_digest::{
 };
 
 impl ReloadableFiles {
+    /// Returns the path of a file in the configuration folder: `locales/de.ftl`.
+    fn relative_name(&self, path: &Path) -> String {
+        path.strip_prefix(&self.context.folder).unwrap_or(path).display().to_string()
+    }
+
     /// Returns a digest of the active versions, for comparison with another federation.
     #[must_use]
     pub fn digest(&self) -> ConfigDigest {
@@ -38,6 +44,12 @@ impl ReloadableFiles {
                 .next()
                 .map(|version| Arc::clone(&version.fields))
                 .unwrap_or_default(),
+            languages: self
+                .languages
+                .active_versions()
+                .map(|version| (self.relative_name(version.source.path()), version))
+                .map(|(name, version)| (name, Arc::clone(&version.fields)))
+                .collect(),
             notices: self
                 .notices
                 .active_versions()

@@ -1,4 +1,5 @@
 mod conflicts;
+mod languages;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,8 +2,10 @@
 ### One word for one thing: «خدمة» (who asks), «حساب» (what you sign in with),
 ### «جهة» (who runs the account), «تسجيل الدخول» (sign-in).
 
-direction = rtl
 footer-label = روابط مفيدة
+language-name = العربية
+language-label = اللغة
+language-go = تغيير اللغة
 
 ## Dates
 
@@ -244,8 +246,6 @@ demo-lead = تعرض هذه الخدمة الوهمية عملية تسجيل د
 demo-step-1 = اختيار حساب تجريبي.
 demo-step-2 = اختيار الشخصية.
 demo-step-3 = الاطلاع على ما تتلقاه الخدمة.
-demo-languages = اللغات
-demo-language = العربية
 demo-standard = المنصة القياسية
 demo-standard-lead = مصدر الهوية السجل الوطني. والرموز المميزة موقّعة.
 demo-high = المنصة العالية

@@ -2,8 +2,10 @@
 ### One word for one thing: „Dienst“ (who asks), „Konto“ (what you sign in with),
 ### „Anbieter“ (who runs the account), „Anmeldung“.
 
-direction = ltr
 footer-label = Nützliche Links
+language-name = Deutsch
+language-label = Sprache
+language-go = Sprache wechseln
 
 ## Dates
 
@@ -236,8 +238,6 @@ demo-lead = Dieser erfundene Dienst zeigt eine ganze Anmeldung und dann alles, w
 demo-step-1 = Sie wählen ein Testkonto.
 demo-step-2 = Sie wählen, wer Sie sind.
 demo-step-3 = Sie sehen, was der Dienst erhält.
-demo-languages = Sprachen
-demo-language = Deutsch
 demo-standard = Standardplattform
 demo-standard-lead = Die Identität stammt aus dem nationalen Personenregister. Die Token sind signiert.
 demo-high = Plattform für höhere Niveaus

@@ -2,8 +2,10 @@
 ### One word for one thing: "service" (who asks), "account" (what you sign in with),
 ### "organisation" (who runs the account), "sign-in".
 
-direction = ltr
 footer-label = Useful links
+language-name = English
+language-label = Language
+language-go = Change the language
 
 ## Dates
 
@@ -236,8 +238,6 @@ demo-lead = This make-believe service shows a whole sign-in, then everything it 
 demo-step-1 = You choose a trial account.
 demo-step-2 = You choose who you are.
 demo-step-3 = You see what the service receives.
-demo-languages = Languages
-demo-language = English
 demo-standard = Standard platform
 demo-standard-lead = The identity comes from the national register. The tokens are signed.
 demo-high = High platform

@@ -2,8 +2,10 @@
 ### One word for one thing: "servicio" (who asks), "cuenta" (what you sign in with),
 ### "entidad" (who runs the account), "inicio de sesión".
 
-direction = ltr
 footer-label = Enlaces útiles
+language-name = Español
+language-label = Idioma
+language-go = Cambiar de idioma
 
 ## Dates
 
@@ -236,8 +238,6 @@ demo-lead = Este servicio ficticio muestra un inicio de sesión completo y, desp
 demo-step-1 = Usted elige una cuenta de prueba.
 demo-step-2 = Usted elige quién ser.
 demo-step-3 = Usted ve lo que recibe el servicio.
-demo-languages = Idiomas
-demo-language = Español
 demo-standard = Plataforma estándar
 demo-standard-lead = La identidad procede del registro nacional. Los tokens están firmados.
 demo-high = Plataforma de nivel alto

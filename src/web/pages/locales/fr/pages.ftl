@@ -2,8 +2,10 @@
 ### Un mot pour une chose : « service » (qui demande), « compte » (avec quoi l’on se connecte),
 ### « organisme » (qui gère le compte), « connexion ».
 
-direction = ltr
 footer-label = Liens utiles
+language-name = Français
+language-label = Langue
+language-go = Changer de langue
 
 ## Dates
 
@@ -239,8 +241,6 @@ demo-lead = Ce faux service montre une connexion complète, puis tout ce qu’il
 demo-step-1 = Vous choisissez un compte d’essai.
 demo-step-2 = Vous choisissez qui vous êtes.
 demo-step-3 = Vous voyez ce que reçoit le service.
-demo-languages = Langues
-demo-language = Français
 demo-standard = Plateforme standard
 demo-standard-lead = L’identité vient du répertoire national. Les jetons sont signés.
 demo-high = Plateforme élevée

@@ -2,8 +2,10 @@
 ### One word for one thing: "servizio" (who asks), "account" (what you sign in with),
 ### "gestore" (who runs the account), "accesso".
 
-direction = ltr
 footer-label = Link utili
+language-name = Italiano
+language-label = Lingua
+language-go = Cambia lingua
 
 ## Dates
 
@@ -239,8 +241,6 @@ demo-lead = Questo servizio fittizio mostra un accesso completo, poi tutto ciò 
 demo-step-1 = Lei sceglie un account di prova.
 demo-step-2 = Lei sceglie chi essere.
 demo-step-3 = Lei vede che cosa riceve il servizio.
-demo-languages = Lingue
-demo-language = Italiano
 demo-standard = Piattaforma standard
 demo-standard-lead = L’identità proviene dal registro nazionale. I token sono firmati.
 demo-high = Piattaforma di livello elevato

@@ -2,8 +2,10 @@
 ### One word for one thing: ‘dienst’ (who asks), ‘account’ (what you sign in with),
 ### ‘organisatie’ (who runs the account), ‘inloggen’ (one sign-in: ‘inlogpoging’).
 
-direction = ltr
 footer-label = Handige links
+language-name = Nederlands
+language-label = Taal
+language-go = Taal wijzigen
 
 ## Dates
 
@@ -236,8 +238,6 @@ demo-lead = Deze verzonnen dienst laat zien hoe inloggen van begin tot eind gaat
 demo-step-1 = U kiest een testaccount.
 demo-step-2 = U kiest wie u bent.
 demo-step-3 = U ziet wat de dienst ontvangt.
-demo-languages = Talen
-demo-language = Nederlands
 demo-standard = Standaardplatform
 demo-standard-lead = De identiteit komt uit het nationale personenregister. De tokens zijn ondertekend.
 demo-high = Platform voor hogere niveaus

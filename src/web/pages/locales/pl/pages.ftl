@@ -2,8 +2,10 @@
 ### One word for one thing: „usługa” (who asks), „konto” (what you sign in with),
 ### „instytucja” (who runs the account), „logowanie”.
 
-direction = ltr
 footer-label = Przydatne linki
+language-name = Polski
+language-label = Język
+language-go = Zmień język
 
 ## Dates
 
@@ -240,8 +242,6 @@ demo-lead = Ta fikcyjna usługa pokazuje całe logowanie, a potem wszystko, co o
 demo-step-1 = Wybór konta testowego.
 demo-step-2 = Wybór osoby.
 demo-step-3 = Podgląd tego, co otrzymuje usługa.
-demo-languages = Języki
-demo-language = Polski
 demo-standard = Platforma standardowa
 demo-standard-lead = Tożsamość pochodzi z rejestru państwowego. Tokeny są podpisane.
 demo-high = Platforma o wysokim poziomie

@@ -2,8 +2,10 @@
 ### One word for one thing: "serviço" (who asks), "conta" (what you sign in with),
 ### "entidade" (who runs the account), "autenticação" (the sign-in), "sessão" (what lasts after it).
 
-direction = ltr
 footer-label = Ligações úteis
+language-name = Português
+language-label = Idioma
+language-go = Mudar de idioma
 
 ## Dates
 
@@ -236,8 +238,6 @@ demo-lead = Este serviço fictício mostra uma autenticação completa e, depois
 demo-step-1 = Escolhe uma conta de teste.
 demo-step-2 = Escolhe quem quer ser.
 demo-step-3 = Vê o que o serviço recebe.
-demo-languages = Idiomas
-demo-language = Português
 demo-standard = Plataforma normal
 demo-standard-lead = A identidade vem do registo nacional. Os tokens são assinados.
 demo-high = Plataforma elevada

@@ -2,8 +2,10 @@
 ### One word for one thing: "serviciu" (who asks), "cont" (what you sign in with),
 ### "organizație" (who runs the account), "autentificare" (the sign-in).
 
-direction = ltr
 footer-label = Linkuri utile
+language-name = Română
+language-label = Limbă
+language-go = Schimbați limba
 
 ## Dates
 
@@ -242,8 +244,6 @@ demo-lead = Acest serviciu fictiv arată o autentificare completă, apoi tot ce 
 demo-step-1 = Alegeți un cont de probă.
 demo-step-2 = Alegeți cine sunteți.
 demo-step-3 = Vedeți ce primește serviciul.
-demo-languages = Limbi
-demo-language = Română
 demo-standard = Platforma standard
 demo-standard-lead = Identitatea provine din registrul național. Tokenurile sunt semnate.
 demo-high = Platforma de nivel ridicat
