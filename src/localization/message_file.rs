@@ -148,10 +148,7 @@ fn collect_placeables<'a>(pattern: &'a Pattern<&'a str>, found: &mut Vec<Placeab
     }
 }
 
-fn collect_in_expression<'a>(
-    expression: &'a Expression<&'a str>,
-    found: &mut Vec<Placeable<'a>>,
-) {
+fn collect_in_expression<'a>(expression: &'a Expression<&'a str>, found: &mut Vec<Placeable<'a>>) {
     match expression {
         Expression::Select { selector, variants } => {
             collect_inline(selector, found);

@@ -137,7 +137,8 @@ fn no_built_in_title_or_button_is_much_longer_than_the_english_one() {
     let english = languages().find("en").unwrap();
     for locale in languages().locales() {
         for key in message_keys() {
-            let short = key.ends_with("-title") || key.ends_with("-go") || key.starts_with("action-");
+            let short =
+                key.ends_with("-title") || key.ends_with("-go") || key.starts_with("action-");
             let (text, model) = (locale.text(key), english.text(key));
             let (length, model) = (text.chars().count(), model.chars().count());
             // Measured on these ten languages: the longest title has 2.6 times the characters.
@@ -166,7 +167,10 @@ fn a_file_replaces_messages_of_a_built_in_language_and_no_others() {
     let first = file("en", "choice-title = First\nchoice-none = None\n");
     let languages = Languages::new("fr", &[first, file("en", "choice-title = Second")]);
     let english = languages.find("en").unwrap();
-    assert_eq!((english.text("choice-title").as_str(), english.text("choice-none").as_str()), ("Second", "None"));
+    assert_eq!(
+        (english.text("choice-title").as_str(), english.text("choice-none").as_str()),
+        ("Second", "None")
+    );
     assert_eq!(english.text("consent-yes"), "Yes, I agree");
     assert_eq!(languages.default_locale().text("choice-title"), "Choisissez un compte");
     assert_eq!(Languages::new("xx", &[]).default_locale().language(), "en");
@@ -176,8 +180,14 @@ fn a_file_replaces_messages_of_a_built_in_language_and_no_others() {
 fn a_message_that_the_pages_can_not_show_is_refused() {
     for (text, expected) in [
         ("choice-titel = x", "choice-titel: is not a message of the pages; "),
-        ("choice-title = { $service }", "choice-title: uses the unknown variable $service; remove it"),
-        ("inform-go = { $servise }", "inform-go: uses the unknown variable $servise; use: $service"),
+        (
+            "choice-title = { $service }",
+            "choice-title: uses the unknown variable $service; remove it",
+        ),
+        (
+            "inform-go = { $servise }",
+            "inform-go: uses the unknown variable $servise; use: $service",
+        ),
         ("choice-title = { other }", "choice-title: uses a reference to another message"),
         ("choice-title = { -brand }", "choice-title: uses a term"),
         ("-brand = x", "-brand: is a term"),

@@ -56,7 +56,9 @@ pub use choice::{
     UnavailableProvider,
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
-pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
+pub use demo::{
+    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, NamedValue, TokenParts,
+};
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use notice::DisplayedNotice;

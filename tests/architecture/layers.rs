@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::assert_none;
 use crate::source::{Source, sources};
 
-const L0: &[&str] = &["protocol", "ids", "env", "digest", "localization", "client_network", "atomic_file"];
+const L0: &[&str] =
+    &["protocol", "ids", "env", "digest", "localization", "client_network", "atomic_file"];
 const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
 const STATE_MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
@@ -31,7 +32,8 @@ const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"]];
 fn allowed(module: &str) -> Option<BTreeSet<&'static str>> {
     let union = |groups: &[&[&'static str]]| Some(groups.concat().into_iter().collect());
     match module {
-        "protocol" | "ids" | "env" | "digest" | "localization" | "client_network" | "atomic_file" => union(&[L0]),
+        "protocol" | "ids" | "env" | "digest" | "localization" | "client_network"
+        | "atomic_file" => union(&[L0]),
         "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => {
             union(&[L0, L1])
         }

@@ -43,9 +43,7 @@ pub fn parse_fluent(file: &Path, text: &str) -> Result<SourceFile, Diagnostic> {
     }
     let lines = messages.iter().map(|(key, (line, _))| ((*key).to_owned(), *line)).collect();
     let value = |source: String| Value::from(source.trim_end());
-    let values: Dict = messages
-        .into_iter()
-        .map(|(key, (_, source))| (key.to_owned(), value(source)))
-        .collect();
+    let values: Dict =
+        messages.into_iter().map(|(key, (_, source))| (key.to_owned(), value(source))).collect();
     Ok(SourceFile::from_values(file, text, values, lines))
 }

@@ -102,7 +102,8 @@ pub(in crate::config) fn default_language_diagnostic(
 ) -> Option<Diagnostic> {
     let is_known = is_built_in(language) || files.iter().any(|(_, f)| f.language() == language);
     (!is_known).then(|| {
-        let fix = format!("write the code of a language, or add {FOLDER}/LANGUAGE.ftl with its messages");
+        let fix =
+            format!("write the code of a language, or add {FOLDER}/LANGUAGE.ftl with its messages");
         source.diagnostic("default_language", "is not a language of the pages", fix)
     })
 }

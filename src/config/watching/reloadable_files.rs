@@ -215,10 +215,8 @@ impl ReloadableFiles {
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
         let messages = self.languages.active_versions().map(|version| Arc::clone(&version.content));
-        federation.languages = Arc::new(Languages::new(
-            &self.context.default_language,
-            &messages.collect::<Vec<_>>(),
-        ));
+        federation.languages =
+            Arc::new(Languages::new(&self.context.default_language, &messages.collect::<Vec<_>>()));
         federation.categories.clone_from(&choice.categories);
         federation.ask_email = choice.ask_email;
         federation.remember_last =

@@ -1,6 +1,7 @@
 //! Tests of the texts in every language.
 
 use super::*;
+use crate::assurance::amr::METHODS;
 
 /// Returns the keys of one language's file.
 pub(super) fn keys(language: &str) -> BTreeSet<String> {
@@ -57,12 +58,15 @@ fn every_language_has_the_same_keys_and_each_is_used() {
         .map(|id| format!("sandbox-failure-{id}"))
         .collect();
     named.extend(failures.iter().map(String::as_str));
+    let methods: Vec<String> = METHODS.iter().map(|method| format!("method-{method}")).collect();
+    named.extend(methods.iter().map(String::as_str));
     // The languages name themselves.
     named.insert("language-name");
     for key in &expected {
         assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
     }
-    for call in ["t.text(\"", "t.text_with(\"", "t.text_with_values(\"", "self.text_with_values(\""] {
+    for call in ["t.text(\"", "t.text_with(\"", "t.text_with_values(\"", "self.text_with_values(\""]
+    {
         for key in sources.split(call).skip(1).filter_map(|rest| rest.split('"').next()) {
             assert!(expected.contains(key), "`{key}` has no text");
         }
