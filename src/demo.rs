@@ -4,6 +4,7 @@
 //! The identity providers are hubs with the `persona` connector, so a demo login crosses two hubs;
 //! on the high platform each step is encrypted. Nothing outlives the process.
 
+mod connectors;
 mod data_provider;
 mod federation;
 mod files;
@@ -20,8 +21,9 @@ use crate::env::Env;
 use crate::protocol::acr::Platform;
 use crate::token::{Keyring, KeyringError, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
+use connectors::IDENTITY_PROVIDERS;
 use data_provider::DemoDataProvider;
-use federation::{ADMIN_TOKEN, DemoPlatform, IDENTITY_PROVIDERS};
+use federation::{ADMIN_TOKEN, DemoPlatform, PlatformOrigins};
 use files::DemoFiles;
 use service_provider::{DemoServiceProvider, SetupError};
 
@@ -87,6 +89,21 @@ struct PlatformListeners {
     private: TcpListener,
     identity_providers: Vec<TcpListener>,
     data_provider: TcpListener,
+}
+
+impl PlatformListeners {
+    fn origins(&self) -> io::Result<PlatformOrigins> {
+        Ok(PlatformOrigins {
+            hub: local_origin(&self.hub)?,
+            private: local_origin(&self.private)?,
+            identity_providers: self
+                .identity_providers
+                .iter()
+                .map(local_origin)
+                .collect::<Result<_, _>>()?,
+            data_provider: local_origin(&self.data_provider)?,
+        })
+    }
 }
 
 impl Listeners {
@@ -184,15 +201,10 @@ fn start_platform(
     env: &Env,
 ) -> Result<StartedPlatform, DemoStartError> {
     let mut hubs = Vec::new();
-    let hub = local_origin(&listeners.hub)?;
-    let private = local_origin(&listeners.private)?;
-    let identity_providers =
-        listeners.identity_providers.iter().map(local_origin).collect::<Result<Vec<_>, _>>()?;
-    let data_provider = local_origin(&listeners.data_provider)?;
-    let side =
-        DemoPlatform::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
+    let side = DemoPlatform::new(platform, listeners.origins()?, env);
+    let origins = &side.origins;
     for ((provider, address), listener) in
-        IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers)
+        IDENTITY_PROVIDERS.iter().zip(&origins.identity_providers).zip(listeners.identity_providers)
     {
         let files = side.identity_provider_files(provider, address, service_provider)?;
         // It has no upstream, and RSA keys are slow to generate.
@@ -205,9 +217,14 @@ fn start_platform(
     let folder = files.path().to_owned();
     let admin_token = folder.join(ADMIN_TOKEN);
     hubs.push((program.start(listeners.hub, Some(listeners.private))?, files));
-    let data_provider = format!("{}{}", side.data_provider, data_provider::RECORD_PATH);
-    let addresses =
-        PlatformAddresses { hub, private, identity_providers, data_provider, folder, admin_token };
+    let addresses = PlatformAddresses {
+        hub: origins.hub.clone(),
+        private: origins.private.clone(),
+        identity_providers: origins.identity_providers.clone(),
+        data_provider: format!("{}{}", origins.data_provider, data_provider::RECORD_PATH),
+        folder,
+        admin_token,
+    };
     let server = DemoDataProvider::new(side.data_registration())?.start(listeners.data_provider)?;
     let data_provider = spawn_server(server);
     Ok(StartedPlatform { platform: side, addresses, hubs, data_provider })

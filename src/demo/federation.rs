@@ -4,38 +4,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::DemoStartError;
+use super::connectors::{
+    self, IDENTITY_PROVIDERS, IdentityProvider, RESPONSE_ENCRYPTION, SCOPES, UNREACHABLE,
+    encryption_lines, quoted,
+};
 use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
-use super::service_provider::{HubRegistration, ServiceProviderSettings};
+use super::service_provider::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use crate::app::generate_secret;
 use crate::app::init::ApplicationRegistration;
 use crate::config::Environment;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
-use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::protocol::alg::SigningAlg;
 use crate::token::UpstreamKeys;
-use crate::token::decrypt::JweAlgorithms;
-
-/// Sandbox identity provider: connector id and names.
-pub struct IdentityProvider {
-    id: &'static str,
-    french: &'static str,
-    english: &'static str,
-}
-
-/// Identity providers of each platform.
-pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
-    IdentityProvider { id: "amandier", french: "Compte Amandier", english: "Amandier account" },
-    IdentityProvider {
-        id: "belvedere",
-        french: "Identité Belvédère",
-        english: "Belvedere identity",
-    },
-];
-
-/// Scopes of the demo's service provider and of the hub at its identity providers.
-const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
 
 /// Scopes of the demo's data provider.
 const DATA_SCOPES: &str = "openid given_name family_name birthdate";
@@ -52,16 +35,26 @@ const APPLICATION_HEAD: &str = "\
 const APPLICATION_SECRET: &str =
     r#"{ sha256 = "1fc8184e9b00798c2e4ae1fb2994353ced1374d23f471ed9efa337033491a33b" }"#;
 
+/// `client_id` of the service provider that asks for consent.
+const CONSENT_CLIENT: &str = "demo-consent";
+
 /// Registration of the developer's single-page application.
 const SINGLE_PAGE_APPLICATION: &str = include_str!("single_page_application.toml");
 
-/// Addresses and secrets of one platform: a hub, its data provider, and its identity providers in
-/// the order of [`IDENTITY_PROVIDERS`].
-pub struct DemoPlatform {
-    pub platform: Platform,
+/// Origins of one platform.
+pub struct PlatformOrigins {
     pub hub: String,
+    /// Private listener of the hub.
+    pub private: String,
+    /// In the order of [`IDENTITY_PROVIDERS`].
     pub identity_providers: Vec<String>,
     pub data_provider: String,
+}
+
+/// Origins and secrets of one platform: a hub, its data provider, and its identity providers.
+pub struct DemoPlatform {
+    pub platform: Platform,
+    pub origins: PlatformOrigins,
     secrets: Secrets,
 }
 
@@ -69,17 +62,22 @@ pub struct DemoPlatform {
 /// other (R011).
 struct Secrets {
     service_provider: Secret<String>,
+    consent_service_provider: Secret<String>,
     data_provider: Secret<String>,
     hub: Secret<String>,
     subjects: Secret<String>,
+    admin: Secret<String>,
 }
 
 impl Secrets {
     fn environment(&self) -> Environment {
-        let hub_secrets =
-            IDENTITY_PROVIDERS.map(|provider| (connector_variable(provider.id), &self.hub));
+        let hub_secrets = IDENTITY_PROVIDERS
+            .iter()
+            .chain([&UNREACHABLE])
+            .map(|provider| (provider.secret_variable(), &self.hub));
         [
             ("SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET", &self.service_provider),
+            ("SERVICE_PROVIDER_DEMO_CONSENT__CLIENT_SECRET", &self.consent_service_provider),
             ("DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET", &self.data_provider),
             ("SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET", &self.hub),
             ("DEMO_SUBJECT_KEY", &self.subjects),
@@ -92,35 +90,22 @@ impl Secrets {
     }
 }
 
-/// Returns the environment variable with the client secret of a connector.
-fn connector_variable(id: &str) -> String {
-    format!("CONNECTOR_{}__CLIENT_SECRET", id.to_ascii_uppercase())
-}
-
 /// File of the administration token, in the hub's folder.
 pub const ADMIN_TOKEN: &str = "admin.token";
 
-/// Encryption of tokens on the high platform.
-const RESPONSE_ENCRYPTION: JweAlgorithms =
-    JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
-
 impl DemoPlatform {
     /// Creates a platform with new secrets.
-    pub fn new(
-        platform: Platform,
-        hub: String,
-        identity_providers: Vec<String>,
-        data_provider: String,
-        env: &Env,
-    ) -> Self {
+    pub fn new(platform: Platform, origins: PlatformOrigins, env: &Env) -> Self {
         let fresh = || generate_secret(env);
         let secrets = Secrets {
             service_provider: fresh(),
+            consent_service_provider: fresh(),
             data_provider: fresh(),
             hub: fresh(),
             subjects: fresh(),
+            admin: fresh(),
         };
-        Self { platform, hub, identity_providers, data_provider, secrets }
+        Self { platform, origins, secrets }
     }
 
     /// Returns the configured name of the platform, and a suffix for names that must be unique on
@@ -132,8 +117,9 @@ impl DemoPlatform {
         }
     }
 
-    /// Writes the hub's files: two identity providers, one service provider, one data provider; on
-    /// the standard platform, identities from the register, and the developer's applications.
+    /// Writes the hub's files: two identity providers, one service provider, one data provider. On
+    /// the standard platform also identities from the register, a service provider that asks for
+    /// consent, one blocked and one unreachable identity provider, and the developer's applications.
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
@@ -156,7 +142,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
         );
         let mut files = vec![
             ("passerelle.toml".to_owned(), self.hub_settings(private)),
-            (ADMIN_TOKEN.to_owned(), generate_secret(env).into_inner()),
+            (ADMIN_TOKEN.to_owned(), self.secrets.admin.reveal().clone()),
             (
                 "service-providers/demo-service.toml".to_owned(),
                 self.service_provider_file(service_provider),
@@ -164,26 +150,30 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             ("data-providers/demo-data.toml".to_owned(), data_provider),
         ];
         match self.platform {
-            Platform::Standard => files.extend(
-                [
+            Platform::Standard => {
+                let consent = consent_service_provider_file(service_provider);
+                let standard = [
                     ("register.csv", REGISTER_CSV.to_owned()),
+                    ("service-providers/demo-consent.toml", consent),
                     ("service-providers/example.toml", application_file()),
                     ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION.to_owned()),
-                ]
-                .map(|(name, text)| (name.to_owned(), text)),
-            ),
+                ];
+                files.extend(standard.map(|(name, text)| (name.to_owned(), text)));
+                files.extend(connectors::example_connector_files());
+            }
             Platform::High => {
                 let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();
                 files.push(("demo-service.jwks.json".to_owned(), keys));
             }
         }
-        let connectors = IDENTITY_PROVIDERS.iter().zip(&self.identity_providers);
-        files.extend(connectors.map(|(provider, at)| self.connector_file(provider, at)));
+        for (provider, origin) in IDENTITY_PROVIDERS.iter().zip(&self.origins.identity_providers) {
+            files.extend(provider.connector_files(self.platform, origin));
+        }
         DemoFiles::write(files, self.secrets.environment())
     }
 
     fn hub_settings(&self, private: SocketAddr) -> String {
-        let ((platform, suffix), address) = (self.platform_names(), &self.hub);
+        let ((platform, suffix), address) = (self.platform_names(), &self.origins.hub);
         let register = match self.platform {
             Platform::Standard => "register.file.path = \"register.csv\"",
             Platform::High => "",
@@ -216,45 +206,11 @@ subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
             r#"
 client_id = "demo-service{suffix}"
 name = {{ fr = "Le service de démonstration", en = "The demo service" }}
-home_page = "{address}/"
-redirect_uris = ["{address}/callback"]
-post_logout_redirect_uris = ["{address}/signed-out"]
-scopes = [{scopes}]
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
-require_pkce = true
-{encryption}
+{addresses}{encryption}
 "#,
-            scopes = quoted(SCOPES)
+            addresses = service_provider_lines(address)
         )
-    }
-
-    fn connector_file(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
-        let IdentityProvider { id, french, english } = provider;
-        let (levels, encryption) = match self.platform {
-            Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
-            Platform::High => (levels_by_name(&["eidas2", "eidas3"]), encryption_lines()),
-        };
-        let file = format!(
-            r#"
-name = {{ fr = "{french}", en = "{english}" }}
-identity = "verified"
-{levels}
-[kind.oidc]
-issuer = "{address}/api/v2"
-client_id = "demo-hub"
-client_secret = {{ env = "{secret}" }}
-scopes = [{scopes}]
-userinfo_signed_response_alg = "ES256"
-request_amr = true
-authorize_params = {{ idp_hint = "persona" }}
-insecure_http = true
-internal_hosts = ["localhost"]
-{encryption}
-"#,
-            secret = connector_variable(id),
-            scopes = quoted(SCOPES)
-        );
-        (format!("connectors/{id}.toml"), file)
     }
 
     /// Writes the files of a sandbox identity provider. Its home page is the service provider,
@@ -268,17 +224,17 @@ internal_hosts = ["localhost"]
         address: &str,
         service_provider: &str,
     ) -> Result<DemoFiles, DemoStartError> {
-        let IdentityProvider { id, french, english } = provider;
-        let ((platform, suffix), hub) = (self.platform_names(), &self.hub);
+        let (id, name) = (provider.id, provider.name_line());
+        let ((platform, suffix), hub) = (self.platform_names(), &self.origins.hub);
         // On the high platform it returns the level that the user picks; too low a one shows the
         // rejection.
         let (levels, encryption) = match self.platform {
-            Platform::Standard => (levels(&["eidas1"]), String::new()),
+            Platform::Standard => (connectors::levels(&["eidas1"]), String::new()),
             Platform::High => {
                 let keys = format!(
                     "jwks_uri = \"{hub}/api/v2/client/jwks\"\ninternal_hosts = [\"localhost\"]\n"
                 );
-                (levels(&["eidas1", "eidas2", "eidas3"]), keys + &encryption_lines())
+                (connectors::levels(&["eidas1", "eidas2", "eidas3"]), keys + &encryption_lines())
             }
         };
         let settings = format!(
@@ -288,6 +244,7 @@ base_url = "{address}"
 public = {{ listen = "127.0.0.1:0" }}
 private = {{ listen = "127.0.0.1:0" }}
 cookie_prefix = "demo-{id}{suffix}"
+theme = "{theme}"
 amr_marker = "sandbox"
 sandbox = true
 identity_source = "provider"
@@ -295,7 +252,8 @@ subject = "provider"
 connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
 limits = {{ workers = 1 }}
-"#
+"#,
+            theme = connectors::THEME
         );
         let client = format!(
             r#"
@@ -311,34 +269,43 @@ insecure_http = true
 "#,
             scopes = quoted(SCOPES)
         );
-        let persona = format!(
-            r#"
-name = {{ fr = "{french}", en = "{english}" }}
-{levels}
-[kind.persona]
-"#
-        );
+        let persona = format!("{name}{levels}\n[kind.persona]\n");
         let files = [
             ("passerelle.toml", settings),
             ("service-providers/demo-hub.toml", client),
             ("connectors/persona.toml", persona),
         ];
-        DemoFiles::write(files, self.secrets.environment())
+        let files = files.map(|(path, text)| (path.to_owned(), text)).into_iter();
+        DemoFiles::write(files.chain(provider.theme_files()), self.secrets.environment())
     }
 
     /// Returns the registration of the data provider at this hub.
     pub fn data_registration(&self) -> DataProviderRegistration {
         DataProviderRegistration {
-            issuer: format!("{}/api/v2", self.hub),
+            issuer: format!("{}/api/v2", self.origins.hub),
             client_id: format!("demo-data{}", self.platform_names().1),
             client_secret: self.secrets.data_provider.clone(),
+        }
+    }
+
+    /// Returns the admin console of this hub.
+    fn console(&self) -> ConsoleAccess {
+        ConsoleAccess { origin: self.origins.private.clone(), token: self.secrets.admin.clone() }
+    }
+
+    /// Returns the registration of the service provider that asks for consent.
+    fn consent_registration(&self) -> HubRegistration {
+        HubRegistration {
+            client_id: CONSENT_CLIENT.into(),
+            client_secret: self.secrets.consent_service_provider.clone(),
+            ..self.registration()
         }
     }
 
     /// Returns the registration of the service provider at this hub.
     fn registration(&self) -> HubRegistration {
         HubRegistration {
-            issuer: format!("{}/api/v2", self.hub),
+            issuer: format!("{}/api/v2", self.origins.hub),
             client_id: format!("demo-service{}", self.platform_names().1),
             client_secret: self.secrets.service_provider.clone(),
             scopes: SCOPES.into(),
@@ -347,7 +314,7 @@ name = {{ fr = "{french}", en = "{english}" }}
                 Platform::Standard => None,
                 Platform::High => Some(RESPONSE_ENCRYPTION),
             },
-            data_provider: Some(format!("{}{RECORD_PATH}", self.data_provider)),
+            data_provider: Some(format!("{}{RECORD_PATH}", self.origins.data_provider)),
         }
     }
 }
@@ -365,7 +332,10 @@ pub fn service_provider_settings(
         cookie_prefix: "demo-service".into(),
         keys,
         standard: standard.registration(),
+        consent: standard.consent_registration(),
         high: high.registration(),
+        standard_console: standard.console(),
+        high_console: high.console(),
     }
 }
 
@@ -373,27 +343,29 @@ fn application_file() -> String {
     APPLICATION_HEAD.to_owned() + &ApplicationRegistration::example().to_toml(APPLICATION_SECRET)
 }
 
-/// Returns the `levels` line of a connector, for levels in ascending order.
-fn levels(names: &[&str]) -> String {
-    let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
-    format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}")
+/// Returns the file of the second registration of the service provider, at the standard hub.
+fn consent_service_provider_file(address: &str) -> String {
+    format!(
+        r#"
+client_id = "{CONSENT_CLIENT}"
+name = {{ fr = "Le service de démonstration avec consentement", en = "The demo service with consent" }}
+secrets = [{{ env = "SERVICE_PROVIDER_DEMO_CONSENT__CLIENT_SECRET" }}]
+consent = "required"
+{addresses}
+"#,
+        addresses = service_provider_lines(address)
+    )
 }
 
-/// Returns the lines of a connector whose identity provider uses the same level names.
-fn levels_by_name(names: &[&str]) -> String {
-    let table: Vec<_> = names.iter().map(|name| format!("{name} = [\"{name}\"]")).collect();
-    format!("{}\nacr = {{ {} }}", levels(names), table.join(", "))
-}
-
-/// Returns the lines that register [`RESPONSE_ENCRYPTION`].
-fn encryption_lines() -> String {
-    let JweAlgorithms { alg, enc } = RESPONSE_ENCRYPTION;
-    let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
-    ["id_token", "userinfo"]
-        .map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str()))
-        .concat()
-}
-
-fn quoted(scopes: &str) -> String {
-    scopes.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ")
+/// Returns the lines that the registrations of the service provider share.
+fn service_provider_lines(address: &str) -> String {
+    format!(
+        r#"home_page = "{address}/"
+redirect_uris = ["{address}/callback"]
+post_logout_redirect_uris = ["{address}/signed-out"]
+scopes = [{scopes}]
+require_pkce = true
+"#,
+        scopes = quoted(SCOPES)
+    )
 }

@@ -3,6 +3,7 @@
 //! Responsible for its login requests (state, nonce, PKCE), its sessions, and the checks before any
 //! claim is used (R156). It calls the hub over HTTP only.
 
+mod console;
 mod handlers;
 mod http;
 pub(super) mod op_client;
@@ -22,16 +23,17 @@ use url::Url;
 
 use self::http::UniqueParams;
 use self::op_client::{DemoTokens, OpClient, OpClientError, OpMetadata};
-use self::page::{display_claim, token_parts};
-pub use self::registration::{HubRegistration, ServiceProviderSettings};
+use self::page::{authentication_methods, display_claim, token_parts};
+pub use self::registration::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use self::sessions::SessionMap;
 use self::verify::{ExpectedToken, TokenError};
 use crate::config::{Diagnostic, theme};
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::protocol::acr::Level;
-use crate::web::pages::{DemoError, DemoSignedIn, Locale, NamedValue, PageTheme};
+use crate::web::pages::{
+    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, Locale, NamedValue, PageTheme,
+};
 
 /// Theme of the pages.
 const THEME: &str = include_str!("service_provider/theme.toml");
@@ -64,14 +66,13 @@ pub struct DemoServiceProvider {
     pending: SessionMap<Arc<PendingLogin>>,
     /// Results by fingerprint of the session cookie.
     finished: SessionMap<Arc<LoginResult>>,
-    /// Pending logouts by `state`: the language of the page afterwards.
-    logouts: SessionMap<Locale>,
+    /// Pending logouts by `state`.
+    logouts: SessionMap<Arc<PendingLogout>>,
 }
 
 /// Login in progress.
 struct PendingLogin {
-    /// Requested level; it determines the platform.
-    level: Level,
+    sign_in: DemoSignIn,
     nonce: String,
     verifier: Secret<String>,
     /// Fingerprint of the login cookie, which binds the login to its browser.
@@ -84,6 +85,15 @@ struct PendingLogin {
 enum LoginResult {
     SignedIn(Box<DemoSignedIn>, Option<LogoutTarget>),
     Failed(DemoError),
+    SignedOut(DemoSignedOut),
+}
+
+/// Logout in progress at the hub.
+struct PendingLogout {
+    /// Fingerprint of the session cookie, which binds the logout to its browser.
+    session: String,
+    /// Language of the page afterwards.
+    locale: Locale,
 }
 
 /// Parameters of the logout at the hub.
@@ -155,6 +165,7 @@ impl DemoServiceProvider {
             .service(web::resource("/login").route(web::post().to(handlers::log_in)))
             .service(web::resource("/callback").route(web::get().to(handlers::callback)))
             .service(web::resource("/logout").route(web::post().to(handlers::log_out)))
+            .service(web::resource("/console").route(web::post().to(console::open_console)))
             .service(web::resource("/signed-out").route(web::get().to(handlers::signed_out)));
     }
 
@@ -186,14 +197,14 @@ impl DemoServiceProvider {
     /// Builds the authorization request (RFC 6749 §4.1.1, RFC 7636, OpenID Connect Core §3.1.2.1).
     fn authorization_url(&self, pending: &PendingLogin, state: &str) -> Option<String> {
         let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
-        let registration = self.settings.registration_for(pending.level);
+        let registration = self.settings.registration_for(pending.sign_in);
         let challenge = digest::fingerprint(pending.verifier.reveal());
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &registration.client_id)
             .append_pair("redirect_uri", &self.settings.redirect_uri)
             .append_pair("scope", &registration.scopes)
-            .append_pair("acr_values", pending.level.as_str())
+            .append_pair("acr_values", pending.sign_in.level.as_str())
             .append_pair("claims", r#"{"id_token":{"amr":{"essential":true}}}"#)
             .append_pair("state", state)
             .append_pair("nonce", &pending.nonce)
@@ -208,7 +219,7 @@ impl DemoServiceProvider {
         pending: &PendingLogin,
         answer: &UniqueParams,
     ) -> Result<LoginResult, CallbackError> {
-        let registration = self.settings.registration_for(pending.level);
+        let registration = self.settings.registration_for(pending.sign_in);
         let iss_fits = match answer.one("iss") {
             Some(iss) => iss == registration.issuer,
             None => !pending.metadata.authorization_response_iss_parameter_supported,
@@ -243,7 +254,7 @@ impl DemoServiceProvider {
         tokens: DemoTokens,
     ) -> Result<LoginResult, CallbackError> {
         let keys = self.hub.fetch_keys(&pending.metadata).await?;
-        let registration = self.settings.registration_for(pending.level);
+        let registration = self.settings.registration_for(pending.sign_in);
         let expected = ExpectedToken {
             issuer: &registration.issuer,
             client_id: &registration.client_id,
@@ -252,7 +263,7 @@ impl DemoServiceProvider {
                 .encryption
                 .map(|encryption| (encryption, self.settings.keys.as_ref())),
             nonce: &pending.nonce,
-            acr: pending.level,
+            acr: pending.sign_in.level,
         };
         let id_token = verify::verify_id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
         let answer = self.hub.fetch_userinfo(&pending.metadata, &tokens.access_token).await?;
@@ -269,7 +280,8 @@ impl DemoServiceProvider {
             .clone()
             .map(|endpoint| LogoutTarget { endpoint, id_token: id_token.compact.clone() });
         let signed_in = DemoSignedIn {
-            level: pending.level,
+            sign_in: pending.sign_in,
+            methods: authentication_methods(&id_token),
             claims,
             id_token: token_parts(&id_token),
             userinfo: token_parts(&userinfo),
@@ -287,8 +299,20 @@ impl DemoServiceProvider {
         self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true)
     }
 
-    /// Builds the logout request (RP-Initiated Logout 1.0 §2).
-    fn end_session_url(&self, sign_out: &LogoutTarget, locale: &Locale) -> Option<String> {
+    /// Saves what the start page shows to the browser with this session.
+    fn save_result(&self, session: String, result: LoginResult) {
+        let now = self.env.now();
+        self.finished.insert(session, Arc::new(result), now + LOGIN_LIFETIME, now);
+    }
+
+    /// Builds the logout request (RP-Initiated Logout 1.0 §2). `session` is the fingerprint of the
+    /// cookie with which the browser comes back.
+    fn end_session_url(
+        &self,
+        sign_out: &LogoutTarget,
+        locale: &Locale,
+        session: &str,
+    ) -> Option<String> {
         let mut url = Url::parse(&sign_out.endpoint).ok()?;
         let (state, now) = (self.env.entropy().token(), self.env.now());
         url.query_pairs_mut()
@@ -296,7 +320,8 @@ impl DemoServiceProvider {
             .append_pair("post_logout_redirect_uri", &self.settings.post_logout_redirect_uri)
             .append_pair("state", &state)
             .append_pair("ui_locales", &locale.to_string());
-        self.logouts.insert(state, locale.clone(), now + LOGIN_LIFETIME, now);
+        let pending = PendingLogout { session: session.to_owned(), locale: locale.clone() };
+        self.logouts.insert(state, Arc::new(pending), now + LOGIN_LIFETIME, now);
         Some(url.into())
     }
 }

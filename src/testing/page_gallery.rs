@@ -469,8 +469,13 @@ fn sandbox_page() -> SandboxPage {
     let pick = |id: &str, label: &str, hint: Option<&str>, is_picked| SandboxOption {
         id: id.into(),
         label: label.into(),
+        value: None,
         hint: hint.map(Into::into),
         is_selected: is_picked,
+    };
+    let method = |id: &str, label: &str, is_picked| SandboxOption {
+        value: Some(id.into()),
+        ..pick(id, label, None, is_picked)
     };
     SandboxPage {
         provider: "Compte d’essai A".into(),
@@ -492,8 +497,8 @@ fn sandbox_page() -> SandboxPage {
             pick("eidas3", "eidas3", None, false),
         ],
         methods: vec![
-            pick("pwd", "Mot de passe", None, true),
-            pick("otp", "Code à usage unique", None, false),
+            method("pwd", "Mot de passe", true),
+            method("otp", "Code à usage unique", false),
         ],
         failures: vec![
             pick("none", "Rien : tout va bien", None, true),
@@ -547,7 +552,8 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
         payload,
     };
     DemoSignedIn {
-        level,
+        sign_in: DemoSignIn::at_level(level),
+        methods: vec!["pwd".into(), "hwk".into(), "passerelle".into()],
         claims: vec![
             fact("given_name", "Angela Claire Louise"),
             fact("family_name", "DUBOIS"),
@@ -683,7 +689,9 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     for (n, trouble) in std::iter::once(None).chain(troubles.map(Some)).enumerate() {
         add(&format!("sign-in-{n}"), sign_in_page(trouble).render(chrome));
     }
-    add("demo-signed-out", DemoSignedOut.render(chrome));
+    add("demo-start", DemoStart.render(chrome));
+    add("demo-signed-out", DemoSignedOut { hub_confirmed: true }.render(chrome));
+    add("demo-signed-out-unknown", DemoSignedOut { hub_confirmed: false }.render(chrome));
     add("demo-signed-in", demo_signed_in(Level::Eidas1).render(chrome));
     add("demo-signed-in-encrypted", demo_signed_in(Level::Eidas2).render(chrome));
     let description = Some("The user's authentication was aborted.".to_owned());

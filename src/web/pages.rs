@@ -59,7 +59,9 @@ pub use choice::{
     UnavailableLabel, UnavailableProvider,
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
-pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, NamedValue, TokenParts};
+pub use demo::{
+    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, NamedValue, TokenParts,
+};
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
 pub use notice::DisplayedNotice;

@@ -81,6 +81,7 @@ fn sandbox_page(
     let option = |id: &str, label: String, is_selected| SandboxOption {
         id: id.to_owned(),
         label,
+        value: None,
         hint: None,
         is_selected,
     };
@@ -93,17 +94,17 @@ fn sandbox_page(
         hint: Some(locale.localize(&person.hint).to_owned()).filter(|hint| !hint.is_empty()),
         ..option(&person.id, person.label.clone(), is_selected)
     };
+    let method = |method: &&str| SandboxOption {
+        value: Some((*method).to_owned()),
+        ..option(method, locale.method_label(method).unwrap_or_default(), *method == "pwd")
+    };
     SandboxPage {
         provider: provider.to_owned(),
         action: format!("/sandbox/{id}"),
         hidden: vec![HiddenField::new("state", state)],
         persons: offer.users.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
         levels: offer.levels.iter().map(level).collect(),
-        methods: offer
-            .methods
-            .iter()
-            .map(|method| option(method, (*method).to_owned(), *method == "pwd"))
-            .collect(),
+        methods: offer.methods.iter().map(method).collect(),
         failures: std::iter::once(option("", locale.sandbox_failure_label("none"), true))
             .chain(offer.failures.iter().map(failure))
             .collect(),

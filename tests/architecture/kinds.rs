@@ -13,7 +13,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("protocol/catalogue/table.rs", "has an error code for each failed check, of whatever kind"),
     ("actor/health/attribution.rs", "says of each error code whose failure it is"),
     ("actor/health/probe_record.rs", "says of each error code how far a call came"),
-    ("demo/federation.rs", "writes the connector files of the demo"),
+    ("demo/connectors.rs", "writes the connector files of the demo"),
+    ("demo/federation.rs", "writes the files of the demo's sandbox identity providers"),
 ];
 
 /// Returns the names of the kinds that `connector/kinds.rs` lists.

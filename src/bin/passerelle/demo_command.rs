@@ -16,7 +16,10 @@ pub fn run_demo(port: u16) -> CommandResult<()> {
     init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
     block_on(async move {
         let demo = Demo::start(port, &Env::system())?;
-        outln!("The demo runs until you press Ctrl+C.");
+        outln!(
+            "The demo runs until you press Ctrl+C. One of its identity providers, connector=donjon,"
+        );
+        outln!("can't be reached: the log says so twice. Another one, cassis, is blocked.");
         for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
             outln!("{platform} platform");
             outln!("  hub                 {}", addresses.hub);
@@ -35,7 +38,7 @@ pub fn run_demo(port: u16) -> CommandResult<()> {
         outln!("\nA new file in connectors/ of a hub's folder adds an identity provider at once.");
         outln!("An application of yours signs in at the standard hub with the lines of");
         outln!("  {}", demo.standard.folder.join("service-providers/example.toml").display());
-        outln!("Open {}", demo.start_url);
+        outln!("Open {}  (its pages lead to the consoles)", demo.start_url);
         Signals::listen()?.stop().await;
         demo.stop().await;
         Ok(())

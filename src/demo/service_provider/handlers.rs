@@ -8,11 +8,11 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::http::{UniqueParams, cross_site_reason, redirect_to};
 use super::op_client::OpClientError;
 use super::page::{home_path, negotiate_locale};
-use super::registration::parse_level;
+use super::registration::parse_sign_in;
 use super::{DemoServiceProvider, LOGIN_LIFETIME, LoginResult, PendingLogin};
 use crate::digest;
 use crate::ids::Secret;
-use crate::web::pages::{DemoError, DemoSignedOut};
+use crate::web::pages::{DemoError, DemoSignedOut, DemoStart};
 
 /// The service provider, shared by its workers.
 pub type ServiceProviderData = web::Data<DemoServiceProvider>;
@@ -26,9 +26,10 @@ pub async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpR
     let locale =
         negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
     this.page(StatusCode::OK, &locale, |chrome| match outcome.as_deref() {
-        None => DemoSignedOut.render(chrome),
+        None => DemoStart.render(chrome),
         Some(LoginResult::SignedIn(signed_in, _)) => signed_in.render(chrome),
         Some(LoginResult::Failed(error)) => error.render(chrome),
+        Some(LoginResult::SignedOut(signed_out)) => signed_out.render(chrome),
     })
 }
 
@@ -43,14 +44,14 @@ pub async fn log_in(
     if let Some(reason) = cross_site_reason(&request) {
         return this.error_page(StatusCode::FORBIDDEN, &locale, reason);
     }
-    let Some(level) = form.one("level").and_then(parse_level) else {
+    let Some(sign_in) = parse_sign_in(&form) else {
         return this.error_page(
             StatusCode::BAD_REQUEST,
             &locale,
             "The form has no level of assurance, or an unknown one.",
         );
     };
-    let metadata = match this.hub.discover(&this.settings.registration_for(level).issuer).await {
+    let metadata = match this.hub.discover(&this.settings.registration_for(sign_in).issuer).await {
         Ok(metadata) => metadata,
         Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, &locale, &fault.to_string()),
     };
@@ -58,7 +59,7 @@ pub async fn log_in(
     let (state, binding) = (entropy.token(), entropy.token());
     let verifier = Secret::new(entropy.token());
     let pending = PendingLogin {
-        level,
+        sign_in,
         nonce: entropy.token(),
         verifier,
         binding: digest::fingerprint(&binding),
@@ -102,14 +103,8 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
     });
     // A new session id for each result, against session fixation.
     let session = this.env.entropy().token();
-    let now = this.env.now();
     this.remove_session(&request);
-    this.finished.insert(
-        digest::fingerprint(&session),
-        Arc::new(outcome),
-        now + LOGIN_LIFETIME,
-        now,
-    );
+    this.save_result(digest::fingerprint(&session), outcome);
     redirect_to(
         &home_path(&pending.locale),
         vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
@@ -126,23 +121,34 @@ pub async fn log_out(
     if let Some(reason) = cross_site_reason(&request) {
         return this.error_page(StatusCode::FORBIDDEN, &locale, reason);
     }
-    let location = match this.remove_session(&request).as_deref() {
-        Some(LoginResult::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, &locale),
-        Some(LoginResult::SignedIn(_, None) | LoginResult::Failed(_)) | None => None,
+    let ended = this.remove_session(&request);
+    let Some(LoginResult::SignedIn(_, sign_out)) = ended.as_deref() else {
+        return redirect_to(&home_path(&locale), vec![this.removal_cookie(this.session_cookie())]);
     };
+    let session = this.env.entropy().token();
+    let key = digest::fingerprint(&session);
+    let location =
+        sign_out.as_ref().and_then(|sign_out| this.end_session_url(sign_out, &locale, &key));
+    this.save_result(key, LoginResult::SignedOut(DemoSignedOut { hub_confirmed: false }));
     redirect_to(
         &location.unwrap_or_else(|| home_path(&locale)),
-        vec![this.removal_cookie(this.session_cookie())],
+        vec![this.cookie(this.session_cookie(), session)],
     )
 }
 
-/// Handles the redirect after the logout at the hub. The state only selects the language.
+/// Handles the redirect after the logout at the hub. The state shows that the hub has ended its
+/// session, in the browser that asked for it (RP-Initiated Logout 1.0 §3).
 pub async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let answer = UniqueParams::parse(request.query_string().as_bytes());
-    let locale =
+    let pending =
         answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));
-    redirect_to(
-        &home_path(&locale.unwrap_or_else(|| negotiate_locale(&request, &answer, "lang"))),
-        vec![],
-    )
+    let Some(pending) = pending else {
+        return redirect_to(&home_path(&negotiate_locale(&request, &answer, "lang")), vec![]);
+    };
+    let session = request.cookie(&this.session_cookie());
+    if session.is_some_and(|cookie| digest::fingerprint(cookie.value()) == pending.session) {
+        let confirmed = DemoSignedOut { hub_confirmed: true };
+        this.save_result(pending.session.clone(), LoginResult::SignedOut(confirmed));
+    }
+    redirect_to(&home_path(&pending.locale), vec![])
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use actix_web::cookie::Cookie;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -176,6 +177,29 @@ impl OpClient {
         let response = self.send(WHAT, request, Some("application/json")).await;
         let response = response.and_then(|body| parse_json::<Value>(WHAT, &body));
         Some(response.map_or_else(|fault| fault.to_string(), |response| format!("{response:#}")))
+    }
+
+    /// Signs in to the admin console of a hub, and returns the cookie of the console.
+    ///
+    /// # Errors
+    /// Returns an error if the call fails, or the console sets no cookie.
+    pub async fn sign_in_to_console(
+        &self,
+        origin: &str,
+        token: &Secret<String>,
+    ) -> Result<Cookie<'static>, OpClientError> {
+        const WHAT: &str = "admin console";
+        let form = [("token", token.reveal().as_str())];
+        let request = self.form_request(&format!("{origin}/admin/sign-in"), &form);
+        let answer = request.send().await.map_err(|_| OpClientError::Unreachable(WHAT))?;
+        let cookie = answer.headers().get("set-cookie").and_then(|value| value.to_str().ok());
+        match (answer.status().as_u16(), cookie) {
+            (303, Some(cookie)) => {
+                Cookie::parse(cookie.to_owned()).map_err(|_| OpClientError::Malformed(WHAT))
+            }
+            (303, None) => Err(OpClientError::Malformed(WHAT)),
+            (status, _) => Err(OpClientError::Status { what: WHAT, status, detail: String::new() }),
+        }
     }
 
     fn form_request(&self, address: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {

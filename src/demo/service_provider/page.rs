@@ -76,6 +76,12 @@ pub fn token_parts(token: &VerifiedToken) -> TokenParts {
     }
 }
 
+/// Returns the `amr` of an ID token.
+pub fn authentication_methods(token: &VerifiedToken) -> Vec<String> {
+    let amr = token.jws.claims.get("amr").and_then(Value::as_array);
+    amr.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 fn indented(members: &Map<String, Value>) -> String {
     serde_json::to_string_pretty(members).unwrap_or_default()
 }

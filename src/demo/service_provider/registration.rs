@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::http::UniqueParams;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 use crate::token::UpstreamKeys;
 use crate::token::decrypt::JweAlgorithms;
+use crate::web::pages::DemoSignIn;
 
 /// Settings of the demo service provider.
 #[derive(Clone)]
@@ -20,7 +22,20 @@ pub struct ServiceProviderSettings {
     /// Its decryption keys, for the high platform.
     pub keys: Arc<UpstreamKeys>,
     pub standard: HubRegistration,
+    /// At the standard hub too; the hub asks the user for consent.
+    pub consent: HubRegistration,
     pub high: HubRegistration,
+    pub standard_console: ConsoleAccess,
+    pub high_console: ConsoleAccess,
+}
+
+/// Admin console of a hub.
+#[derive(Clone)]
+pub struct ConsoleAccess {
+    /// Origin of the private listener.
+    pub origin: String,
+    /// Administration token.
+    pub token: Secret<String>,
 }
 
 /// Registration at one hub.
@@ -41,17 +56,24 @@ pub struct HubRegistration {
 }
 
 impl ServiceProviderSettings {
-    /// Returns the registration for requests of this level (R003).
+    /// Returns the registration for this sign-in; the level determines the platform (R003).
     #[must_use]
-    pub fn registration_for(&self, level: Level) -> &HubRegistration {
-        match level {
+    pub fn registration_for(&self, sign_in: DemoSignIn) -> &HubRegistration {
+        match sign_in.level {
+            Level::Eidas1 if sign_in.asks_consent => &self.consent,
             Level::Eidas1 => &self.standard,
             Level::Eidas2 | Level::Eidas3 => &self.high,
         }
     }
 }
 
-/// Parses a level.
-pub fn parse_level(name: &str) -> Option<Level> {
-    [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| level.as_str() == name)
+/// Reads the sign-in that a form requests.
+pub fn parse_sign_in(form: &UniqueParams) -> Option<DemoSignIn> {
+    let level = form.one("level")?;
+    let level = Level::ALL.into_iter().find(|known| known.as_str() == level)?;
+    match form.one("consent") {
+        None => Some(DemoSignIn::at_level(level)),
+        Some("required") if level == Level::Eidas1 => Some(DemoSignIn::WITH_CONSENT),
+        Some(_) => None,
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests the demo service provider against a fake hub: an HTTP server on a free port.
 
 mod attacks;
+mod signing_out;
 
 use std::sync::{LazyLock, Mutex};
 
@@ -25,6 +26,8 @@ use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
 static KEYS: LazyLock<Arc<UpstreamKeys>> =
     LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
 const ALG: EncryptionAlg = EncryptionAlg::EcdhEs;
+/// Administration token of the fake hub.
+const ADMIN_TOKEN: &str = "an-administration-token-of-the-fake-hub";
 
 /// State of the fake hub: what it received and what it answers.
 struct FakeHub {
@@ -74,6 +77,15 @@ fn hub_routes(config: &mut web::ServiceConfig) {
                     })
                     .to_string(),
                 )
+            }),
+        )
+        .route(
+            "/admin/sign-in",
+            web::post().to(|body: web::Bytes| async move {
+                let token = UniqueParams::parse(&body).one("token") == Some(ADMIN_TOKEN);
+                let (status, cookie) = if token { (303, "console=c; Path=/admin; HttpOnly; SameSite=Strict") } else { (401, "") };
+                let status = StatusCode::from_u16(status).unwrap();
+                HttpResponse::build(status).insert_header(("set-cookie", cookie)).finish()
             }),
         )
         .route("/jwks", web::get().to(|| async { RING.jwks(T0, Duration::ZERO) }))
@@ -126,13 +138,20 @@ fn service_provider_of(standard: &str, high: &str) -> ServiceProviderData {
         encryption,
         data_provider: None,
     };
+    let console = |origin: &str| ConsoleAccess {
+        origin: origin.into(),
+        token: Secret::new(ADMIN_TOKEN.to_owned()),
+    };
     let settings = ServiceProviderSettings {
         redirect_uri: "http://localhost:9/callback".into(),
         post_logout_redirect_uri: "http://localhost:9/signed-out".into(),
         cookie_prefix: "sp".into(),
         keys: Arc::clone(&KEYS),
         standard: registration(standard, None),
+        consent: HubRegistration { client_id: "consent".into(), ..registration(standard, None) },
         high: registration(high, Some(JweAlgorithms { alg: ALG, enc: ContentEncryption::A256GCM })),
+        standard_console: console(standard),
+        high_console: console(high),
     };
     let env = Env::new(Arc::new(ManualClock::at(T0)), Arc::new(SeededEntropy::new(7)));
     web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
@@ -277,12 +296,41 @@ async fn encrypted_tokens_are_decrypted_and_shown_with_their_headers() {
 #[actix_web::test]
 async fn form_with_no_level_or_an_unknown_one_begins_nothing() {
     let this = service_provider("http://127.0.0.1:9");
-    for form in ["", "level=", "level=eidas4", "level=eidas1&level=eidas2"] {
+    for form in [
+        "",
+        "level=",
+        "level=eidas4",
+        "level=eidas1&level=eidas2",
+        "level=eidas1&consent=maybe",
+        "level=eidas2&consent=required",
+        "consent=required",
+    ] {
         let answer =
             call(&this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{form}");
         assert!(set_cookies(&answer).is_empty(), "{form}");
     }
+}
+
+#[actix_web::test]
+async fn sign_in_with_consent_uses_the_registration_that_requires_it() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    for (form, client_id) in
+        [("level=eidas1", "demo"), ("level=eidas1&consent=required", "consent")]
+    {
+        let answer =
+            call(&this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
+        let location =
+            Url::parse(answer.headers().get("location").unwrap().to_str().unwrap()).unwrap();
+        let sent = UniqueParams::parse(location.query().unwrap().as_bytes());
+        assert_eq!(sent.one("client_id"), Some(client_id));
+        let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
+        come_back(&this, &query, &set_cookies(&answer)).await;
+        let form = hub.token_form.lock().unwrap().clone();
+        assert!(form.contains(&("client_id".to_owned(), client_id.to_owned())), "{form:?}");
+    }
+    handle.stop(false).await;
 }
 
 #[actix_web::test]

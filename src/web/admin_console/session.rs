@@ -57,8 +57,7 @@ impl AdminSessions {
     /// Returns whether a request comes from a signed-in browser and from a page of this listener.
     #[must_use]
     pub fn is_signed_in(&self, headers: &HeaderMap) -> bool {
-        let site = headers.get("sec-fetch-site").map(actix_http::header::HeaderValue::as_bytes);
-        if !matches!(site, None | Some(b"same-origin" | b"none")) {
+        if !is_from_console_or_link(headers) {
             return false;
         }
         let sent = headers
@@ -93,6 +92,21 @@ fn build_cookie(value: String, lifetime: Duration) -> Cookie<'static> {
         .same_site(SameSite::Strict)
         .max_age(age)
         .finish()
+}
+
+/// Returns whether a request comes from a page of this listener, from the user, or from a link on
+/// another page of the same site, for example a dashboard. Such a link opens a window of its own,
+/// from which the other page learns nothing (Fetch Metadata §2).
+fn is_from_console_or_link(headers: &HeaderMap) -> bool {
+    let value = |name| headers.get(name).map(actix_http::header::HeaderValue::as_bytes);
+    match value("sec-fetch-site") {
+        None | Some(b"same-origin" | b"none") => true,
+        Some(b"same-site") => {
+            value("sec-fetch-mode") == Some(b"navigate")
+                && value("sec-fetch-dest") == Some(b"document")
+        }
+        Some(_) => false,
+    }
 }
 
 /// Returns `requested` if it is a path of the console, else `/admin/`: the form never redirects to
@@ -184,6 +198,27 @@ mod tests {
                 admitted,
                 "{site}"
             );
+        }
+    }
+
+    #[test]
+    fn a_link_of_the_same_site_opens_the_console_and_nothing_else_of_it_reads_it() {
+        let (sessions, _) = sessions();
+        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie().value());
+        for (site, mode, dest, admitted) in [
+            ("same-site", "navigate", "document", true),
+            ("same-site", "navigate", "iframe", false),
+            ("same-site", "cors", "empty", false),
+            ("same-site", "no-cors", "script", false),
+            ("cross-site", "navigate", "document", false),
+        ] {
+            let sent = headers(&[
+                ("cookie", &cookie),
+                ("sec-fetch-site", site),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", dest),
+            ]);
+            assert_eq!(sessions.is_signed_in(&sent), admitted, "{site} {mode} {dest}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! The pages of the demonstration service provider, for developers: they show the tokens.
 //!
-//! Their URLs belong to that service: `/`, and forms posted to `/login` and `/logout`, each with
-//! the page's language in `ui_locales`. `/login` also sends the requested level in `level`
-//! (`eidas1` …), which determines the platform.
+//! Their URLs belong to that service: `/`, and forms posted to `/login`, `/logout` and `/console`,
+//! each with the page's language in `ui_locales`. `/login` also sends the requested level in `level`
+//! (`eidas1` …), which determines the platform, and `consent=required` for the registration that
+//! asks for consent; `/console` sends the `platform`.
 
 use askama::Template;
 
@@ -10,15 +11,43 @@ use super::{Locale, PageChrome, render_template};
 use crate::localization::Languages;
 use crate::protocol::acr::Level;
 
-/// The page without a signed-in user.
+/// The page before a sign-in.
 #[derive(Clone, Copy, Debug)]
-pub struct DemoSignedOut;
+pub struct DemoStart;
+
+/// The page after a sign-out: what has ended, as far as the service can know.
+#[derive(Clone, Copy, Debug)]
+pub struct DemoSignedOut {
+    /// Whether the hub has sent the browser back from its logout.
+    pub hub_confirmed: bool,
+}
+
+/// What a button requests.
+#[derive(Clone, Copy, Debug)]
+pub struct DemoSignIn {
+    pub level: Level,
+    /// Whether the hub asks the user for consent, instead of informing them.
+    pub asks_consent: bool,
+}
+
+impl DemoSignIn {
+    /// The sign-in of the registration that asks for consent.
+    pub const WITH_CONSENT: Self = Self { level: Level::Eidas1, asks_consent: true };
+
+    /// Creates a sign-in without consent.
+    #[must_use]
+    pub const fn at_level(level: Level) -> Self {
+        Self { level, asks_consent: false }
+    }
+}
 
 /// The page of a signed-in user: what the service provider received, after verification.
 #[derive(Clone, Debug)]
 pub struct DemoSignedIn {
-    /// The requested level, for the button to sign in again.
-    pub level: Level,
+    /// For the button to sign in again.
+    pub sign_in: DemoSignIn,
+    /// The `amr` of the ID token (RFC 8176).
+    pub methods: Vec<String>,
     /// Wire name and value, in order.
     pub claims: Vec<NamedValue>,
     pub id_token: TokenParts,
@@ -55,14 +84,16 @@ pub enum DemoError {
     Refused { reason: String },
 }
 
-impl DemoSignedOut {
+impl DemoStart {
     /// Renders the page as HTML.
     #[must_use]
     pub fn render(self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
-        render_template(&DemoSignedOutTemplate { chrome, t, title: t.text("demo-title") })
+        render_template(&DemoStartTemplate { chrome, t, title: t.text("demo-title") })
     }
 }
+
+page_template!(DemoSignedOut, "demo_signed_out.html", |_, t| t.text("demo-out-title"));
 
 page_template!(DemoSignedIn, "demo_signed_in.html", |_, t| t.text("demo-in-title"));
 
@@ -70,8 +101,9 @@ page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
 
 impl Locale {
     /// Returns the label of the button that starts a sign-in.
-    fn demo_sign_in(&self, level: Level) -> String {
-        self.text(match level {
+    fn demo_sign_in(&self, sign_in: DemoSignIn) -> String {
+        self.text(match sign_in.level {
+            Level::Eidas1 if sign_in.asks_consent => "demo-sign-in-consent",
             Level::Eidas1 => "demo-sign-in-eidas1",
             Level::Eidas2 => "demo-sign-in-eidas2",
             Level::Eidas3 => "demo-sign-in-eidas3",
@@ -80,8 +112,8 @@ impl Locale {
 }
 
 #[derive(Template)]
-#[template(path = "demo_signed_out.html")]
-struct DemoSignedOutTemplate<'a> {
+#[template(path = "demo_start.html")]
+struct DemoStartTemplate<'a> {
     chrome: &'a PageChrome<'a>,
     t: &'a Locale,
     title: String,

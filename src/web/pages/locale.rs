@@ -3,6 +3,7 @@
 use askama::filters::{Escaper as _, Html, Safe};
 use chrono::DateTime;
 
+use crate::assurance::amr::is_known_method;
 use crate::env::Timestamp;
 use crate::localization::{END_ISOLATE, FluentValue, ISOLATE, Locale};
 use crate::protocol::acr::Level;
@@ -46,6 +47,12 @@ impl Locale {
     #[must_use]
     pub fn sandbox_failure_label(&self, id: &str) -> String {
         self.text(&format!("sandbox-failure-{id}"))
+    }
+
+    /// Returns the name of an authentication method of RFC 8176; `None` for another value.
+    #[must_use]
+    pub fn method_label(&self, id: &str) -> Option<String> {
+        is_known_method(id).then(|| self.text(&format!("method-{id}")))
     }
 
     /// Returns a date `YYYY-MM-DD` in words. For the partial dates `YYYY-MM-00` and `YYYY-00-00`

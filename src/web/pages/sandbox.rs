@@ -24,6 +24,8 @@ pub struct SandboxOption {
     pub id: String,
     /// In the page's language.
     pub label: String,
+    /// Value of the standard, shown beside the label.
+    pub value: Option<String>,
     /// Second line.
     pub hint: Option<String>,
     /// Whether it is initially selected.

@@ -15,6 +15,7 @@ use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::page_gallery::{self as gallery, ProviderFixture};
 
+mod demo;
 mod languages;
 mod provider_list;
 
@@ -255,7 +256,8 @@ fn script_in_names_and_values_stays_inert() {
             .render(chrome),
             DemoSignedIn {
                 introspection: Some(evil()),
-                level: Level::Eidas2,
+                sign_in: DemoSignIn::at_level(Level::Eidas2),
+                methods: vec![evil()],
                 claims: vec![NamedValue { name: evil(), value: evil() }],
                 id_token: TokenParts { jwe_header: Some(evil()), header: evil(), payload: evil() },
                 userinfo: TokenParts { jwe_header: None, header: evil(), payload: evil() },

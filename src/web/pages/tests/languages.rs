@@ -1,6 +1,7 @@
 //! Tests of the texts in every language.
 
 use super::*;
+use crate::assurance::amr::METHODS;
 
 /// Returns the keys of one language's file.
 pub(super) fn keys(language: &str) -> BTreeSet<String> {
@@ -57,6 +58,8 @@ fn every_language_has_the_same_keys_and_each_is_used() {
         .map(|id| format!("sandbox-failure-{id}"))
         .collect();
     named.extend(failures.iter().map(String::as_str));
+    let methods: Vec<String> = METHODS.iter().map(|method| format!("method-{method}")).collect();
+    named.extend(methods.iter().map(String::as_str));
     // The languages name themselves.
     named.insert("language-name");
     for key in &expected {
