@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod check;
 mod connector_check;
 mod connector_kind;

@@ -26,6 +26,7 @@ use serde::Serialize;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod audit_command;
+mod audit_proof_command;
 mod check_command;
 mod demo_command;
 mod hub_options;
@@ -36,6 +37,7 @@ mod output;
 mod plan_command;
 mod register_command;
 mod serve_command;
+mod stats_command;
 mod status_command;
 
 use audit_command::AuditCommand;
@@ -47,6 +49,7 @@ use keys_command::KeysCommand;
 use output::{out, outln, print_error};
 use plan_command::PlanCommand;
 use register_command::RegisterCommand;
+use stats_command::StatsCommand;
 use status_command::StatusCommand;
 
 /// An identity federation hub.
@@ -124,10 +127,15 @@ enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// Verify the audit log.
+    /// Verify the audit log, and prove events of it.
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
+    },
+    /// Export statistics of the audit log.
+    Stats {
+        #[command(subcommand)]
+        command: StatsCommand,
     },
     /// List, block and unblock the identity providers of the running hub.
     Idp {
@@ -238,6 +246,7 @@ fn run(command: Command) -> CommandResult {
         }
         Command::Keys { command } => return command.run(),
         Command::Audit { command } => return Ok(command.run()),
+        Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
         Command::Register { command } => return command.run(),
         Command::Status(command) => block_on(command.run())?,

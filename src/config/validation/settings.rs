@@ -338,7 +338,8 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.state,
         &mut settings.audit.path,
     ];
-    let paths = required.into_iter().map(Some).chain([settings.theme.as_mut()]);
+    let optional = [settings.theme.as_mut(), settings.audit.checkpoint_copy.as_mut()];
+    let paths = required.into_iter().map(Some).chain(optional);
     for path in paths.flatten() {
         *path = folder.join(&*path);
     }
