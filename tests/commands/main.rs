@@ -11,6 +11,7 @@
 
 mod audit;
 mod check;
+mod command_line;
 mod connector_check;
 mod connector_kind;
 mod folder;

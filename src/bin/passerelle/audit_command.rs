@@ -18,7 +18,7 @@ use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
 use super::audit_proof_command::{CheckProofArguments, ProveArguments};
-use super::output::{outln, print_error};
+use super::output::{Tone, outln, paint, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.
 pub const EXIT_UNVERIFIED: u8 = 2;
@@ -241,18 +241,19 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
         outln!("no audit log lines found");
     }
     print_end(report);
-    outln!(
-        "{}",
-        match verdict {
-            VerificationResult::Intact => "The log is intact.",
-            VerificationResult::Modified => "THE LOG HAS BEEN MODIFIED.",
-            VerificationResult::Unproven
-                if report.last_signed.is_some() && report.unproven_lines > 0 =>
-                "No modification was found, but the end of the log is not proven: it may have been truncated or rewritten.",
-            VerificationResult::Unproven =>
-                "No modification was found, but the log could not be verified.",
+    let unproven_end = report.last_signed.is_some() && report.unproven_lines > 0;
+    let (text, tone) = match verdict {
+        VerificationResult::Intact => ("The log is intact.", Tone::Good),
+        VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", Tone::Bad),
+        VerificationResult::Unproven if unproven_end => (
+            "No modification was found, but the end of the log is not proven: it may have been truncated or rewritten.",
+            Tone::Uncertain,
+        ),
+        VerificationResult::Unproven => {
+            ("No modification was found, but the log could not be verified.", Tone::Uncertain)
         }
-    );
+    };
+    outln!("{}", paint(text, tone));
 }
 
 /// Prints how far the log is proven.

@@ -14,7 +14,7 @@ use passerelle::ids::SupportId;
 use serde_json::Value;
 
 use super::audit_command::{EXIT_UNVERIFIED, KeyArguments, read_error, sort_by_first_line};
-use super::output::{outln, print_error, printable};
+use super::output::{Tone, outln, paint, print_error, printable};
 
 /// Maximum size of a proof; one of a login takes some 20 kB.
 const MAX_PROOF_BYTES: u64 = 16 << 20;
@@ -125,14 +125,12 @@ impl CheckProofArguments {
                 }
             }
         }
-        outln!(
-            "{}",
-            if errors.is_empty() {
-                "The hub wrote every event as shown."
-            } else {
-                "NOT EVERY EVENT IS PROVEN."
-            }
-        );
+        let (text, tone) = if errors.is_empty() {
+            ("The hub wrote every event as shown.", Tone::Good)
+        } else {
+            ("NOT EVERY EVENT IS PROVEN.", Tone::Bad)
+        };
+        outln!("{}", paint(text, tone));
         Ok(exit_code(&errors))
     }
 }
