@@ -222,10 +222,14 @@ test('every query of every panel, variable and rule is answered by a real Promet
       assert.ok(found.length > 0, `${short}: ${variable.name} offers nothing`);
     }
     for (const panel of panelsOf(dashboard)) {
+      const shown = [];
       for (const target of panel.targets) {
         const { result } = await ask('query_range', { query: filled(target.expr), start: end - 60, end, step: 1 });
-        if (result.length === 0) silent.push(`${short}: ${panel.title}`);
+        shown.push(result.length > 0);
       }
+      // A table of what is unhealthy has rows for some of its queries only.
+      const isSilent = panel.type === 'table' ? !shown.includes(true) : shown.includes(false);
+      if (isSilent) silent.push(`${short}: ${panel.title}`);
     }
   }
   assert.deepEqual(silent, [], 'these panels show nothing');
