@@ -19,13 +19,17 @@ pub mod continuity;
 pub mod event;
 pub mod file;
 pub mod last_checkpoint;
+mod log_end;
 pub mod memory;
+pub mod merkle;
+pub mod proof;
 mod queue;
 pub mod recent;
 pub mod report;
 mod schema;
 mod signed_checkpoint;
 mod sink;
+pub mod statistics;
 pub mod verify;
 pub mod writer;
 

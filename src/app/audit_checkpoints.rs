@@ -1,5 +1,5 @@
-//! Saves the last checkpoint of the audit log outside of the log: in the state folder and in a
-//! shared store. Compares the log with them at the start.
+//! Saves the last checkpoint of the audit log outside of the log: in the state folder, in a
+//! configured file, and in a shared store. Compares the log with them at the start.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -54,6 +54,9 @@ pub(super) fn compare_with_saved_checkpoint(
     let log = path.display().to_string();
     let mut stores: Vec<Box<dyn CheckpointStore>> =
         vec![Box::new(CheckpointFile::in_folder(&loaded.settings.state))];
+    if let Some(copy) = &loaded.settings.audit.checkpoint_copy {
+        stores.push(Box::new(CheckpointFile::at(copy)));
+    }
     if store.scope() == StoreScope::Shared {
         stores.push(Box::new(SharedCheckpoint::new(store, env, node, &log)));
     }

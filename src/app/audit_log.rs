@@ -22,6 +22,8 @@ use crate::token::{Signer, keyfiles};
 /// write.
 const BATCH_DELAY: Duration = Duration::from_millis(20);
 
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// Starts the audit log.
 ///
 /// # Errors
@@ -46,7 +48,12 @@ pub(super) fn start_audit(
             let (size, daily) = (settings.rotate_mb.saturating_mul(1 << 20), settings.rotate_daily);
             let (sink, found) = FileSink::open(
                 &settings.path,
-                FileRotation { max_bytes: size, daily, keep: settings.keep },
+                FileRotation {
+                    max_bytes: size,
+                    daily,
+                    keep: settings.keep,
+                    max_age: settings.keep_days.map(|days| DAY * days),
+                },
                 env.now(),
             )?;
             let compared = compare_with_saved_checkpoint(loaded, env, &node, store, &found);

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
 use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
+use super::merkle::{MerkleTree, to_hex};
 use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
@@ -107,7 +108,8 @@ pub(super) struct AuditLine<'a> {
     /// Number of that checkpoint's line.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_seq: Option<u64>,
-    /// A compact JWS of `iss`, `iat`, `node`, and `seq` and `hash` of the line before.
+    /// A compact JWS of `iss`, `iat`, `node`, `seq` and `hash` of the line before, and `tree_size`
+    /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line.
     #[serde(skip_serializing_if = "Option::is_none")]
     jws: Option<&'a str>,
 }
@@ -121,6 +123,22 @@ pub struct CheckpointClaims {
     pub node: String,
     pub seq: u64,
     pub hash: String,
+    /// Number of leaves of the tree: the lines from the last checkpoint, included, to line `seq`.
+    /// Older releases signed no tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree_size: Option<u64>,
+    /// Merkle Tree Hash of these lines (RFC 9162 §2.1.1), in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_hash: Option<String>,
+}
+
+impl CheckpointClaims {
+    /// Returns whether the tree of the claims is `tree`, or the claims have none.
+    pub(super) fn matches_tree(&self, tree: &MerkleTree) -> bool {
+        let root = |root: &String| *root == to_hex(&tree.root());
+        self.tree_size.is_none_or(|size| size == tree.size())
+            && self.root_hash.as_ref().is_none_or(root)
+    }
 }
 
 impl Default for ChainPosition {
@@ -131,8 +149,14 @@ impl Default for ChainPosition {
 }
 
 impl ChainPosition {
-    /// Appends the next line, with its line end, to `bytes`.
-    pub(super) fn append(&mut self, bytes: &mut Vec<u8>, event: &Event, at: Timestamp, node: &str) {
+    /// Appends the next line, with its line end, to `bytes`. Returns the line.
+    pub(super) fn append<'b>(
+        &mut self,
+        bytes: &'b mut Vec<u8>,
+        event: &Event,
+        at: Timestamp,
+        node: &str,
+    ) -> &'b [u8] {
         let none = RareFields::default();
         let rare = event.rare.as_deref().unwrap_or(&none);
         let line = AuditLine {
@@ -167,22 +191,17 @@ impl ChainPosition {
         // Serializing strings and numbers to memory can't fail.
         let _ok = serde_json::to_writer(&mut *bytes, &line);
         bytes.push(b'\n');
-        self.hash = line_hash(bytes.get(from..).unwrap_or_default());
+        let line = bytes.get(from..).unwrap_or_default();
+        self.hash = line_hash(line);
         self.seq += 1;
+        line
     }
 }
 
 /// Returns the hash of a line, which includes its line end.
 #[must_use]
 pub fn line_hash(line: &[u8]) -> String {
-    let digit =
-        |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-    let mut text = String::with_capacity(64);
-    for byte in digest::sha256(line) {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
-    text
+    to_hex(&digest::sha256(line))
 }
 
 /// Formats a time as RFC 3339, always with milliseconds, so that times sort as text.

@@ -1,11 +1,10 @@
 //! Writes the audit log to a rotated file or to standard output.
 //!
-//! Responsible for file names, rotation, the lock that allows one writer, and finding the end of
-//! the chain after a crash. The hub writes `audit.jsonl`; a full file becomes
+//! Responsible for file names, rotation, and the lock that allows one writer. The hub writes `audit.jsonl`; a full file becomes
 //! `audit-20261121T101500.123Z.jsonl` beside it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,9 +12,9 @@ use std::time::Duration;
 use chrono::NaiveDateTime;
 
 use super::AuditError;
-use super::chain::{ChainPosition, line_hash, to_rfc3339};
+use super::chain::to_rfc3339;
+use super::log_end::find_log_end;
 use super::sink::{LogEnd, Sink};
-use super::verify::LineHeader;
 use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 
@@ -33,6 +32,8 @@ pub struct FileRotation {
     pub daily: bool,
     /// Number of full files that are kept; `None` keeps all.
     pub keep: Option<usize>,
+    /// Age at which a full file is removed; `None` keeps all. A file is as old as its last line.
+    pub max_age: Option<Duration>,
 }
 
 /// Sink that writes to a rotated file.
@@ -85,6 +86,7 @@ impl FileSink {
             day,
             rotation_failed_at: None,
         };
+        sink.remove_old_files(now);
         Ok((sink, found))
     }
 
@@ -104,11 +106,29 @@ impl FileSink {
         sync_folder(parent_folder(&self.path))
     }
 
-    fn remove_surplus_files(&self) -> io::Result<()> {
-        let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let old = rotated_files(&self.path)?;
-        let surplus = old.len().saturating_sub(keep);
-        old.iter().take(surplus).try_for_each(fs::remove_file)
+    /// Removes the full files that are too many or too old.
+    fn remove_old_files(&self, now: Timestamp) {
+        let remove = || -> io::Result<()> {
+            let FileRotation { keep, max_age, .. } = self.rotation;
+            if keep.is_none() && max_age.is_none() {
+                return Ok(());
+            }
+            let (stem, _) = parts(&self.path);
+            let files = rotated_files(&self.path)?;
+            let surplus = keep.map_or(0, |keep| files.len().saturating_sub(keep));
+            let is_old = |file: &Path| match (max_age, rotation_time(file, &stem)) {
+                (Some(age), Some(ended)) => now >= ended + age,
+                _ => false,
+            };
+            files
+                .iter()
+                .enumerate()
+                .filter(|(index, file)| *index < surplus || is_old(file))
+                .try_for_each(|(_, file)| fs::remove_file(file))
+        };
+        if let Err(error) = remove() {
+            tracing::warn!(%error, "can't remove old audit files");
+        }
     }
 }
 
@@ -138,9 +158,7 @@ impl Sink for FileSink {
         let begun = self.start_new_file(now);
         self.rotation_failed_at = begun.is_err().then_some(now);
         begun?;
-        if let Err(error) = self.remove_surplus_files() {
-            tracing::warn!(%error, "can't remove old audit files");
-        }
+        self.remove_old_files(now);
         Ok(())
     }
 }
@@ -191,44 +209,6 @@ pub fn check_writable(path: &Path) -> Result<(), AuditError> {
         return Err(unwritable(io::ErrorKind::PermissionDenied.into()));
     }
     if is_there { find_log_end(path).map(drop) } else { Ok(()) }
-}
-
-/// Returns the end of the log, and the day of the file's first line.
-///
-/// # Errors
-/// `Unwritable` (also if it can't be read), or `NotAnAuditLog`.
-fn find_log_end(path: &Path) -> Result<(LogEnd, Option<String>), AuditError> {
-    let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
-    let foreign = || AuditError::NotAnAuditLog { path: path.display().to_string() };
-    let mut end = FileEnd::read(path).map_err(unwritable)?;
-    if end.last_line.is_none() {
-        // A crash between two files, or in a file's first line: the chain ends in the previous
-        // file.
-        let before = rotated_files(path).map_err(unwritable)?.pop();
-        end.last_line = match before {
-            Some(before) => FileEnd::read(&before).map_err(unwritable)?.last_line,
-            None => None,
-        };
-    }
-    let chain = match (&end.last_line, end.is_empty) {
-        (Some(line), _) => LineHeader::parse(line)
-            .map(|header| ChainPosition { seq: header.seq, hash: line_hash(line) })
-            .ok_or_else(foreign)?,
-        (None, true) => ChainPosition::default(),
-        // A partial line, and nothing before it.
-        (None, false) if end.partial_line.is_some() => ChainPosition::default(),
-        (None, false) => return Err(foreign()),
-    };
-    let found = match &end.partial_line {
-        None => LogEnd { chain, unfinished: false },
-        Some(half) => {
-            let closed = [half.as_slice(), b"\n"].concat();
-            // It may be whole but for its line end.
-            let seq = LineHeader::parse(&closed).map_or(chain.seq, |header| header.seq);
-            LogEnd { chain: ChainPosition { seq, hash: line_hash(&closed) }, unfinished: true }
-        }
-    };
-    Ok((found, end.first_day))
 }
 
 /// Returns the full files beside `path`, oldest first.
@@ -292,47 +272,4 @@ fn new_file(path: &Path) -> io::Result<File> {
 
 fn utc_day(at: Timestamp) -> String {
     to_rfc3339(at).chars().take(10).collect()
-}
-
-/// First day and last lines of a file.
-#[derive(Default)]
-struct FileEnd {
-    is_empty: bool,
-    /// Last complete line.
-    last_line: Option<Vec<u8>>,
-    /// Partial line after it.
-    partial_line: Option<Vec<u8>>,
-    first_day: Option<String>,
-}
-
-impl FileEnd {
-    /// Reads the end of a file. A missing file is empty.
-    fn read(path: &Path) -> io::Result<Self> {
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { is_empty: true, ..Self::default() });
-            }
-            Err(error) => return Err(error),
-        };
-        let size = file.metadata()?.len();
-        let mut first = Vec::new();
-        (&mut file).take(MAX_LINE_BYTES).read_to_end(&mut first)?;
-        let first_line = first.split_inclusive(|byte| *byte == b'\n').next();
-        let first_day = first_line
-            .and_then(LineHeader::parse)
-            .map(|header| header.time.chars().take(10).collect());
-        file.seek(SeekFrom::Start(size.saturating_sub(MAX_LINE_BYTES)))?;
-        let mut tail = Vec::new();
-        file.take(MAX_LINE_BYTES).read_to_end(&mut tail)?;
-        let mut lines: Vec<&[u8]> = tail.split_inclusive(|byte| *byte == b'\n').collect();
-        let half = lines.pop_if(|last| !last.ends_with(b"\n")).map(<[u8]>::to_vec);
-        // The first line of the tail may be cut; if it is the only one, it fails to parse.
-        Ok(Self {
-            is_empty: size == 0,
-            last_line: lines.pop().map(<[u8]>::to_vec),
-            partial_line: half,
-            first_day,
-        })
-    }
 }

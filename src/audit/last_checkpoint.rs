@@ -104,7 +104,8 @@ pub fn compare(
     }
 }
 
-/// Copy of the last checkpoint in the state folder: `audit-seal.json`.
+/// Copy of the last checkpoint in a file: `audit-seal.json` of the state folder, or a configured
+/// one.
 #[derive(Debug)]
 pub struct CheckpointFile {
     path: PathBuf,
@@ -114,7 +115,13 @@ impl CheckpointFile {
     /// Returns the file in the state folder.
     #[must_use]
     pub fn in_folder(state: &Path) -> Self {
-        Self { path: state.join(FILE_NAME) }
+        Self::at(&state.join(FILE_NAME))
+    }
+
+    /// Returns the file at a path.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
     }
 }
 

@@ -1,7 +1,13 @@
 //! Defines the report of a verification.
 
+use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::env::Timestamp;
+
+/// Maximum age in seconds of the last checkpoint at any line. The hub writes one each minute.
+pub(super) const MAX_SECONDS_WITHOUT_CHECKPOINT: i64 = 90;
 
 /// Result of comparing a log with its last saved checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +26,7 @@ pub enum CheckpointCheck {
 }
 
 /// Location of a line in the files.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct LineLocation {
     pub file: String,
     /// Counted from 1.
@@ -110,8 +116,15 @@ pub struct VerificationReport {
     pub last: Option<LinePosition>,
     /// Last line that a valid checkpoint covers.
     pub last_signed: Option<LinePosition>,
+    /// Lines after the last valid checkpoint: nothing is proven of them.
+    pub unproven_lines: u64,
+    /// Lines after it that a running hub signs with its next checkpoint.
+    pub awaiting_checkpoint: u64,
     pub checkpoints: u64,
     pub findings: Vec<LogFinding>,
+    /// Last line that was read.
+    #[serde(skip)]
+    pub end: LineLocation,
     /// Number of findings beyond those listed.
     pub omitted_findings: u64,
     pub notes: Vec<LogNote>,
@@ -122,21 +135,44 @@ pub struct VerificationReport {
 /// Overall result of a verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VerificationResult {
-    /// The log is unmodified up to its last checkpoint.
+    /// The log is unmodified, and a checkpoint covers its last line.
     Intact,
     /// The log has been modified.
     Modified,
-    /// The log has no line or no checkpoint, or the key of a checkpoint is missing.
+    /// The log has no line, no checkpoint, or lines after the last one, or the key of a checkpoint
+    /// is missing.
     Unproven,
 }
 
 impl VerificationReport {
+    /// Judges the end of a log that a running hub writes: its last checkpoint must be recent, and
+    /// lines after it wait for the next one.
+    pub fn expect_running_hub(&mut self, now: Timestamp) {
+        let (Some(signed), Some(last)) = (&self.last_signed, &self.last) else { return };
+        let now = i64::try_from(now.seconds()).unwrap_or(i64::MAX);
+        let signed_at = DateTime::parse_from_rfc3339(&signed.time).map_or(0, |at| at.timestamp());
+        let seconds = now.saturating_sub(signed_at);
+        if seconds <= MAX_SECONDS_WITHOUT_CHECKPOINT {
+            self.awaiting_checkpoint = std::mem::take(&mut self.unproven_lines);
+            return;
+        }
+        let kind = FindingKind::NotSigned {
+            from: signed.seq + 1,
+            to: last.seq,
+            seconds: seconds.unsigned_abs(),
+        };
+        self.findings.push(LogFinding { location: self.end.clone(), kind });
+    }
+
     /// Returns the overall result.
     #[must_use]
     pub fn result(&self) -> VerificationResult {
         if !self.findings.is_empty() {
             VerificationResult::Modified
-        } else if self.last_signed.is_none() || !self.unknown_keys.is_empty() {
+        } else if self.last_signed.is_none()
+            || self.unproven_lines > 0
+            || !self.unknown_keys.is_empty()
+        {
             VerificationResult::Unproven
         } else {
             VerificationResult::Intact

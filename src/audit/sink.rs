@@ -3,6 +3,7 @@
 use std::io;
 
 use super::chain::ChainPosition;
+use super::merkle::MerkleTree;
 use crate::env::Timestamp;
 
 /// Destination of lines. Calls may block: only the writer's thread makes them.
@@ -33,6 +34,8 @@ pub trait Sink: Send {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LogEnd {
     pub chain: ChainPosition,
+    /// Tree of the last checkpoint and the lines after it.
+    pub tree: MerkleTree,
     /// The last line has no end: its process was killed.
     pub unfinished: bool,
 }

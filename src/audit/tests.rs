@@ -1,11 +1,12 @@
 //! Tests of disks and crashes; in [`attacks`], of attackers who can write the file; in [`floods`],
-//! of strangers; in [`clock`], of the machine's clock.
+//! of strangers; in [`clock`], of the machine's clock; in [`proofs`], of proofs of single events.
 
 mod attacks;
 mod clock;
 mod device;
 mod files;
 mod floods;
+mod proofs;
 mod rewritten;
 
 use std::fs;
@@ -83,7 +84,8 @@ impl Fixture {
     }
 }
 
-const FOR_EVER: FileRotation = FileRotation { max_bytes: 0, daily: false, keep: None };
+const FOR_EVER: FileRotation =
+    FileRotation { max_bytes: 0, daily: false, keep: None, max_age: None };
 
 fn received(audit: &Audit, times: usize) {
     for _ in 0..times {

@@ -11,9 +11,10 @@ use serde::Deserialize;
 
 use super::LINE_VERSION;
 use super::chain::{ChainPosition, GENESIS_HASH, line_hash};
+use super::merkle::MerkleTree;
 use super::report::{
-    CheckpointCheck, FindingKind, LineLocation, LinePosition, LogFinding, LogNote, NoteKind,
-    VerificationReport,
+    CheckpointCheck, FindingKind, LineLocation, LinePosition, LogFinding, LogNote,
+    MAX_SECONDS_WITHOUT_CHECKPOINT, NoteKind, VerificationReport,
 };
 pub use super::signed_checkpoint::TrustedCheckpoints;
 use super::signed_checkpoint::{CheckpointError, verify_checkpoint};
@@ -23,8 +24,6 @@ use crate::token::verify::VerificationKeys;
 const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Maximum number of findings that are listed.
 const MAX_FINDINGS: usize = 200;
-/// Maximum age in seconds of the last checkpoint at any line. The hub writes one each minute.
-const MAX_SECONDS_WITHOUT_CHECKPOINT: i64 = 90;
 
 /// Members of a line that verification needs.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -75,6 +74,8 @@ pub struct Verifier<'k> {
     missing: Vec<RangeInclusive<u64>>,
     /// First line after the last checkpoint.
     first_unsigned: Option<u64>,
+    /// Tree of the lines since the last checkpoint; `None` if some of them are missing.
+    tree: Option<MerkleTree>,
     /// Time of the last checkpoint, in milliseconds.
     checkpoint_at: Option<i64>,
     /// Lines that stand too long after it.
@@ -97,6 +98,7 @@ impl<'k> Verifier<'k> {
             position: None,
             missing: Vec::new(),
             first_unsigned: None,
+            tree: None,
             checkpoint_at: None,
             late_lines: None,
             unparsed: None,
@@ -118,6 +120,7 @@ impl<'k> Verifier<'k> {
             }
             self.location.line += 1;
             self.report.lines += 1;
+            self.report.unproven_lines += 1;
             self.check_line(&line);
         }
     }
@@ -129,6 +132,7 @@ impl<'k> Verifier<'k> {
         if let Some((location, _)) = self.unparsed.take() {
             self.add_finding_at(location, FindingKind::Malformed);
         }
+        self.report.end = self.location.clone();
         let last = self.position.as_ref().map_or(0, |at| at.seq);
         let beyond = self.trusted.0.last_key_value().map(|(seq, _)| *seq).filter(|seq| *seq > last);
         if let Some(trusted) = beyond {
@@ -156,6 +160,12 @@ impl<'k> Verifier<'k> {
             "checkpoint" => self.check_checkpoint(&header),
             "start" => self.check_start(&header),
             _ => self.check_lateness(&header),
+        }
+        if header.event == "checkpoint" || is_beginning(&header) {
+            self.tree = Some(MerkleTree::default());
+        }
+        if let Some(tree) = &mut self.tree {
+            tree.push(line);
         }
         self.position = Some(ChainPosition { seq: header.seq, hash });
     }
@@ -326,6 +336,10 @@ impl<'k> Verifier<'k> {
             Ok(checkpoint)
                 if checkpoint.seq + 1 == header.seq && checkpoint.hash == header.prev =>
             {
+                if !self.tree.as_ref().is_none_or(|tree| checkpoint.matches_tree(tree)) {
+                    self.add_finding(broken("its Merkle tree is not that of the lines before it"));
+                }
+                self.report.unproven_lines = 0;
                 self.report.checkpoints += 1;
                 self.report.last_signed =
                     Some(LinePosition { seq: checkpoint.seq, time: header.time.clone() });
@@ -354,6 +368,7 @@ impl<'k> Verifier<'k> {
     }
 
     fn add_finding_at(&mut self, location: LineLocation, flaw: FindingKind) {
+        self.tree = None;
         if self.report.findings.len() < MAX_FINDINGS {
             self.report.findings.push(LogFinding { location, kind: flaw });
         } else {
@@ -375,6 +390,6 @@ struct LateLines {
 }
 
 /// Returns whether the line is the first of a chain.
-fn is_beginning(header: &LineHeader) -> bool {
+pub(super) fn is_beginning(header: &LineHeader) -> bool {
     header.seq == 1 && header.prev == GENESIS_HASH && header.event == "start"
 }

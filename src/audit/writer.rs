@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
 use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
+use super::merkle::{MerkleTree, to_hex};
 use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard, WhenFull};
 pub use super::sink::{LogEnd, Sink};
 use super::{Audit, AuditError, Event, EventKind};
@@ -81,6 +82,7 @@ pub fn start(
     let mut writer = Writer {
         sink,
         chain: found.chain,
+        tree: found.tree,
         pending: Vec::new(),
         checkpoint_at: sealed_at,
         checkpoint_seq: 0,
@@ -112,6 +114,8 @@ pub fn start(
 struct Writer {
     sink: Box<dyn Sink>,
     chain: ChainPosition,
+    /// Tree of the lines that the next checkpoint covers.
+    tree: MerkleTree,
     /// Lines that the sink has not taken yet; the first one may be partial.
     pending: Vec<u8>,
     checkpoint_at: Timestamp,
@@ -206,7 +210,7 @@ impl Writer {
         if event.kind != EventKind::Checkpoint && self.pending.len() > room {
             return self.state.count_lost();
         }
-        self.chain.append(&mut self.pending, event, at, &self.means.node);
+        self.tree.push(self.chain.append(&mut self.pending, event, at, &self.means.node));
         self.means.metrics.record_audit_event(event.kind.as_str());
     }
 
@@ -227,6 +231,8 @@ impl Writer {
             node: self.means.node.clone(),
             seq,
             hash: hash.clone(),
+            tree_size: Some(self.tree.size()),
+            root_hash: Some(to_hex(&self.tree.root())),
         };
         let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();
         let signed = self.means.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
@@ -234,6 +240,7 @@ impl Writer {
             Ok(jws) => {
                 // A copy of the program's log on another machine then proves a truncated end.
                 tracing::info!(seq, hash, jws, "audit checkpoint");
+                self.tree = MerkleTree::default();
                 self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
                 (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
                 let log = self.means.log.clone();

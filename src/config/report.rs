@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::loaded::LoadedConfig;
 use super::loading::Diagnostic;
 use crate::env::Timestamp;
@@ -25,6 +27,52 @@ impl LoadedConfig {
             .filter_map(move |client| client.no_valid_secret_warning(now));
         self.warnings.iter().chain(service_providers).chain(data_providers)
     }
+}
+
+/// Outcome of a load, for `passerelle check --json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ConfigReport<'l> {
+    /// Whether `check` finds nothing to reject.
+    pub valid: bool,
+    pub issuer: Option<&'l str>,
+    pub service_providers: Vec<String>,
+    pub data_providers: Vec<String>,
+    pub connectors: Vec<String>,
+    pub problems: Vec<&'l Diagnostic>,
+    pub warnings: Vec<&'l Diagnostic>,
+}
+
+impl<'l> ConfigReport<'l> {
+    /// Creates the report of a load at `now`.
+    #[must_use]
+    pub fn new(loaded: &'l Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) -> Self {
+        let mut report = Self {
+            valid: false,
+            issuer: None,
+            service_providers: Vec::new(),
+            data_providers: Vec::new(),
+            connectors: Vec::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        };
+        match loaded {
+            Ok(loaded) => {
+                report.issuer = Some(&loaded.issuer);
+                report.service_providers = to_texts(loaded.service_providers.keys());
+                report.data_providers = to_texts(loaded.data_providers.keys());
+                report.connectors = to_texts(loaded.connectors.keys());
+                report.problems = loaded.check_failures().collect();
+                report.warnings = loaded.warnings_at(now).collect();
+                report.valid = report.problems.is_empty();
+            }
+            Err(problems) => report.problems = problems.iter().collect(),
+        }
+        report
+    }
+}
+
+fn to_texts<T: fmt::Display>(names: impl Iterator<Item = T>) -> Vec<String> {
+    names.map(|name| name.to_string()).collect()
 }
 
 /// Returns the output of `passerelle check`: every problem, or a summary of the configuration with
@@ -53,7 +101,7 @@ pub fn report(loaded: &Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) ->
 }
 
 fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
-    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    let names = to_texts(names);
     if names.is_empty() { "none".into() } else { format!("{} ({})", names.len(), names.join(", ")) }
 }
 

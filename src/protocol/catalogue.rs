@@ -168,7 +168,7 @@ macro_rules! catalogue {
 mod rendering;
 mod table;
 
-pub use rendering::{render_markdown, render_table};
+pub use rendering::{CatalogueRow, catalogue_rows, explain_code, render_markdown, render_table};
 pub use table::{ErrorCode, Param, RequiredParam};
 
 impl Serialize for ErrorCode {

@@ -9,7 +9,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod check;
+mod command_line;
 mod connector_check;
 mod connector_kind;
 mod folder;

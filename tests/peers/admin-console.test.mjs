@@ -213,7 +213,7 @@ test('the demo is enough to try the three tasks, as docs/operating.md has them',
     writeFileSync(jwks, await (await fetch(`${hubAt}/api/v2/jwks`)).text());
     const log = path.join(folder, 'audit/audit.jsonl');
     for (let tries = 0; !readFileSync(log, 'utf8').includes(number); tries += 1) assert.ok(tries < 5000, 'the line is not written');
-    const verified = spawnSync(program, ['audit', 'verify', log, '--jwks', jwks], { encoding: 'utf8' });
+    const verified = spawnSync(program, ['audit', 'verify', '--running', log, '--jwks', jwks], { encoding: 'utf8' });
     assert.equal(verified.status, 0, verified.stdout + verified.stderr);
   } finally {
     await demo.stop();

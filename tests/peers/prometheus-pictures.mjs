@@ -1,23 +1,27 @@
 // Draws a dashboard with what a real Prometheus answers, for dashboards/README.md: our own charts on Grafana's grid, for
-// Grafana itself is not among the tools of this repository. Shapes and data are as there; looks are not.
+// Grafana itself is not among the tools of this repository. Data, texts and the form of values are as there; looks are not.
+//
+// Values are written by Grafana's own code. It is 130 MB with what it needs, so it is not among the packages of the tests:
+//   npm install --no-save --legacy-peer-deps @grafana/data@13 react@18 react-dom@18 rxjs@7 esbuild
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 
+/** Bundles Grafana's value formats for the browser that draws. */
+async function grafanaFormats() {
+  const { build } = await import('esbuild');
+  const contents = "export { getValueFormat, formattedValueToString } from '@grafana/data'";
+  const { outputFiles: [bundle] } = await build({ stdin: { contents, resolveDir: import.meta.dirname }, bundle: true, write: false, format: 'iife', globalName: 'grafana', platform: 'browser', define: { 'process.env.NODE_ENV': '"production"' }, logLevel: 'error' });
+  return bundle.text;
+}
+
+/** A place for a value, which the page fills in. */
+const written = (value, unit = 'none', tag = 'span', attributes = '') => `<${tag} data-unit="${escape(unit)}" data-value="${value}" ${attributes}></${tag}>`;
+
 const COLOURS = ['#2f7ed8', '#3d9a50', '#d9822b', '#c23b3b', '#7e57c2', '#0097a7', '#8d6e63', '#5c6bc0', '#9e9d24', '#ad1457'];
 const [COLUMN, ROW] = [52, 28];
+/** Room below a chart for the times. */
+const TIMES = 16;
 const escape = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-
-/** A value as Grafana writes it, in the units that the dashboards use. */
-function written(value, unit = '') {
-  const short = (number) => (Math.abs(number) >= 100 ? number.toFixed(0) : Number(number.toPrecision(3)).toString());
-  if (unit === 'percentunit') return `${short(value * 100)} %`;
-  if (unit === 'bytes') return `${short(value / 2 ** 20)} MiB`;
-  if (unit.startsWith('suffix:')) return `${short(value)}${unit.slice(7)}`;
-  if (unit !== 's') return short(value);
-  const size = Math.abs(value);
-  const [divisor, name] = [[86_400, 'd'], [3600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms'], [1e-6, 'µs']].find(([least]) => size >= least) ?? [1, 's'];
-  return `${short(value / divisor)} ${name}`;
-}
 
 const legend = (target, metric) => target.legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label) => metric[label] ?? '');
 
@@ -38,9 +42,12 @@ function lines(panel, series, width, height, { start, end }) {
   const most = Math.max(...all);
   const top = max ?? (most > low ? most : low + 1);
   const x = (at) => 58 + ((at - start) / (end - start)) * (width - 68);
-  const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14);
+  const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14 - TIMES);
   const ticks = [0, 0.5, 1].map((share) => low + (top - low) * share);
-  const grid = ticks.map((tick) => `<line x1="58" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/><text x="54" y="${y(tick) + 4}" text-anchor="end">${escape(written(tick, unit))}</text>`);
+  const grid = ticks.map((tick) => `<line x1="58" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/>${written(tick, unit, 'text', `x="54" y="${y(tick) + 4}" text-anchor="end"`)}`);
+  for (let at = Math.ceil(start / 900) * 900; at <= end; at += 900) {
+    grid.push(`<line x1="${x(at)}" x2="${x(at)}" y1="6" y2="${height - 8 - TIMES}" stroke="#eef0f2"/><text x="${x(at)}" y="${height - 4}" text-anchor="middle">${new Date(at * 1000).toISOString().slice(11, 16)}</text>`);
+  }
   const fixed = new Map(panel.fieldConfig.overrides.map(({ matcher, properties }) => [matcher.options, properties.find(({ id }) => id === 'color')?.value.fixedColor]));
   const colourOf = (name, index) => fixed.get(name) ?? COLOURS[index % COLOURS.length];
   const drawn = shapes.map(({ name, points }, index) => {
@@ -54,23 +61,35 @@ function lines(panel, series, width, height, { start, end }) {
   return `<svg width="${width}" height="${height}">${grid.join('')}${drawn.join('')}</svg><div class="legend">${names.join('')}</div>`;
 }
 
+/** The text that a panel has for a value, such as "up" for 1. */
+function mapped(panel, value) {
+  const { mappings = [], thresholds } = panel.fieldConfig.defaults;
+  const found = mappings.flatMap(({ options }) => Object.entries(options ?? {})).find(([from]) => Number(from) === value)?.[1].text;
+  const colour = thresholds.steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color ?? 'green';
+  return found && `<b class="${colour}">${escape(found)}</b>`;
+}
+
+/** Rows named by their legends, as the transformations of the table leave them. */
+const rows = (panel, series) => (series.length === 0
+  ? `<p>${escape(panel.fieldConfig.defaults.noValue)}</p>`
+  : `<ul>${series.map(({ name }) => `<li>${escape(name)}</li>`).join('')}</ul>`);
+
 function numbers(panel, series) {
   const { unit, noValue, thresholds } = panel.fieldConfig.defaults;
   const colour = (value) => thresholds.steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color ?? 'green';
   if (series.length === 0) return `<div class="stats"><b>${escape(noValue ?? 'no data')}</b></div>`;
-  return `<div class="stats">${series.map(({ name, values }) => `<div><b class="${colour(values.at(-1)[1])}">${escape(written(values.at(-1)[1], unit))}</b><small>${escape(name)}</small></div>`).join('')}</div>`;
+  return `<div class="stats">${series.map(({ name, values }) => `<div>${mapped(panel, values.at(-1)[1]) ?? written(values.at(-1)[1], unit, 'b', `class="${colour(values.at(-1)[1])}"`)}<small>${escape(name)}</small></div>`).join('')}</div>`;
 }
 
 function bars(panel, series) {
   const most = Math.max(...series.map(({ values }) => values.at(-1)[1]), 1);
   return series.map(({ name, values }) => {
     const value = values.at(-1)[1];
-    return `<div class="bar"><small>${escape(name)}</small><span style="width:${(60 * value) / most}%"></span><em>${escape(written(value, panel.fieldConfig.defaults.unit))}</em></div>`;
+    return `<div class="bar"><small>${escape(name)}</small><span style="width:${(60 * value) / most}%"></span>${written(value, panel.fieldConfig.defaults.unit, 'em')}</div>`;
   }).join('');
 }
 
-export async function draw(dashboard, { ask, filled, end, folder }) {
-  const start = end - 75;
+export async function draw(dashboard, { ask, filled, start, end, folder }) {
   const cells = [];
   for (const panel of dashboard.panels) {
     const { x, y, w, h } = panel.gridPos;
@@ -81,13 +100,13 @@ export async function draw(dashboard, { ask, filled, end, folder }) {
     }
     const series = [];
     for (const target of panel.targets) {
-      const { result } = await ask(panel.type === 'timeseries' ? 'query_range' : 'query', { query: filled(target.expr), time: end, start, end, step: 1 });
+      const { result } = await ask(panel.type === 'timeseries' ? 'query_range' : 'query', { query: filled(target.expr), time: end, start, end, step: 15 });
       for (const { metric, values, value } of result) {
         series.push({ name: legend(target, metric), values: (values ?? [value]).map(([at, number]) => [at, Number(number)]) });
       }
     }
     const [width, height] = [w * COLUMN - 24, h * ROW - 80];
-    const body = { timeseries: () => (series.length ? lines(panel, series, width, height, { start, end }) : '<p>nothing, as it should be</p>'), stat: () => numbers(panel, series), bargauge: () => bars(panel, series) };
+    const body = { timeseries: () => (series.length ? lines(panel, series, width, height, { start, end }) : '<p>nothing, as it should be</p>'), stat: () => numbers(panel, series), bargauge: () => bars(panel, series), table: () => rows(panel, series) };
     cells.push(`<section style="${place}"><h3>${escape(panel.title)}</h3>${body[panel.type]()}</section>`);
   }
   const height = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => (y + h) * ROW)) + 50;
@@ -96,12 +115,19 @@ body{margin:0;padding:8px 8px 0;background:#f4f5f7;font:12px sans-serif;color:#2
 section,h2{position:absolute;box-sizing:border-box}section{background:#fff;border:1px solid #dfe2e7;padding:6px 8px;overflow:hidden}h2{margin:0;font-size:14px;padding:8px 4px}
 h3{margin:0 0 4px;font-size:12px}svg text{font-size:10px;fill:#6b7280}.legend{line-height:15px;max-height:30px;overflow:hidden;font-size:11px}.legend span{margin-right:9px;white-space:nowrap}.legend i{display:inline-block;width:9px;height:3px;margin-right:3px;vertical-align:middle}
 .stats{display:flex;gap:22px;justify-content:center;align-items:center;height:calc(100% - 20px);text-align:center}.stats b{display:block;font-size:24px}.stats small,.bar small{color:#6b7280}
-b.green{color:#2e7d32}b.orange{color:#d9822b}b.red{color:#c23b3b}.bar{display:flex;align-items:center;gap:6px;height:24px}.bar small{width:35%;text-align:right}.bar span{background:#2f7ed8;height:14px;min-width:1px}.bar em{font-style:normal}p{color:#2e7d32}
-</style><h1>${escape(dashboard.title)}</h1><main>${cells.join('')}</main>`;
+b.green{color:#2e7d32}b.orange{color:#d9822b}b.red{color:#c23b3b}.bar{display:flex;align-items:center;gap:6px;height:24px}.bar small{width:35%;text-align:right}.bar span{background:#2f7ed8;height:14px;min-width:1px}.bar em{font-style:normal}p,ul{color:#2e7d32}ul{margin:6px 0;padding-left:18px;color:#c23b3b;font-size:13px;line-height:19px;columns:2}h1 small{font-weight:normal;font-size:12px;color:#6b7280;margin-left:12px}
+</style><h1>${escape(dashboard.title)} <small>Drawn by prometheus-pictures.mjs from replayed data, not a screenshot of Grafana. Times are UTC.</small></h1><main>${cells.join('')}</main>`;
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
   try {
     const tab = await browser.newPage({ viewport: { width: 24 * COLUMN + 8, height } });
     await tab.setContent(page);
+    await tab.addScriptTag({ content: await grafanaFormats() });
+    await tab.evaluate(() => {
+      for (const place of document.querySelectorAll('[data-unit]')) {
+        const { unit, value } = place.dataset;
+        place.textContent = globalThis.grafana.formattedValueToString(globalThis.grafana.getValueFormat(unit)(Number(value)));
+      }
+    });
     await tab.screenshot({ path: path.join(folder, `${dashboard.uid.replace('passerelle-', '')}.png`) });
   } finally {
     await browser.close();

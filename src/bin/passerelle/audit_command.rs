@@ -1,11 +1,12 @@
-//! `passerelle audit verify`: verifies that an audit log is as the hub wrote it.
+//! `passerelle audit`: verifies that an audit log is as the hub wrote it, exports events with their
+//! proof, and checks such a proof.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use passerelle::audit::last_checkpoint::CheckpointCheck;
 use passerelle::audit::report::{
     FindingKind, LineLocation, NoteKind, VerificationReport, VerificationResult,
@@ -16,53 +17,93 @@ use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
-use super::output::{outln, print_error};
+use super::audit_proof_command::{CheckProofArguments, ProveArguments};
+use super::output::{Tone, outln, paint, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.
-const EXIT_UNVERIFIED: u8 = 2;
+pub const EXIT_UNVERIFIED: u8 = 2;
 
 #[derive(Subcommand)]
 pub enum AuditCommand {
     /// Verify a log: find lines that were removed, changed, moved, duplicated or truncated. Exit
-    /// code 0: the log is intact up to its last checkpoint; 1: it has been modified; 2: neither can
-    /// be proven.
-    Verify {
-        /// All files of the log, in any order.
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-        /// Saved key sets of the hub. Default: the keys in the folder of --keys.
-        #[arg(long)]
-        jwks: Vec<PathBuf>,
-        /// Key folder of the hub.
-        #[arg(long, default_value = "config/keys")]
-        keys: PathBuf,
-        /// Text with checkpoints saved elsewhere, such as the hub's log; they reveal a truncated
-        /// end.
-        #[arg(long)]
-        checkpoints: Vec<PathBuf>,
-        /// The files hold several chains: standard output gets a new one at each start.
-        #[arg(long)]
-        several_chains: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    /// code 0: the log is intact, and a checkpoint covers its last line; 1: it has been modified; 2:
+    /// neither can be proven.
+    Verify(VerifyArguments),
+    /// Export the events of a login, each with its proof, and nothing else of the log. Prints JSON.
+    /// Exit code 0: every event is proven; 1: there is none, or the log has been modified; 2: a key
+    /// or a checkpoint is missing.
+    Prove(ProveArguments),
+    /// Check an exported proof, without the log. Exit code 0: the hub wrote every event as shown; 1:
+    /// one is not proven; 2: a key is missing.
+    CheckProof(CheckProofArguments),
+}
+
+#[derive(Args)]
+pub struct VerifyArguments {
+    /// All files of the log, in any order.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: KeyArguments,
+    /// Text with checkpoints saved elsewhere, such as the hub's log; they reveal a truncated end.
+    #[arg(long)]
+    checkpoints: Vec<PathBuf>,
+    /// The files hold several chains: standard output gets a new one at each start.
+    #[arg(long)]
+    several_chains: bool,
+    /// A hub is writing the log: its last checkpoint must be at most 90 seconds old, and later lines
+    /// may wait for the next one.
+    #[arg(long)]
+    running: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The hub's public keys.
+#[derive(Args)]
+pub struct KeyArguments {
+    /// Saved key sets of the hub. Default: the keys in the folder of --keys.
+    #[arg(long)]
+    jwks: Vec<PathBuf>,
+    /// Key folder of the hub.
+    #[arg(long, default_value = "config/keys")]
+    keys: PathBuf,
+}
+
+impl KeyArguments {
+    /// Loads every key that may have signed.
+    ///
+    /// # Errors
+    /// Returns the error message.
+    pub fn load(&self) -> Result<VerificationKeys, String> {
+        load_verification_keys(&self.jwks, &self.keys)
+    }
 }
 
 impl AuditCommand {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let Self::Verify { files, jwks, keys, checkpoints, several_chains, json } = self;
-        let chains = if several_chains { Chains::Several } else { Chains::One };
-        let report = match load_verification_keys(&jwks, &keys)
-            .and_then(|keys| verify_files(files, &keys, &checkpoints, chains))
-        {
-            Ok(report) => report,
-            Err(message) => {
-                print_error(message);
-                return ExitCode::from(EXIT_UNVERIFIED);
-            }
+        let outcome = match self {
+            Self::Verify(arguments) => arguments.run(),
+            Self::Prove(arguments) => arguments.run(),
+            Self::CheckProof(arguments) => arguments.run(),
         };
+        outcome.unwrap_or_else(|message| {
+            print_error(message);
+            ExitCode::from(EXIT_UNVERIFIED)
+        })
+    }
+}
+
+impl VerifyArguments {
+    fn run(self) -> Result<ExitCode, String> {
+        let Self { files, keys, checkpoints, several_chains, running, json } = self;
+        let chains = if several_chains { Chains::Several } else { Chains::One };
+        let mut report = verify_files(files, &keys.load()?, &checkpoints, chains)?;
+        if running {
+            report.expect_running_hub(Env::system().now());
+        }
         let verdict = report.result();
         if json {
             let verdict = match verdict {
@@ -78,11 +119,11 @@ impl AuditCommand {
         } else {
             print_report(&report, verdict);
         }
-        match verdict {
+        Ok(match verdict {
             VerificationResult::Intact => ExitCode::SUCCESS,
             VerificationResult::Modified => ExitCode::FAILURE,
             VerificationResult::Unproven => ExitCode::from(EXIT_UNVERIFIED),
-        }
+        })
     }
 }
 
@@ -125,8 +166,6 @@ fn verify_files(
     checkpoints: &[PathBuf],
     chains: Chains,
 ) -> Result<VerificationReport, String> {
-    let read_error =
-        |path: &Path, error: std::io::Error| format!("{} can't be read: {error}", path.display());
     let mut text = String::new();
     for path in checkpoints {
         let bytes = std::fs::read(path).map_err(|error| read_error(path, error))?;
@@ -141,8 +180,7 @@ fn verify_files(
         );
     }
     if chains == Chains::One {
-        // A chain numbers its lines through all files. Files with an invalid first line come first.
-        files.sort_by_cached_key(|path| first_header(path).map_or(0, |head| head.seq));
+        sort_by_first_line(&mut files);
     }
     let mut verifier = Verifier::new(keys, trusted, chains);
     for path in files {
@@ -153,6 +191,17 @@ fn verify_files(
             .map_err(|error| read_error(&path, error))?;
     }
     Ok(verifier.finish())
+}
+
+/// Sorts the files of one chain, which numbers its lines through all of them. Files with an invalid
+/// first line come first.
+pub fn sort_by_first_line(files: &mut [PathBuf]) {
+    files.sort_by_cached_key(|path| first_header(path).map_or(0, |head| head.seq));
+}
+
+/// Describes why a file can't be read.
+pub fn read_error(path: &Path, error: std::io::Error) -> String {
+    format!("{} can't be read: {error}", path.display())
 }
 
 /// Returns the header of the first valid line.
@@ -191,30 +240,37 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
     } else {
         outln!("no audit log lines found");
     }
-    match (&report.last_signed, &report.last) {
-        (Some(signed), Some(last)) if signed.seq + 1 >= last.seq => {
-            outln!(
-                "signed to its end by {} checkpoints, the last at {}",
-                report.checkpoints,
-                signed.time
-            );
-        }
-        (Some(signed), _) => outln!(
-            "not signed since {}: the lines after {} can't be verified yet",
-            signed.time,
-            signed.seq
+    print_end(report);
+    let unproven_end = report.last_signed.is_some() && report.unproven_lines > 0;
+    let (text, tone) = match verdict {
+        VerificationResult::Intact => ("The log is intact.", Tone::Good),
+        VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", Tone::Bad),
+        VerificationResult::Unproven if unproven_end => (
+            "No modification was found, but the end of the log is not proven: it may have been truncated or rewritten.",
+            Tone::Uncertain,
         ),
-        (None, _) => outln!("no checkpoint found"),
-    }
-    outln!(
-        "{}",
-        match verdict {
-            VerificationResult::Intact => "The log is intact.",
-            VerificationResult::Modified => "THE LOG HAS BEEN MODIFIED.",
-            VerificationResult::Unproven =>
-                "No modification was found, but the log could not be verified.",
+        VerificationResult::Unproven => {
+            ("No modification was found, but the log could not be verified.", Tone::Uncertain)
         }
-    );
+    };
+    outln!("{}", paint(text, tone));
+}
+
+/// Prints how far the log is proven.
+fn print_end(report: &VerificationReport) {
+    let Some(signed) = &report.last_signed else { return outln!("no checkpoint found") };
+    let (line, time, checkpoints) = (signed.seq, &signed.time, report.checkpoints);
+    match (report.unproven_lines, report.awaiting_checkpoint) {
+        (0, 0) => outln!(
+            "proven to its last line by {checkpoints} checkpoints, the last at {time}; only a later checkpoint that was kept elsewhere shows that no line followed (--checkpoints)"
+        ),
+        (0, waiting) => outln!(
+            "proven to line {line} by {checkpoints} checkpoints, the last at {time}; {waiting} lines wait for the next checkpoint"
+        ),
+        (unproven, _) => outln!(
+            "proven to line {line} ({time}); {unproven} lines after the last checkpoint unproven"
+        ),
+    }
 }
 
 fn describe_finding(finding: &FindingKind) -> String {

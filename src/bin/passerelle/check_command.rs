@@ -8,12 +8,12 @@ use clap::{Args, Subcommand};
 use passerelle::app;
 use passerelle::app::check::{connector, service_provider};
 use passerelle::config::check_context::CheckContext;
-use passerelle::config::{self, Diagnostic, Environment};
+use passerelle::config::{self, Diagnostic, Environment, LoadedConfig};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
-use super::output::{out, outln, printable};
-use super::{CommandResult, block_on};
+use super::output::{Tone, outln, paint, print_report, printable};
+use super::{CommandResult, block_on, environment, print_json};
 
 /// Larger than any response of an identity provider may be.
 const MAX_SAMPLE_BYTES: u64 = 1 << 20;
@@ -64,42 +64,85 @@ pub struct ConnectorArguments {
     json: bool,
 }
 
+/// Options of a check of the whole configuration.
+#[derive(Args)]
+pub struct CheckOptions {
+    /// Also fetch the metadata and keys of every identity provider.
+    #[arg(long)]
+    online: bool,
+    /// Read no secret and no key: for a machine where they are not present, such as one that tests
+    /// changes. The rest is checked.
+    #[arg(long, conflicts_with = "online")]
+    without_secrets: bool,
+    /// Print one JSON object.
+    #[arg(long, conflicts_with = "online")]
+    json: bool,
+}
+
 /// Checks the whole configuration, and with `online` everything that it names.
 ///
 /// # Errors
 /// Returns an error if a check can't be run.
-pub fn check_config(folder: &Path, online: bool) -> CommandResult {
-    let loaded = app::load_config(folder, &Environment::from_process());
-    let report = config::report(&loaded, Env::system().now());
+pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
+    let CheckOptions { online, without_secrets, json } = options;
+    let env = Env::system();
+    let loaded = app::load_config(folder, &environment(without_secrets));
+    let faults: Vec<String> = match &loaded {
+        Ok(loaded) if without_secrets => to_texts(&app::plan::find_connector_errors(loaded, &env)),
+        Ok(loaded) => to_texts(&app::find_startup_errors(loaded, &env)),
+        Err(_) => Vec::new(),
+    };
+    if json {
+        let report = config::ConfigReport::new(&loaded, env.now());
+        let is_valid = report.valid && faults.is_empty();
+        let mut value = serde_json::to_value(&report)?;
+        if let serde_json::Value::Object(members) = &mut value {
+            members.insert("valid".to_owned(), is_valid.into());
+            members.insert("start_errors".to_owned(), faults.into());
+        }
+        print_json(&value)?;
+        return Ok(exit_code(is_valid));
+    }
+    let report = config::report(&loaded, env.now());
     let Ok(loaded) = loaded else {
-        out!("{}", printable(&report));
+        print_report(&report);
         return Ok(ExitCode::FAILURE);
     };
-    let faults = app::find_startup_errors(&loaded, &Env::system());
     if !faults.is_empty() {
-        outln!("The files are well formed, but the hub would not start:");
+        outln!("{}", paint("The files are well formed, but the hub would not start:", Tone::Bad));
         for fault in faults {
-            outln!("  {fault}");
+            outln!("  {}", printable(fault));
         }
         return Ok(ExitCode::FAILURE);
     }
-    out!("{}", printable(&report));
+    print_report(&report);
+    if without_secrets {
+        outln!("\nNo secret and no key was read (--without-secrets): they are not checked.");
+    }
     let is_valid = loaded.check_failures().next().is_none();
     if !online {
         return Ok(exit_code(is_valid));
     }
+    probe_config(&loaded, &env, is_valid)
+}
+
+fn to_texts(faults: &[impl std::fmt::Display]) -> Vec<String> {
+    faults.iter().map(ToString::to_string).collect()
+}
+
+/// Calls everything that the configuration names.
+fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResult {
     let mut all_ok = is_valid;
     let mut print = |subject: &str, outcome: Result<String, String>| {
         all_ok &= outcome.is_ok();
         let (Ok(text) | Err(text)) = outcome;
         outln!("{subject}: {text}");
     };
-    let env = Env::system();
     let (store, providers, client_keys) = block_on(async {
         CommandResult::Ok((
-            app::probe_store(&loaded, &env).await?,
-            app::probe_providers(&loaded, &env).await?,
-            app::probe_client_keys(&loaded).await?,
+            app::probe_store(loaded, env).await?,
+            app::probe_providers(loaded, env).await?,
+            app::probe_client_keys(loaded).await?,
         ))
     })?;
     if let Some(outcome) = store {
@@ -149,7 +192,7 @@ impl ConnectorArguments {
         if self.json {
             outln!("{}", report.to_json()?);
         } else {
-            out!("{}", printable(&report));
+            print_report(&report);
         }
         Ok(status_code(report.status))
     }
@@ -171,7 +214,7 @@ impl ServiceProviderArguments {
         if self.json {
             outln!("{}", report.to_json()?);
         } else {
-            out!("{}", printable(&report));
+            print_report(&report);
         }
         Ok(status_code(report.status))
     }

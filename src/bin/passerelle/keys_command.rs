@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::app::admin_client::AdminClient;
+use passerelle::audit::chain::to_rfc3339;
 use passerelle::config::admin_access::AdminAccess;
 use passerelle::config::{Diagnostic, Environment};
 use passerelle::env::{Env, Timestamp};
 use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow};
 use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
+use serde::Serialize;
 
 use super::output::{outln, print_error};
-use super::{CommandResult, block_on};
+use super::{CommandResult, block_on, print_json};
 
 /// When a running hub reloads the keys by itself.
 const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on SIGHUP";
@@ -33,6 +35,9 @@ pub enum KeysCommand {
     List {
         #[arg(long, default_value = "config/keys")]
         dir: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Create the next keys and make the running hub load them. Signing keys are published at once
     /// and sign after lifetimes.signing_key_lead_seconds. Encryption keys are published after a
@@ -75,27 +80,62 @@ impl KeysCommand {
                     outln!("subject key {}: {outcome:?}", path.display());
                 }
             }
-            Self::List { dir } => print_table(&keyfiles::list_keys(&dir, env.now())?),
+            Self::List { dir, json } => {
+                let rows = keyfiles::list_keys(&dir, env.now())?;
+                if json {
+                    print_json(&rows.iter().map(KeyView::from).collect::<Vec<_>>())?;
+                } else {
+                    print_table(&rows);
+                }
+            }
             Self::Rotate(arguments) => return arguments.run(&env),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
+/// Key as `keys list --json` prints it. Times are RFC 3339 in UTC.
+#[derive(Serialize)]
+struct KeyView<'r> {
+    kid: &'r str,
+    #[serde(rename = "use")]
+    purpose: &'static str,
+    alg: &'static str,
+    state: &'static str,
+    since: String,
+    until: Option<String>,
+}
+
+impl<'r> From<&'r KeyRow> for KeyView<'r> {
+    fn from(row: &'r KeyRow) -> Self {
+        Self {
+            kid: &row.kid,
+            purpose: row.purpose.as_str(),
+            alg: row.alg,
+            state: state_name(row.state),
+            since: to_rfc3339(row.since),
+            until: row.until.map(to_rfc3339),
+        }
+    }
+}
+
+const fn state_name(state: KeyState) -> &'static str {
+    match state {
+        KeyState::Current => "current",
+        KeyState::Next => "next",
+        KeyState::Retired { .. } => "retired",
+    }
+}
+
 fn print_table(rows: &[KeyRow]) {
     let head = ["KID", "USE", "ALG", "STATE", "SINCE", "UNTIL"].map(str::to_owned);
     let cells = |row: &KeyRow| {
-        let state = match row.state {
-            KeyState::Current => "current",
-            KeyState::Next => "next",
-            KeyState::Retired { .. } => "retired",
-        };
         let until = row.until.map_or_else(|| "-".to_owned(), format_time);
         [
             row.kid.clone(),
             row.purpose.as_str().into(),
             row.alg.into(),
-            state.into(),
+            state_name(row.state).into(),
             format_time(row.since),
             until,
         ]

@@ -5,10 +5,10 @@
 #![allow(clippy::doc_markdown, reason = "doc comments are the help texts, which are plain text")]
 
 use std::error::Error;
-use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
 use passerelle::app;
@@ -17,7 +17,6 @@ use passerelle::audit;
 use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::config::{self, Environment, LoadedConfig};
 use passerelle::env::Env;
-use passerelle::protocol::catalogue;
 use passerelle::telemetry::{self, LineFormat};
 use serde::Serialize;
 
@@ -26,6 +25,7 @@ use serde::Serialize;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod audit_command;
+mod audit_proof_command;
 mod check_command;
 mod demo_command;
 mod hub_options;
@@ -34,24 +34,44 @@ mod init_command;
 mod keys_command;
 mod output;
 mod plan_command;
+mod reference_command;
 mod register_command;
 mod serve_command;
+mod shell_command;
+mod stats_command;
 mod status_command;
 
 use audit_command::AuditCommand;
-use check_command::CheckCommand;
+use check_command::{CheckCommand, CheckOptions};
 use hub_options::admin_error_code;
 use idp_command::IdpCommand;
 use init_command::InitCommand;
 use keys_command::KeysCommand;
 use output::{out, outln, print_error};
 use plan_command::PlanCommand;
+use reference_command::{ErrorsCommand, MetricsCommand};
 use register_command::RegisterCommand;
+use shell_command::{CompletionsCommand, ManCommand};
+use stats_command::StatsCommand;
 use status_command::StatusCommand;
+
+/// Version with the revision and the date of the source, where the build knows them.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let date = env!("PASSERELLE_SOURCE_DATE").parse().ok();
+    let date = date.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+    let date = date.map(|date| date.format("%Y-%m-%d").to_string());
+    let revision = Some(env!("PASSERELLE_REVISION").to_owned());
+    let source: Vec<String> =
+        [revision, date].into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    match source.as_slice() {
+        [] => env!("CARGO_PKG_VERSION").to_owned(),
+        source => format!("{} ({})", env!("CARGO_PKG_VERSION"), source.join(", ")),
+    }
+});
 
 /// An identity federation hub.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(name = "passerelle", version = VERSION.as_str(), about)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -77,9 +97,8 @@ enum Command {
         /// Folder of passerelle.toml.
         #[arg(long, default_value = "config")]
         config: PathBuf,
-        /// Also fetch the metadata and keys of every identity provider.
-        #[arg(long)]
-        online: bool,
+        #[command(flatten)]
+        options: CheckOptions,
     },
     /// Show what a reload would change, and the affected service providers. Exit code 0: no change;
     /// 2: changes; 1: invalid files, or nothing to compare with.
@@ -102,18 +121,10 @@ enum Command {
         #[arg(long, default_value_t = 8080)]
         port: u16,
     },
-    /// List every error code.
-    Errors {
-        /// Print the Markdown page of the documentation.
-        #[arg(long)]
-        markdown: bool,
-    },
+    /// List every error code, or explain one.
+    Errors(ErrorsCommand),
     /// List every metric.
-    Metrics {
-        /// Print the Markdown page of the documentation.
-        #[arg(long)]
-        markdown: bool,
-    },
+    Metrics(MetricsCommand),
     /// Explain levels of assurance.
     Acr {
         #[command(subcommand)]
@@ -124,10 +135,15 @@ enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// Verify the audit log.
+    /// Verify the audit log, and prove events of it.
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
+    },
+    /// Export statistics of the audit log.
+    Stats {
+        #[command(subcommand)]
+        command: StatsCommand,
     },
     /// List, block and unblock the identity providers of the running hub.
     Idp {
@@ -150,6 +166,10 @@ enum Command {
         #[arg(long)]
         reference: Option<PathBuf>,
     },
+    /// Print the completion script of a shell.
+    Completions(CompletionsCommand),
+    /// Print the manual page, in the form that man reads.
+    Man(ManCommand),
 }
 
 #[derive(Subcommand)]
@@ -172,6 +192,9 @@ enum AcrCommand {
         /// The request's claims, as JSON.
         #[arg(long)]
         claims: Option<String>,
+        /// Read no secret: for a machine where they are not present.
+        #[arg(long)]
+        without_secrets: bool,
     },
 }
 
@@ -195,7 +218,7 @@ fn main() -> ExitCode {
                 return ExitCode::from(EXIT_USAGE);
             }
             let text = error.render();
-            if std::io::stdout().is_terminal() {
+            if output::has_colour(&std::io::stdout()) {
                 out!("{}", text.ansi());
             } else {
                 out!("{text}");
@@ -219,8 +242,8 @@ fn run(command: Command) -> CommandResult {
         Command::Init(command) => command.run()?,
         Command::Serve { config } => serve_command::run_hub(&config)?,
         Command::Check { connector: Some(connector), .. } => return connector.run(),
-        Command::Check { connector: None, config, online } => {
-            return check_command::check_config(&config, online);
+        Command::Check { connector: None, config, options } => {
+            return check_command::check_config(&config, options);
         }
         Command::Plan(command) => return command.run(),
         Command::Health { address, ready } => {
@@ -228,36 +251,32 @@ fn run(command: Command) -> CommandResult {
             outln!("{}", block_on(health::probe_hub(address, probe))?);
         }
         Command::Demo { port } => demo_command::run_demo(port)?,
-        Command::Errors { markdown: true } => out!("{}", catalogue::render_markdown()),
-        Command::Errors { markdown: false } => out!("{}", catalogue::render_table()),
-        Command::Metrics { markdown } => print_metrics(markdown)?,
-        Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
-            let loaded = load_config(&config)?;
-            let claims = claims.as_deref();
-            out!("{}", app::explain::explain_levels(&loaded, &sp, &idp, &acr, claims)?);
-        }
+        Command::Errors(command) => return command.run(),
+        Command::Metrics(command) => return command.run(),
+        Command::Acr { command } => command.run()?,
         Command::Keys { command } => return command.run(),
         Command::Audit { command } => return Ok(command.run()),
+        Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
         Command::Register { command } => return command.run(),
         Command::Status(command) => block_on(command.run())?,
         Command::Schemas { write, reference } => {
             write_schemas(write.as_deref(), reference.as_deref())?;
         }
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run()?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_metrics(markdown: bool) -> CommandResult<()> {
-    let metrics = telemetry::Metrics::new()?;
-    if markdown {
-        out!("{}", telemetry::markdown_page(metrics.declared()));
-    } else {
-        for metric in metrics.declared() {
-            outln!("{}", metric.name);
-        }
+impl AcrCommand {
+    fn run(self) -> CommandResult<()> {
+        let Self::Explain { config, sp, idp, acr, claims, without_secrets } = self;
+        let loaded = load_config_with(&config, &environment(without_secrets))?;
+        let claims = claims.as_deref();
+        out!("{}", app::explain::explain_levels(&loaded, &sp, &idp, &acr, claims)?);
+        Ok(())
     }
-    Ok(())
 }
 
 fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResult<()> {
@@ -279,8 +298,18 @@ fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResul
     Ok(())
 }
 
+/// Returns the environment, from which no secret is read if they are not present.
+fn environment(without_secrets: bool) -> Environment {
+    let environment = Environment::from_process();
+    if without_secrets { environment.without_secrets() } else { environment }
+}
+
 fn load_config(folder: &Path) -> CommandResult<LoadedConfig> {
-    let loaded = app::load_config(folder, &Environment::from_process());
+    load_config_with(folder, &environment(false))
+}
+
+fn load_config_with(folder: &Path, environment: &Environment) -> CommandResult<LoadedConfig> {
+    let loaded = app::load_config(folder, environment);
     let report = config::report(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }

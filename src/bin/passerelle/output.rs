@@ -4,9 +4,11 @@
 //! with its own exit code. Any other write error is reported once at the end.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+
+use clap::builder::styling::{AnsiColor, Style};
 
 /// Exit code of a command whose output could not be written (`EX_IOERR` of sysexits.h).
 pub const EXIT_IO_ERROR: u8 = 74;
@@ -56,7 +58,65 @@ pub fn printable(text: impl fmt::Display) -> String {
 
 /// Writes a line to standard error.
 pub fn print_error(message: impl fmt::Display) {
-    let _unread = writeln!(io::stderr(), "passerelle: {}", printable(message));
+    let name = painted("passerelle:", Tone::Bad, has_colour(&io::stderr()));
+    let _unread = writeln!(io::stderr(), "{name} {}", printable(message));
+}
+
+/// Meaning of a text, shown by its colour on a terminal.
+#[derive(Clone, Copy)]
+pub enum Tone {
+    Good,
+    Uncertain,
+    Bad,
+}
+
+/// Returns whether a stream shows colours: it is a terminal, and `NO_COLOR` (no-color.org) is unset
+/// or empty.
+pub fn has_colour(stream: &impl IsTerminal) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb
+}
+
+/// Returns a text for standard output, in the colour of its tone.
+pub fn paint(text: &str, tone: Tone) -> String {
+    painted(text, tone, has_colour(&io::stdout()))
+}
+
+fn painted(text: &str, tone: Tone, has_colour: bool) -> String {
+    let colour = match tone {
+        Tone::Good => AnsiColor::Green,
+        Tone::Uncertain => AnsiColor::Yellow,
+        Tone::Bad => AnsiColor::Red,
+    };
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    if has_colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+/// Writes the report of a check, with its headings in colour.
+pub fn print_report(report: impl fmt::Display) {
+    for line in printable(report).split_inclusive('\n') {
+        let text = line.trim_end_matches('\n');
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let tone = match (text, first) {
+            ("The configuration is valid.", _) => Some(Tone::Good),
+            (_, "ok") if text.starts_with("  ") => Some(Tone::Good),
+            (_, "error") if text.starts_with("  ") => Some(Tone::Bad),
+            (_, "warning") if text.starts_with("  ") => Some(Tone::Uncertain),
+            _ if text.ends_with(" problem:") || text.ends_with(" problems:") => Some(Tone::Bad),
+            _ if text.ends_with(" warning:") || text.ends_with(" warnings:") => {
+                Some(Tone::Uncertain)
+            }
+            _ => None,
+        };
+        match tone {
+            Some(tone) if text.starts_with("  ") => {
+                out!("{}", line.replacen(first, &paint(first, tone), 1))
+            }
+            Some(tone) => outln!("{}", paint(text, tone)),
+            None => out!("{line}"),
+        }
+    }
 }
 
 /// Returns the exit code of a command, or that of a write error.

@@ -8,7 +8,7 @@ use passerelle::app;
 use passerelle::env::Env;
 
 use super::output::out;
-use super::{CommandResult, block_on, load_config, print_json};
+use super::{CommandResult, block_on, environment, load_config_with, print_json};
 
 /// Exit code of `plan` if a reload would change something.
 const EXIT_CHANGES: u8 = 2;
@@ -21,6 +21,9 @@ pub struct PlanCommand {
     /// Compare with the files of this folder instead of the configuration of the running hub.
     #[arg(long)]
     against: Option<PathBuf>,
+    /// Read no secret: for a machine where they are not present.
+    #[arg(long)]
+    without_secrets: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -32,14 +35,15 @@ impl PlanCommand {
     /// # Errors
     /// Returns an error if the files are invalid, or there is nothing to compare with.
     pub fn run(self) -> CommandResult {
-        let (next, env) = (load_config(&self.config)?, Env::system());
+        let (environment, env) = (environment(self.without_secrets), Env::system());
+        let next = load_config_with(&self.config, &environment)?;
         let faults = app::plan::find_connector_errors(&next, &env);
         if !faults.is_empty() {
             let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
             return Err(format!("a reload would reject these files\n{}", faults.join("\n")).into());
         }
         let before = match self.against {
-            Some(other) => load_config(&other)?.files.digest(),
+            Some(other) => load_config_with(&other, &environment)?.files.digest(),
             None => block_on(app::plan::fetch_active_digest(next.settings.private.listen))?,
         };
         let changes = before.changes_to(&next.files.digest());

@@ -5,8 +5,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// A finding about the configuration.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Diagnostic {
     /// Path of the file as the operator gave it, or `environment`.
     pub file: String,

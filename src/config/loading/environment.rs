@@ -17,7 +17,11 @@ pub const PREFIX: &str = "PASSERELLE_";
 
 /// A snapshot of environment variables. `Debug` prints none of them, since any may be a secret.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    /// No secret is read; see [`Self::without_secrets`].
+    without_secrets: bool,
+}
 
 impl Environment {
     /// Returns the variables of this process. Skips those that are not UTF-8.
@@ -26,19 +30,33 @@ impl Environment {
         let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Self(std::env::vars_os().filter_map(utf8).collect())
+        std::env::vars_os().filter_map(utf8).collect()
+    }
+
+    /// Returns the same variables for checking a configuration where its secrets are not present: no
+    /// secret is read, and each reference stands for a made-up text. Nothing may be served with it.
+    #[must_use]
+    pub fn without_secrets(self) -> Self {
+        Self { without_secrets: true, ..self }
+    }
+
+    /// Returns true if no secret is read.
+    #[must_use]
+    pub const fn is_without_secrets(&self) -> bool {
+        self.without_secrets
     }
 
     /// Returns the value of a variable.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.variables.get(name).map(String::as_str)
     }
 }
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
-        Self(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self { variables: variables.collect(), without_secrets: false }
     }
 }
 
@@ -66,7 +84,8 @@ pub fn read_overlay(
     problems: &mut Vec<Diagnostic>,
 ) -> Overlay {
     let mut overlay = Overlay::default();
-    for (name, value) in environment.0.iter().filter(|(name, _)| !reserved.contains(*name)) {
+    for (name, value) in environment.variables.iter().filter(|(name, _)| !reserved.contains(*name))
+    {
         let Some(key) = name.strip_prefix(PREFIX) else { continue };
         let path: Vec<String> = key.split("__").map(str::to_ascii_lowercase).collect();
         match parse_value(schema, &path, value) {

@@ -19,6 +19,11 @@ pub struct AuditConfig {
     pub rotate_daily: bool,
     /// Number of full files to keep; older ones are deleted. Default: all.
     pub keep: Option<usize>,
+    /// Days after which a full file is deleted. Default: never.
+    pub keep_days: Option<u32>,
+    /// File that gets a copy of each last checkpoint, on another volume than the log: a start then
+    /// finds a log that was rewritten. The state folder and a shared store have one in any case.
+    pub checkpoint_copy: Option<PathBuf>,
     /// What happens when the log can't be written: reject new logins, or continue and count the
     /// lost events.
     pub when_full: WhenFull,
@@ -34,6 +39,8 @@ impl Default for AuditConfig {
             rotate_mb: 100,
             rotate_daily: true,
             keep: None,
+            keep_days: None,
+            checkpoint_copy: None,
             when_full: WhenFull::Stop,
             node: None,
         }

@@ -21,4 +21,20 @@ pub fn check_audit(source: &SourceFile, audit: &AuditConfig, problems: &mut Vec<
         let fix = "write a file name with an extension, for example \"audit/audit.jsonl\"; the time is inserted before the extension";
         problems.push(source.diagnostic("audit.path", "is not a file name with an extension", fix));
     }
+    if let Some(copy) = &audit.checkpoint_copy
+        && copy.parent() == audit.path.parent()
+    {
+        let message = "is in the folder of the log: an attacker who rewrites the log could rewrite the copy too";
+        let fix = "name a file on another volume, which those who can write the log can't write";
+        problems.push(source.diagnostic("audit.checkpoint_copy", message, fix));
+    }
+    if audit.keep_days == Some(0) {
+        let fix = "write at least 1, or remove it to keep all files";
+        problems.push(source.diagnostic("audit.keep_days", "deletes every full file", fix));
+    }
+    if audit.keep_days.is_some() && !audit.rotate_daily {
+        let message = "counts days, and a file may have lines of many days";
+        let fix = "write audit.rotate_daily = true";
+        problems.push(source.diagnostic("audit.keep_days", message, fix));
+    }
 }

@@ -359,8 +359,8 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.state,
         &mut settings.audit.path,
     ];
-    let optional = settings.theme.iter_mut().chain(&mut settings.place_names);
-    for path in required.into_iter().chain(optional) {
+    let optional = settings.theme.iter_mut().chain(&mut settings.audit.checkpoint_copy);
+    for path in required.into_iter().chain(optional).chain(&mut settings.place_names) {
         *path = folder.join(&*path);
     }
 }

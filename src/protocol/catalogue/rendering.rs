@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use super::{CatalogueEntry, ErrorCode, ErrorOrigin, LogSeverity, ResponsibleParty};
 
 /// Families by code prefix.
@@ -68,6 +70,59 @@ pub fn render_table() -> String {
         );
     }
     text
+}
+
+/// Error code as JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct CatalogueRow {
+    pub code: &'static str,
+    pub status: u16,
+    pub error: &'static str,
+    pub description: &'static str,
+    pub origin: &'static str,
+    pub fixed_by: &'static str,
+    pub log: &'static str,
+    pub family: &'static str,
+}
+
+impl From<&CatalogueEntry> for CatalogueRow {
+    fn from(entry: &CatalogueEntry) -> Self {
+        let family = FAMILIES.iter().find(|(prefix, _)| entry.code.starts_with(prefix));
+        Self {
+            code: entry.code,
+            status: entry.status,
+            error: entry.oauth,
+            description: entry.description,
+            origin: entry.origin.as_str(),
+            fixed_by: entry.responsible.as_str(),
+            log: entry.severity.as_str(),
+            family: family.map_or("", |(_, title)| title),
+        }
+    }
+}
+
+/// Returns the catalogue, ordered by code.
+#[must_use]
+pub fn catalogue_rows() -> Vec<CatalogueRow> {
+    entries_by_code().into_iter().map(CatalogueRow::from).collect()
+}
+
+/// Explains one error code, for `passerelle errors CODE`. Returns `None` if it is not in the
+/// catalogue.
+#[must_use]
+pub fn explain_code(code: &str) -> Option<String> {
+    let code = code.to_ascii_uppercase();
+    let row = catalogue_rows().into_iter().find(|row| row.code == code)?;
+    let CatalogueRow { status, error, description, origin, fixed_by, log, family, .. } = row;
+    Some(format!(
+        "{code}: {description}\n\n\
+         family            {family}\n\
+         caused by         {origin}\n\
+         fixed by          {fixed_by}\n\
+         HTTP status       {status}, where the hub answers itself\n\
+         OAuth error       {error}, where the service provider gets it\n\
+         log level         {log}\n"
+    ))
 }
 
 fn entries_by_code() -> Vec<&'static CatalogueEntry> {

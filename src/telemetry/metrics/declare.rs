@@ -9,11 +9,12 @@ use prometheus::core::{Collector, Desc};
 use prometheus::process_collector::ProcessCollector;
 use prometheus::proto::{self, MetricFamily};
 use prometheus::{Opts, Registry};
+use serde::Serialize;
 
 use crate::telemetry::TelemetryError;
 
 /// Declaration of a metric.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct MetricDeclaration {
     /// The full name; samples of a histogram append `_bucket`, `_sum` and `_count`.
     pub name: String,
@@ -23,7 +24,8 @@ pub struct MetricDeclaration {
 }
 
 /// Metric type of Prometheus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MetricType {
     /// Only increases, until the process ends.
     Counter,

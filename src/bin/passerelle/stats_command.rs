@@ -1,0 +1,70 @@
+//! `passerelle stats export`: monthly figures from the audit log, without personal data.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use passerelle::audit::statistics::{LoginStatistics, Month};
+
+use super::audit_command::read_error;
+use super::output::{out, print_error};
+use super::{CommandResult, print_json};
+
+#[derive(Subcommand)]
+pub enum StatsCommand {
+    /// Export the successful logins of a month by service provider, identity provider and level.
+    /// Counts lines and verifies nothing: run `passerelle audit verify` before.
+    Export {
+        /// Month in UTC, for example 2026-11.
+        #[arg(long)]
+        month: Month,
+        /// Files of the audit log, of one hub or of several.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Format of the output.
+        #[arg(long, value_enum, default_value_t = StatisticsFormat::Csv)]
+        format: StatisticsFormat,
+    },
+}
+
+/// Format of exported statistics.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum StatisticsFormat {
+    Csv,
+    Json,
+}
+
+impl StatsCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be read.
+    pub fn run(self) -> CommandResult<()> {
+        let Self::Export { month, files, format } = self;
+        let mut statistics = LoginStatistics::new(month);
+        for path in &files {
+            let read =
+                File::open(path).and_then(|file| statistics.read_file(&mut BufReader::new(file)));
+            read.map_err(|error| read_error(path, error))?;
+        }
+        if statistics.malformed() > 0 {
+            print_error(format_args!(
+                "{} lines are no lines of an audit log and were not counted",
+                statistics.malformed()
+            ));
+        }
+        let counts = statistics.counts();
+        match format {
+            StatisticsFormat::Json => return print_json(&counts),
+            StatisticsFormat::Csv => {}
+        }
+        // The header stands also above no rows.
+        let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+        csv.write_record(["month", "service_provider", "identity_provider", "level", "logins"])?;
+        counts.iter().try_for_each(|row| csv.serialize(row))?;
+        let bytes = csv.into_inner().map_err(|error| error.to_string())?;
+        out!("{}", String::from_utf8_lossy(&bytes));
+        Ok(())
+    }
+}
