@@ -26,6 +26,7 @@ pub(super) mod localized_text;
 pub mod logo;
 pub mod mapping;
 pub mod notices;
+pub mod operators;
 pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;
